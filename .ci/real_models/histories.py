@@ -251,8 +251,8 @@ def losses(case):
     old = [entity("Account", attribute("name")), entity("Song", attribute("title"), attribute("note")), entity("Mood", attribute("name"))]
     new = [entity("Account", attribute("name"), abstract=True), entity("Bank", parent="Account"), entity("Song", attribute("songTitle"))]
     rows = {"Account": [{"@id": "1", "name": "Giro"}], "Song": [{"@id": "2", "title": "Yes", "note": "loud"}], "Mood": [{"@id": "3"}]}
-    questions = ["entity 'Account' has become abstract", "attribute 'title' of 'Song' is gone from version 2"]
-    plain = ["attribute 'note' of 'Song' is gone from version 2"]
+    questions = ["entity 'Account' has become abstract", "attribute 'title' of 'Song' no longer exists from version 2"]
+    plain = ["attribute 'note' of 'Song' no longer exists from version 2"]
     # An entity that vanishes beside a new one may be a renaming.
     vanished = ["entity 'Mood' is gone from version 2"]
 
@@ -301,7 +301,7 @@ def moved(case):
     old = [entity("Song", attribute("rating", "Integer 32"), attribute("artist"), attribute("mood"))]
     new = [entity("Song", attribute("stars", "Integer 32"), attribute("key"), attribute("tone"))]
     values = {"stars": path("rating"), "key": policy_call("keyFor:", "artist")}
-    asked = ["attribute 'artist' of 'Song' is gone from version 2", "attribute 'mood' of 'Song' is gone from version 2"]
+    asked = ["attribute 'artist' of 'Song' no longer exists from version 2", "attribute 'mood' of 'Song' no longer exists from version 2"]
     for name, more in (("asked", ()), ("losses accepted", ("--accept-losses",))):
         case.start(name)
         case.imports({"Shop": old, "Shop 2": new}, ("Shop", "Shop 2", mapping("Song", "Song", values)), more=more)
@@ -358,7 +358,7 @@ def owned(case):
     case.start("asked")
     case.imports(versions(False), model)
     case.check("the file says what can be done", "write 'owned: drop' for 'Artist'" in case.text(), case.text())
-    case.refuses("not all objects that relationship 'artist' of 'Album' leads to go on")
+    case.refuses("some objects of relationship 'artist' of 'Album' are not migrated")
     with_("drop")
     case.passes()
     case.migrates()
@@ -464,7 +464,7 @@ def stores(case):
         damaged[place:place + 64] = b"\xff" * 64
     for name, contents, words in (
             ("text", b"no store\n", "is no SQLite database"), ("nothing", b"", "is no SQLite database"),
-            ("cut header", sound[:50], "is damaged: it ends before its header does"),
+            ("cut header", sound[:50], "is damaged: it ends within its header"),
             ("cut", sound[:page * 4 + 100], "damaged"), ("damaged", bytes(damaged), "damaged"),
             ("other", None, "ZNOTE has no column ZRATING"), ("newer", None, "ZNOTE has no column ZRATING"),
             ("gone", None, "there is no store at")):

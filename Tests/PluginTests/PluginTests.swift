@@ -169,8 +169,8 @@ import Testing
     let path = package.folder.appending(path: folder).path
     #expect(
       try package.build().messages == [
-        "\(path)/1.yaml:4:7: error: version 1 is locked, and attribute 'title' of 'Book' is not what it was then: "
-          + "stores of it exist; undo this, and change a new version ('cdgen add-version')"
+        "\(path)/1.yaml:4:7: error: version 1 is locked, and attribute 'title' of 'Book' was changed since: "
+          + "stores of the version exist; undo this, and change a new version ('cdgen add-version')"
       ])
     try package.replace("title: String?", with: "title: String", in: "\(folder)/1.yaml")
 

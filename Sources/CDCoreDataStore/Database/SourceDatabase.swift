@@ -79,7 +79,7 @@ final class SourceDatabase {
     case SQLITE_CORRUPT: .damaged(url, reason: message)
     case SQLITE_INTERRUPT:
       .damaged(
-        url, reason: "it takes more to read than a file of its size can hold; its pages lead in circles")
+        url, reason: "reading it takes more steps than a file of its size can need; its pages form circles")
     case SQLITE_BUSY, SQLITE_LOCKED: .changing(url)
     case SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_PERM, SQLITE_FULL: .unreadable(url, reason: message)
     default: .sqlite(url, code: code, message: message)

@@ -92,7 +92,9 @@ final class SourceFiles {
     var status = stat()
     guard stat(path, &status) == 0 else { throw .unreadable(url, reason: String(cString: strerror(errno))) }
     // Reading a pipe would wait.
-    guard status.st_mode & S_IFMT == S_IFREG else { throw .unreadable(url, reason: "it is no plain file") }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw .unreadable(url, reason: "it is not a regular file")
+    }
     let start: [UInt8]
     do {
       // The header is read through SQLite, because an app on Apple systems may have the store open with Core Data in
@@ -102,7 +104,7 @@ final class SourceFiles {
       throw .unreadable(url, reason: "\(error)")
     }
     guard start.starts(with: "SQLite format 3\u{0}".utf8) else { throw .notADatabase(url) }
-    guard start.count == 100 else { throw .damaged(url, reason: "it ends before its header does") }
+    guard start.count == 100 else { throw .damaged(url, reason: "it ends within its header") }
     try checkLength(start, Int64(status.st_size))
     return start
   }
@@ -116,7 +118,7 @@ final class SourceFiles {
     // The page count is valid only if the two change counters are equal. A WAL has further pages, so the check is not
     // made.
     guard number(24, 4) == number(92, 4), (self.size("-wal") ?? 0) == 0 else { return }
-    if number(28, 4) * pageSize > size { throw .damaged(url, reason: "it is cut off") }
+    if number(28, 4) * pageSize > size { throw .damaged(url, reason: "it is truncated") }
   }
 
   /// Whether a rollback journal is hot: a killed program has left changes to roll back.
@@ -140,7 +142,7 @@ final class SourceFiles {
         try DatabaseFile(URL(filePath: path + end)).copy(to: database.path(percentEncoded: false) + end)
       }
     } catch {
-      throw .unreadable(url, reason: "its journal has to be replayed on a copy, which failed: \(error)")
+      throw .unreadable(url, reason: "replaying its journal on a copy failed: \(error)")
     }
     // Both files must be from the same moment.
     try checkUnchanged()

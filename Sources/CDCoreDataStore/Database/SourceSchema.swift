@@ -54,7 +54,7 @@ struct SourceSchema {
     }
     // The creator of the file determines which rows a view or a virtual table returns.
     guard entry.isTable, !entry.isVirtual else {
-      throw .notACoreDataStore(database.url, reason: "\(table) is no plain table")
+      throw .notACoreDataStore(database.url, reason: "\(table) is not an ordinary table")
     }
     var columns: [String: Column] = [:]
     var isComputed = false

@@ -44,24 +44,26 @@ extension CoreDataStoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .unreadable(let url, let reason): "\(url.path(percentEncoded: false)) cannot be read: \(reason)"
-    case .notADatabase(let url): "\(url.path(percentEncoded: false)) is no SQLite database"
+    case .notADatabase(let url): "\(url.path(percentEncoded: false)) is not a SQLite database"
     case .notACoreDataStore(let url, let reason):
-      "\(url.path(percentEncoded: false)) is no store of Core Data: \(reason)"
+      "\(url.path(percentEncoded: false)) is not a store of Core Data: \(reason)"
     case .damaged(let url, let reason): "the store \(url.path(percentEncoded: false)) is damaged: \(reason)"
     case .changing(let url):
-      "somebody is writing to the store \(url.path(percentEncoded: false)); close the program that has it open and try again"
+      "another program is writing to the store \(url.path(percentEncoded: false)); close it and try again"
     case .unknownVersion(let url, let model, let number):
-      "\(url.path(percentEncoded: false)) cannot be of version \(number) of model '\(model)', which has none of that number"
+      "\(url.path(percentEncoded: false)) cannot be read as version \(number) of model '\(model)', because the "
+        + "model has no version of that number"
     case .noFittingVersion(let url, let model, let differences):
-      "the store \(url.path(percentEncoded: false)) is of no version of model '\(model)':\n"
+      "the store \(url.path(percentEncoded: false)) matches no version of model '\(model)':\n"
         + differences.sorted { $0.key < $1.key }.map { number, found in
           "  version \(number): " + Self.list(found)
         }.joined(separator: "\n")
     case .severalFittingVersions(let url, let model, let numbers):
-      "the store \(url.path(percentEncoded: false)) can be of versions \(numbers.map(String.init).joined(separator: ", ")) of model "
-        + "'\(model)', which have the same tables; say which it is by its number"
+      "the store \(url.path(percentEncoded: false)) matches the versions "
+        + "\(numbers.map(String.init).joined(separator: ", ")) of model "
+        + "'\(model)', which have the same tables; name the right one by its number"
     case .losses(let url, let losses):
-      "not all that the store \(url.path(percentEncoded: false)) holds can be taken over:\n\(losses)"
+      "some data of the store \(url.path(percentEncoded: false)) cannot be copied:\n\(losses)"
     case .sqlite(let url, let code, let message):
       "SQLite cannot read the store \(url.path(percentEncoded: false)): \(message) (\(code))"
     }

@@ -145,7 +145,7 @@ extension LayoutMatcher {
       if try database.rows("SELECT 1 FROM \(name) LIMIT 1", { _ in true }).isEmpty {
         layout.emptyColumns.append(table)
       } else {
-        differences.append("the version has nothing that the table \(table) is for")
+        differences.append("the table \(table) belongs to nothing in the version")
       }
     }
   }
@@ -161,7 +161,7 @@ extension LayoutMatcher {
       if rows.isEmpty {
         layout.emptyColumns.append("\(table).\(key)")
       } else {
-        differences.append("the version has nothing that the column \(key) of \(table) is for")
+        differences.append("the column \(key) of \(table) belongs to nothing in the version")
       }
     }
   }

@@ -184,7 +184,7 @@ struct LayoutMatcher {
       layout.positions[wanted.property] = found.name
     } else {
       differences.append(
-        "\(table) has no column \(position) for the order that \(wanted.title) has a place in")
+        "\(table) has no column \(position) for the order of \(wanted.title)")
     }
   }
 

@@ -48,7 +48,7 @@ struct StoredEntities {
       while let number = next {
         guard let above = byNumber[number] else {
           throw .damaged(
-            url, reason: "'\(row.name)' inherits from entity \(number), which Z_PRIMARYKEY has not")
+            url, reason: "'\(row.name)' inherits from entity \(number), which Z_PRIMARYKEY does not contain")
         }
         guard seen.insert(number).inserted else {
           throw .damaged(url, reason: "'\(row.name)' inherits from itself by Z_SUPER")

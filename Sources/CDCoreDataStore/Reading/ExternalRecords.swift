@@ -31,7 +31,9 @@ struct ExternalRecords {
     switch mark {
     case 1: return .success(Data(record.dropFirst()))
     case 2: return file(record.dropFirst())
-    default: return .failure(Problem(reason: "its first byte says neither that it is here nor in a file"))
+    default:
+      return .failure(
+        Problem(reason: "its first byte marks neither a value in the row nor a value in a file"))
     }
   }
 
@@ -39,7 +41,7 @@ struct ExternalRecords {
     // The name ends with a zero byte. A name that is not a UUID could lead to any file.
     let text = String(validating: name.prefix { $0 != 0 }, as: UTF8.self)
     guard let text, UUID(uuidString: text) != nil else {
-      return .failure(Problem(reason: "it names a file by what is no name of one"))
+      return .failure(Problem(reason: "it contains an invalid file name"))
     }
     let url = folder.appending(path: text)
     var status = stat()

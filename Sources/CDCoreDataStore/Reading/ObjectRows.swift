@@ -161,7 +161,7 @@ struct ObjectRows {
         return substitute
       }
       report.lose(
-        entity, key, name, "it has no value, and is mandatory without a default",
+        entity, key, name, "it has no value, but is mandatory and has no default",
         isAcceptable: reader.substitute != nil)
     } catch {
       report.lose(
@@ -177,7 +177,7 @@ struct ObjectRows {
     switch source {
     case .null, .integer: return source.stored
     default:
-      report.lose(entity, key, name, "\(source.kind), which is no place in an order")
+      report.lose(entity, key, name, "\(source.kind), which is not a position in an order")
       return .null
     }
   }
@@ -191,15 +191,15 @@ struct ObjectRows {
     }
     switch statement.value(column) {
     case .null:
-      return reference.isMandatory ? lost("it leads to no object, and is mandatory") : .null
+      return reference.isMandatory ? lost("it has no object, but is mandatory") : .null
     case .integer(let target):
       guard let kind = statement.integer(column + 1) else {
         // Keys begin at 1. Core Data writes 0 for no object.
         if target == 0, !reference.isMandatory { return .null }
-        return reference.mayDangle ? .integer(target) : lost("its object, p\(target), is not there")
+        return reference.mayDangle ? .integer(target) : lost("its object, p\(target), does not exist")
       }
       guard reference.kinds.contains(kind) else {
-        return lost("its object, p\(target), is of an entity that it does not lead to")
+        return lost("its object, p\(target), has an entity that the relationship does not allow")
       }
       guard reference.isOneToOne else { return .integer(target) }
       switch statement.value(column + 2) {
@@ -207,9 +207,9 @@ struct ObjectRows {
       case .null where reference.taken.insert(target).inserted:
         report.repaired[reference.title, default: 0] += 1
         return .integer(target)
-      default: return lost("its object, p\(target), leads to another one")
+      default: return lost("its object, p\(target), refers to another object")
       }
-    case let other: return lost("\(other.kind), which is no object's number")
+    case let other: return lost("\(other.kind), which is not the number of an object")
     }
   }
 }

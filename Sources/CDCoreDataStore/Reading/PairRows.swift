@@ -63,13 +63,14 @@ struct PairRows {
       return true
     }
     guard let sourceKind = statement.integer(4), sourceKinds.contains(sourceKind) else {
-      report.lose(entity, sourceKey, relationship, "the object of a pair is not there, or of another entity")
+      report.lose(
+        entity, sourceKey, relationship, "the object of a pair does not exist, or has another entity")
       return true
     }
     guard let targetKind = statement.integer(5), targetKinds.contains(targetKind) else {
       report.lose(
         entity, sourceKey, relationship,
-        "its object p\(targetKey) is not there, or of an entity that it does not lead to")
+        "its object p\(targetKey) does not exist, or has an entity that the relationship does not allow")
       return true
     }
     var values: [StoreValue] = [.integer(sourceKey), .integer(targetKey)]
@@ -78,7 +79,7 @@ struct PairRows {
       case .integer(let place): values.append(.integer(place))
       case .null: values.append(.null)
       case let other:
-        report.lose(entity, sourceKey, relationship, "\(other.kind), which is no place in an order")
+        report.lose(entity, sourceKey, relationship, "\(other.kind), which is not a position in an order")
         values.append(.null)
       }
     }

@@ -25,13 +25,13 @@ struct ReadingReport {
   var allRemarks: [String] {
     remarks
       + defaults.sorted { $0.key < $1.key }.map { name, count in
-        "\(name) is mandatory and had no value in \(Self.objects(count)); it has its default there"
+        "\(name) is mandatory, but had no value in \(Self.objects(count)); it got its default"
       }
       + notANumber.sorted { $0.key < $1.key }.map { name, count in
-        "\(name) was NaN, which is no number, in \(Self.objects(count)); it is nil there"
+        "\(name) was NaN in \(Self.objects(count)); it was set to nil"
       }
       + repaired.sorted { $0.key < $1.key }.map { name, count in
-        "\(name) was set on one side alone in \(Self.objects(count)); it is on both"
+        "\(name) was set on one side only in \(Self.objects(count)); it was set on both"
       }
   }
 

@@ -73,7 +73,8 @@ struct StoreReading {
       // Rows of other entities of the same table are skipped.
       guard graph.isKind(name, of: entity) else { continue }
       report.lose(
-        name, statement.integer(0), relationship.name, "its object is not there, or does not lead back to it")
+        name, statement.integer(0), relationship.name,
+        "its object does not exist, or does not refer back to it")
     }
   }
 
@@ -98,7 +99,8 @@ struct StoreReading {
         throw .damaged(
           source.url,
           reason:
-            "\(count) rows of \(table) are of entity \(number.map(String.init) ?? "NULL"), which it has not")
+            "\(count) rows of \(table) are of entity \(number.map(String.init) ?? "NULL"), which it does not have"
+        )
       }
       if layout.graph.entity(name)?.isAbstract == true {
         throw .damaged(source.url, reason: "\(count) rows of \(table) are of '\(name)', which is abstract")
@@ -126,7 +128,7 @@ struct StoreReading {
 
   private mutating func remark() {
     for key in source.metadata.otherKeys {
-      report.remarks.append("the store's metadata '\(key)' is no text and is not taken over")
+      report.remarks.append("the store's metadata entry '\(key)' is not a text and was not copied")
     }
     let (hashed, held) = (source.metadata.hashedEntities, Set(source.entities.ofModel.map(\.name)))
     for name in hashed.isEmpty ? [] : hashed.symmetricDifference(held).sorted() {
@@ -135,17 +137,17 @@ struct StoreReading {
           + "\(held.contains(name) ? "" : "not ")in Z_PRIMARYKEY")
     }
     for column in layout.emptyColumns {
-      report.remarks.append("\(column) holds nothing, and the version has nothing that it is for")
+      report.remarks.append("\(column) is empty, and belongs to nothing in the version")
     }
     for entity in layout.graph.version.entities where layout.numbers[entity.name] != nil {
       for relationship in entity.relationships where StoredName.isTransient(relationship) {
         report.remarks.append(
-          "'\(relationship.name)' of '\(entity.name)' is transient in Core Data, so that it has nothing to take over"
+          "'\(relationship.name)' of '\(entity.name)' is transient in Core Data, so there is nothing to copy"
         )
       }
     }
     if source.entities.all.count > source.entities.ofModel.count {
-      report.remarks.append("Core Data's history of changes, and what CloudKit keeps, are not taken over")
+      report.remarks.append("Core Data's history of changes and the data of CloudKit were not copied")
     }
   }
 

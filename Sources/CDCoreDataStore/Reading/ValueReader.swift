@@ -113,11 +113,11 @@ struct ValueReader {
     // As in Core Data, where a property of type Bool shows any number other than 0 as true.
     case (.bool, .integer(let number)): return .integer(number == 0 ? 0 : 1)
     case (.integer(let range), .integer(let number)):
-      guard range.contains(number) else { throw Problem(reason: "a number that is no \(typeName)") }
+      guard range.contains(number) else { throw Problem(reason: "a number that does not fit \(typeName)") }
       return .integer(number)
     case (.integer(let range), .real(let number)):
       guard let exact = Int64(exactly: number), range.contains(exact) else {
-        throw Problem(reason: "a number that is no \(typeName)")
+        throw Problem(reason: "a number that does not fit \(typeName)")
       }
       return .integer(exact)
     case (.real, .integer(let number)): return .real(Double(number))
@@ -134,20 +134,21 @@ struct ValueReader {
       guard let id = UUID(uuidString: text) else { break }
       return .bytes(withUnsafeBytes(of: id.uuid) { Data($0) })
     case (.url, .text(let text)):
-      guard URL(string: text) != nil else { throw Problem(reason: "text that is no URL") }
+      guard URL(string: text) != nil else { throw Problem(reason: "text that is not a URL") }
       return .text(text)
     case (.data, .bytes(let data)): return .bytes(try contents(data))
     case (.codable(let type), .bytes(let data)):
       guard let json = ArchivedValue.json([UInt8](try contents(data)), type: type) else {
         throw Problem(
           reason:
-            "an archive of which no '\(type)' can be made; as an attribute of type Data it is taken as it is")
+            "an archive that cannot be decoded as '\(type)'; an attribute of type Data would keep the archive"
+        )
       }
       return records == nil ? .text(json) : .bytes(Data(json.utf8))
     case (.other(let traits), _) where source.storageClass == traits.storageClass: return source.stored
     default: break
     }
-    throw Problem(reason: "\(source.kind), which is no \(typeName)")
+    throw Problem(reason: "\(source.kind), which is not of type \(typeName)")
   }
 
   private func contents(_ data: Data) throws(Problem) -> Data {
@@ -162,7 +163,7 @@ struct ValueReader {
   /// of that number restores it.
   private func decimal(_ text: String) throws(Problem) -> String {
     guard text.utf8.count < 200, let value = Decimal(wholeText: text), !value.isNaN else {
-      throw Problem(reason: "what is no Decimal")
+      throw Problem(reason: "an invalid Decimal")
     }
     return value.description
   }

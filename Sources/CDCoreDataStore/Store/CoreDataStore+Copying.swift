@@ -58,7 +58,7 @@ extension CoreDataStore {
     }
     let result = format.outcome.result.withLock { $0 }
     guard let version = result.version else {
-      throw CoreDataStoreError.notACoreDataStore(url, reason: "it is none any more")
+      throw CoreDataStoreError.notACoreDataStore(url, reason: "it is no longer a store of Core Data")
     }
     return CoreDataStoreCopy(
       version: version, counts: result.report.counts, remarks: result.report.allRemarks,

@@ -69,7 +69,7 @@ public struct CoreDataStoreFormat: StoreFormat {
 
   /// Always throws, because the format cannot be written.
   public func write(_ contents: StoreContents, to output: StoreOutput) throws {
-    throw StoreFormatError(.syntax("stores of Core Data are read, and not written"))
+    throw StoreFormatError(.syntax("stores of Core Data can be read, but not written"))
   }
 
   /// Reads a store.

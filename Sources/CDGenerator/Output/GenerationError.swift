@@ -60,21 +60,21 @@ extension GenerationProblem: CustomStringConvertible {
   private var message: String {
     switch reason {
     case .missingCurrentVersion(let number):
-      "the model has no version \(number), which is to be its current one"
+      "the model has no version \(number), which is set as its current version"
     case .invalidName(let name):
-      "'\(name)' is no Swift name; give another with 'swiftName', or 'class' for an entity"
+      "'\(name)' is not a valid Swift name; choose another with 'swiftName', or 'class' for an entity"
     case .reservedName(let name):
-      "generated code needs the name '\(name)' itself; give another with 'swiftName', or 'class' for an entity"
+      "generated code needs the name '\(name)'; choose another with 'swiftName', or 'class' for an entity"
     case .duplicateName(let name):
-      "'\(name)' is declared twice in Swift; give another name with 'swiftName', or 'class' for an entity"
+      "'\(name)' is declared twice in Swift; choose another name with 'swiftName', or 'class' for an entity"
     case .unknownType(let name):
       "there is no entity, enum or composite '\(name)'"
     case .unknownProperty(let name):
       "there is no property '\(name)'"
     case .unfittingValue:
-      "the value is none of the type"
+      "the value does not have the type"
     case .unsupportedType(let name):
-      "the type '\(name)' cannot stand here"
+      "the type '\(name)' is not allowed here"
     case .invalidPredicate(let message):
       message
     }

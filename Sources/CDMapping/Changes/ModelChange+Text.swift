@@ -21,15 +21,15 @@ extension ModelChange: CustomStringConvertible {
       "the parent of entity '\(name)' was \(Self.name(from)) and is \(Self.name(to))"
     case .entityBecameAbstract(let name): "entity '\(name)' has become abstract"
     case .entityBecameConcrete(let name): "entity '\(name)' is no longer abstract"
-    case .entityUnmapped(let name): "no mapping takes the objects of entity '\(name)' of version \(source)"
+    case .entityUnmapped(let name): "no mapping migrates the objects of entity '\(name)' of version \(source)"
     case .objectsFiltered(let name):
-      "not all objects of entity '\(name)' of version \(source) meet the 'where' of a mapping"
+      "the 'where' of a mapping may exclude objects of entity '\(name)' of version \(source)"
     case .ownedObjectsLeft(let name, let owners):
-      "objects of entity '\(name)' of version \(source) go with those that own them, by "
+      "objects of entity '\(name)' of version \(source) are dropped with their owners, by "
         + owners.map(\.description).joined(separator: ", ")
-        + ", where a mapping's 'where' leaves these behind"
+        + ", where the 'where' of a mapping excludes the owners"
     case .undecided(.entity(let name), let note):
-      "it is undecided which objects become those of entity '\(name)' (\(note))"
+      "it is undecided which objects become objects of entity '\(name)' (\(note))"
     case .undecided(let element, let note): "the value of \(element) is undecided (\(note))"
     case .modifierChanged(let element): "\(element) has another 'hashModifier'"
     case .entityLeftConfiguration(let name, let configuration):
@@ -57,7 +57,7 @@ extension ModelChange: CustomStringConvertible {
     case .attributeBecamePlain(let name): "attribute \(name) is no longer derived"
     case .derivationChanged(let name): "attribute \(name) is derived in another way"
     case .defaultChanged(let name): "attribute \(name) has another default"
-    case .storageChanged(let name): "attribute \(name) is kept in another place"
+    case .storageChanged(let name): "attribute \(name) is stored in another place"
     case .rulesTightened(let element): "\(element) has rules that older objects may break"
     default: nil
     }
@@ -70,7 +70,7 @@ extension ModelChange: CustomStringConvertible {
     case .relationshipRenamed(let from, let to): "relationship \(from) is now \(to)"
     case .relationshipMoved(let from, let to): "relationship \(from) is declared by '\(to.entity)' now"
     case .relationshipDestinationChanged(let name, let from, let to, _) where from == to:
-      "not all objects that relationship \(name) leads to go on"
+      "some objects of relationship \(name) are not migrated"
     case .relationshipDestinationChanged(let name, let from, let to, _):
       "relationship \(name) led to '\(from)' and leads to '\(to)'"
     case .relationshipBecameToMany(let name): "relationship \(name) has become to-many"
@@ -129,7 +129,7 @@ extension ModelChange {
 
   private var warning: String? {
     switch kind {
-    case .rulesTightened: "such objects migrate, and cannot be saved before they keep to them"
+    case .rulesTightened: "such objects are migrated, but cannot be saved until they meet the rules"
     default: nil
     }
   }
@@ -137,11 +137,11 @@ extension ModelChange {
   private var loss: String {
     switch kind {
     case .entityRemoved, .entityBecameAbstract, .entityUnmapped: "its objects are lost"
-    case .objectsFiltered: "the others are lost"
+    case .objectsFiltered: "these objects are lost"
     case .ownedObjectsLeft: "they are lost too"
     case .entityLeftConfiguration: "its objects in stores of that configuration are lost"
     case .attributeTypeChanged: "values lose digits"
-    case .relationshipRemoved: "who is related to whom is lost"
+    case .relationshipRemoved: "the relations between objects are lost"
     case .relationshipBecameUnordered: "the order is lost"
     case .relationshipDestinationChanged(_, _, let to, let lost):
       "objects of \(lost.map { "'\($0)'" }.joined(separator: ", ")), which do not become '\(to)', are lost to it"
@@ -153,7 +153,7 @@ extension ModelChange {
   private var need: String {
     let objects = "objects of version \(source)"
     switch kind {
-    case .undecided: return "what would be inferred may not be what is meant"
+    case .undecided: return "the inferred rule may be wrong"
     case .attributeAdded: return "it is mandatory and has no default, so \(objects) have no value for it"
     case .attributeBecameStored:
       return "it is mandatory and has no default, so \(objects) have no value for it"

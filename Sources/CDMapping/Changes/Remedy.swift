@@ -37,7 +37,7 @@ public enum Remedy: Hashable, Sendable {
       "write a rule '\(attribute): \(example ?? "…")' under the attributes of '\(entity)' in \(mapping)"
     case .relationshipRule(let entity, let relationship, let example):
       "write a rule '\(relationship): \(example ?? "…")' under the relationships of '\(entity)' in \(mapping)"
-    case .from(let entity): "write 'from: \(entity)' for the entity that takes its objects in \(mapping)"
+    case .from(let entity): "write 'from: \(entity)' for the entity that its objects become in \(mapping)"
     case .dropOwned(let owner): "write 'owned: drop' for '\(owner)' in \(mapping)"
     case .duplicateRule(let entity, let properties):
       "write 'onDuplicate: { \(entity): { \(Self.key(properties)): keepFirst } }' in \(mapping)"
@@ -46,7 +46,7 @@ public enum Remedy: Hashable, Sendable {
     case .dropEntity(let entity): "confirm the loss with 'drop: [\(entity)]' in \(mapping)"
     case .decided(let entity, let name):
       (name == UndecidedPart.filter
-        ? "write 'where: …' if not all are meant" : "write a rule if what is inferred is wrong")
+        ? "write 'where: …' to exclude some objects" : "write a rule if the inferred one is wrong")
         + ", and then delete '\(name)' under 'undecided' of '\(entity)' in \(mapping)"
     case .giveDefault: "give it a default"
     case .makeOptional: "make it optional"

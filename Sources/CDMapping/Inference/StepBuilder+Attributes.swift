@@ -443,7 +443,7 @@ extension StepBuilder {
 
   private func reportVariables(_ variables: [CheckedVariable], at location: MappingProblem.Location) {
     for each in variables {
-      problem(at: location, "nothing gives the variable '$\(each.name)' a value in a mapping")
+      problem(at: location, "the variable '$\(each.name)' has no value: a mapping has no variables")
     }
   }
 
@@ -473,7 +473,9 @@ extension StepBuilder {
     if !checked.isTotal {
       problem(
         at: here, span: checked.partialConversions.first ?? nil,
-        "the conversion may fail; say what the value then is: CAST(…, '\(stored.type.schemaName)', else)")
+        "the conversion may fail; write the value for that case as the third argument: CAST(…, "
+          + "'\(stored.type.schemaName)', else)"
+      )
       return nil
     }
     return checked.expression
@@ -492,7 +494,7 @@ extension StepBuilder {
       problem(
         at: here,
         "'\(stored.path)' is a codable: a rule can only keep the JSON of another one, by its name; "
-          + "for all else write 'policy: custom'")
+          + "for any other value write 'policy: custom'")
       return nil
     }
     if old.isOptional, !stored.isOptional {
@@ -508,7 +510,7 @@ extension StepBuilder {
   ) -> ValueExpression? {
     if rule.value == .null {
       if stored.attribute.isOptional { return rule.value }
-      problem(at: here, "'\(stored.attribute.name)' is mandatory, and nil is no value for it")
+      problem(at: here, "'\(stored.attribute.name)' is mandatory, so its value cannot be nil")
       return nil
     }
     guard case .path(let base, let steps) = rule.value.kind, case .object = base.kind, steps.count == 1,
@@ -554,7 +556,7 @@ extension StepBuilder {
     let here = rule.location
     if rule.value == .null {
       if !relationship.isMandatoryToOne { return rule.value }
-      problem(at: here, "'\(relationship.name)' is mandatory, and nil is no value for it")
+      problem(at: here, "'\(relationship.name)' is mandatory, so its value cannot be nil")
       return nil
     }
     let checked = ExpressionChecker(graph: checking.graph).check(

@@ -110,7 +110,8 @@ extension StepBuilder {
     } else if match.entities[entity.name] == nil, !entity.isAbstract, !rule.isCustom {
       problem(
         at: .entity(ruleIndex),
-        "nothing says where the objects of '\(entity.name)' come from, which \(sourceName) does not have: write "
+        "'\(entity.name)' does not exist in \(sourceName), and no rule names the entity that its objects come "
+          + "from: write "
           + "'from:' and an entity")
     }
   }
@@ -123,7 +124,7 @@ extension StepBuilder {
     }
     seen = []
     for (number, each) in rule.undecided.enumerated() where !seen.insert(each.name).inserted {
-      problem(at: .undecided(entity: ruleIndex, number), "'\(each.name)' is here a second time")
+      problem(at: .undecided(entity: ruleIndex, number), "'\(each.name)' is repeated here")
     }
     seen = []
     for (number, each) in rule.relationships.enumerated() where !seen.insert(each.name).inserted {
@@ -138,7 +139,7 @@ extension StepBuilder {
     let steps = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard case .attribute(let attribute)? = destination.property(steps[0], of: entity) else {
       if case .relationship? = destination.property(steps[0], of: entity) {
-        problem(at: location, "'\(steps[0])' is a relationship: its rule stands under 'relationships'")
+        problem(at: location, "'\(steps[0])' is a relationship: write its rule under 'relationships'")
         return
       }
       let names = destination.attributes(of: entity).filter(\.isStored).map(\.name)
@@ -147,14 +148,14 @@ extension StepBuilder {
         suggestion: closestName(to: steps[0], in: names))
     }
     if !attribute.isStored {
-      problem(at: location, "'\(steps[0])' is transient, and so nothing of it is stored")
+      problem(at: location, "'\(steps[0])' is transient, so it is not stored")
     } else if attribute.derivation != nil {
-      problem(at: location, "'\(steps[0])' is derived: its value follows from others")
+      problem(at: location, "'\(steps[0])' is derived: its value is computed from other values")
     } else if steps.count > 1 {
       guard case .composite(let type) = attribute.type, let composite = destination.composite(type),
         steps.count == 2
       else {
-        return problem(at: location, "'\(steps[0])' is no composite and has no fields")
+        return problem(at: location, "'\(steps[0])' is not a composite and has no fields")
       }
       if !composite.fields.contains(where: { $0.name == steps[1] }) {
         problem(
@@ -168,8 +169,8 @@ extension StepBuilder {
   {
     switch destination.property(name, of: entity) {
     case .relationship?: break
-    case .attribute?: problem(at: location, "'\(name)' is an attribute: its rule stands under 'attributes'")
-    case .fetched?: problem(at: location, "'\(name)' is a fetched property, which nothing is stored of")
+    case .attribute?: problem(at: location, "'\(name)' is an attribute: write its rule under 'attributes'")
+    case .fetched?: problem(at: location, "'\(name)' is a fetched property, which is not stored")
     case nil:
       problem(
         at: location, "'\(entity)' of \(destinationName) has no relationship '\(name)'",
@@ -199,7 +200,7 @@ extension StepBuilder {
     let isWrong = Set(problems.list.map(\.location))
     for (index, name) in rules.drops.enumerated() where !usedDrops.contains(.drop(index)) {
       if isWrong.contains(.drop(index)) { continue }
-      problem(.warning, at: .drop(index), "no objects of '\(name)' are lost: remove it from 'drop'")
+      problem(.warning, at: .drop(index), "the step loses no objects of '\(name)': remove it from 'drop'")
     }
     for (ruleIndex, rule) in rules.entities.enumerated() {
       for (number, name) in rule.drops.enumerated() {
@@ -221,7 +222,7 @@ extension StepBuilder {
     else { return }
     let steps = name.split(separator: ".").map(String.init)
     if sources.contains(where: { source.property(steps.first ?? "", of: $0) != nil }) {
-      problem(.warning, at: drop, "'\(name)' is not lost: remove it from 'drop'")
+      problem(.warning, at: drop, "the step does not lose '\(name)': remove it from 'drop'")
       return
     }
     let names = sources.flatMap { entity in

@@ -466,7 +466,7 @@ extension StepBuilder {
     if rule.isCustom {
       return problem(
         at: .owned(entity: ruleIndex),
-        "with 'policy: custom' the app's own code decides what becomes of other objects")
+        "with 'policy: custom' the app's own code decides about the other objects")
     }
     guard let from = rule.source ?? match.entities[entity.name],
       !source.relationships(of: from).contains(where: { $0.deleteRule == .cascade })

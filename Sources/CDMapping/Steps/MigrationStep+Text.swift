@@ -25,14 +25,14 @@ extension MigrationStep {
     }
     let open = openChanges
     if !open.isEmpty {
-      lines.append("  to be done:")
+      lines.append("  to do:")
       lines += open.map { "    \($0.summary): \($0.remedies.text(mapping: name))" }
     }
     lines.append("  " + conclusion)
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Whether the step is proven, and what it loses, in a few words: `proven; one loss, which is meant`.
+  /// Whether the step is proven, and what it loses, in a few words: `proven; one loss, which is confirmed`.
   public var conclusion: String {
     guard isProven else { return "not proven" }
     let left = changes.count { $0.verdict == .losesData && $0.resolution == .custom }
@@ -40,11 +40,12 @@ extension MigrationStep {
       left == 0 ? "" : left == 1 ? "one is up to the app's own code" : "\(left) are up to the app's own code"
     let count = losses.count
     if count == 0 {
-      if !custom.isEmpty { return "proven; of what may be lost, \(custom)" }
+      if !custom.isEmpty { return "proven; of the possible losses, \(custom)" }
       return changesNoData ? "proven; no data is touched" : "proven; nothing is lost"
     }
-    return (count == 1 ? "proven; one loss, which is meant" : "proven; \(count) losses, all of them meant")
-      + (custom.isEmpty ? "" : "; of what else may be lost, \(custom)")
+    return
+      (count == 1 ? "proven; one loss, which is confirmed" : "proven; \(count) losses, all of them confirmed")
+      + (custom.isEmpty ? "" : "; of the other possible losses, \(custom)")
   }
 
   private static func lines(of mapping: EntityMapping) -> [String] {

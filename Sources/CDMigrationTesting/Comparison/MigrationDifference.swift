@@ -32,7 +32,7 @@ public struct MigrationDifference: Hashable, Sendable {
 extension MigrationDifference: CustomStringConvertible {
   public var description: String {
     switch kind {
-    case .missing: "\(objectID) of '\(entity)' is gone"
+    case .missing: "\(objectID) of '\(entity)' no longer exists"
     case .property(let name): "'\(name)' of \(objectID) was \(detail)"
     }
   }

@@ -22,10 +22,11 @@ extension VersionedStoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .unknownVersion(let number): "the model has no version \(number)"
-    case .noWay(let source, let destination): "no store goes from version \(source) to version \(destination)"
+    case .noWay(let source, let destination):
+      "no migration steps lead from version \(source) to version \(destination)"
     case .noClasses(let version, let current):
-      "there are no generated classes for a store of version \(version), but for version \(current) at the most; look "
-        + "at its objects by 'objects(of:)'"
+      "generated classes exist only for version \(current), not for a store of version \(version); read "
+        + "its objects by 'objects(of:)'"
     case .noSample(let entity, let attribute, let reason):
       "no sample can be made for '\(attribute)' of '\(entity)', \(reason); give one: "
         + "insertSamples([\"\(entity).\(attribute)\": …])"

@@ -13,7 +13,7 @@ extension CheckerSession {
       default:
         return error(
           left.expression.span,
-          "\(word) is for many values, and '\(left.expression)' is one \(left.type)")
+          "\(word) needs a collection, but '\(left.expression)' is a single \(left.type)")
       }
     }
     let comparisonOperator = comparison.operator
@@ -27,9 +27,10 @@ extension CheckerSession {
     case .part: checkSubstring(comparisonOperator, compared, left, right)
     case .pattern: checkPattern(comparisonOperator, compared, left, right)
     case .unsupported where comparisonOperator == .tokenMatches:
-      error(span, "TOKENMATCHES needs a search index, which cdgen has not: write CONTAINS or MATCHES")
+      error(span, "TOKENMATCHES needs a search index, which cdgen does not have: write CONTAINS or MATCHES")
     case .unsupported:
-      error(span, "\(comparisonOperator.rawValue) needs a table of type identifiers, which cdgen has not")
+      error(
+        span, "\(comparisonOperator.rawValue) needs a table of type identifiers, which cdgen does not have")
     }
   }
 
@@ -53,9 +54,11 @@ extension CheckerSession {
     guard case .collection = type else { return false }
     let remedy =
       isLeft
-      ? "write ANY, ALL or NONE before it, or @count and the like behind it"
-      : "write @count and the like behind it"
-    error(value.expression.span, "'\(value.expression)' is many values, where one is compared: \(remedy)")
+      ? "write ANY, ALL or NONE before it, or an operator such as @count after it"
+      : "write an operator such as @count after it"
+    error(
+      value.expression.span,
+      "'\(value.expression)' is a collection, but a comparison needs a single value: \(remedy)")
     return true
   }
 
@@ -75,7 +78,7 @@ extension CheckerSession {
       let (value, type) = first == .codable ? (left, compared) : (right, right.type)
       return error(
         value.expression.span,
-        "\(words(value, type)) is a codable value, which can be compared with nil alone")
+        "\(words(value, type)) is a codable value, which can only be compared with nil")
     default: break
     }
     if compared == .unknown || right.type == .unknown { return }
@@ -126,7 +129,8 @@ extension CheckerSession {
     case .unknown, .null: return
     default:
       error(
-        right.expression.span, "BETWEEN takes an array of two bounds, and \(words(right, right.type)) is none"
+        right.expression.span,
+        "BETWEEN takes an array of two bounds, but \(words(right, right.type)) is not an array"
       )
     }
   }
@@ -147,7 +151,8 @@ extension CheckerSession {
       if case .collection = member, !element.isCollection, element != .unknown {
         return error(
           memberValue.expression.span,
-          "'\(memberValue.expression)' is many values, where \(word) looks for one: write ANY, ALL or NONE before it"
+          "'\(memberValue.expression)' is a collection, but \(word) needs a single value: write ANY, ALL or NONE "
+            + "before it"
         )
       }
       checkElements(member, memberValue, wholeValue, element, word)
@@ -162,7 +167,7 @@ extension CheckerSession {
       }
       error(
         wholeValue.expression.span,
-        "\(word) looks in many values or in a string, and \(words(wholeValue, whole)) is neither")
+        "\(word) needs a collection or a string, but \(words(wholeValue, whole)) is neither")
     }
   }
 
@@ -177,7 +182,7 @@ extension CheckerSession {
     if wanted == .codable {
       return error(
         memberValue.expression.span,
-        "\(words(memberValue, member)) is a codable value, which can be compared with nil alone")
+        "\(words(memberValue, member)) is a codable value, which can only be compared with nil")
     }
     if case .constant(.array(let constants)) = whole.expression.kind {
       for constant in constants {
@@ -213,7 +218,7 @@ extension CheckerSession {
     where category != .string && category != .data && category != .any {
       error(
         value.expression.span,
-        "\(comparisonOperator.rawValue) is for strings and data, and \(words(value, type)) is neither")
+        "\(comparisonOperator.rawValue) needs a string or data, but \(words(value, type)) is neither")
       return
     }
     if first != second, first != .any, second != .any {
@@ -233,7 +238,7 @@ extension CheckerSession {
       if category != .string, category != .any {
         error(
           value.expression.span,
-          "\(comparisonOperator.rawValue) is for strings, and \(words(value, type)) is none")
+          "\(comparisonOperator.rawValue) needs strings, but \(words(value, type)) is not a string")
       }
     }
     if comparisonOperator == .matches, case .constant(.value(.string(let pattern))) = right.expression.kind,
@@ -371,7 +376,8 @@ extension CheckerSession {
     case (.string, .add, _), (_, .add, .string):
       error(
         right.expression.span ?? left.expression.span,
-        "+ joins strings or adds numbers, and here are \(left.type) and \(right.type): write CAST(…, 'String')"
+        "+ joins two strings or adds two numbers, but the operands are \(left.type) and \(right.type): write "
+          + "CAST(…, 'String')"
       )
       left.type = .unknown
     default: return false
@@ -389,7 +395,7 @@ extension CheckerSession {
       default:
         error(
           value.expression.span,
-          "\(expressionOperator.rawValue) is for collections, and '\(value.expression)' is \(value.type)")
+          "\(expressionOperator.rawValue) needs a collection, but '\(value.expression)' is \(value.type)")
         left.type = .unknown
         return
       }
@@ -403,7 +409,7 @@ extension CheckerSession {
   private mutating func requireNumber(_ value: inout CheckedValue, _ word: String) {
     switch TypeRules.category(value.type, in: graph) {
     case .number, .any: break
-    default: refuse(&value, "\(word) is for numbers")
+    default: refuse(&value, "\(word) needs numbers")
     }
   }
 
@@ -411,7 +417,7 @@ extension CheckerSession {
   private mutating func requireInteger(_ value: inout CheckedValue, _ word: String) {
     guard case .attribute(let type) = value.type, TypeRules.isInteger(TypeRules.rawType(type, in: graph))
     else {
-      if value.type != .unknown, value.type != .null { refuse(&value, "\(word) is for integers") }
+      if value.type != .unknown, value.type != .null { refuse(&value, "\(word) needs integers") }
       return
     }
   }
@@ -420,12 +426,12 @@ extension CheckerSession {
   private mutating func requireString(_ value: inout CheckedValue, _ word: String) {
     switch TypeRules.category(value.type, in: graph) {
     case .string, .any: break
-    default: refuse(&value, "\(word) is for strings")
+    default: refuse(&value, "\(word) needs strings")
     }
   }
 
   private mutating func refuse(_ value: inout CheckedValue, _ rule: String) {
-    error(value.expression.span, "\(rule), and '\(value.expression)' is \(value.type)")
+    error(value.expression.span, "\(rule), but '\(value.expression)' is \(value.type)")
     value.type = .unknown
   }
 }
@@ -569,7 +575,8 @@ extension CheckerSession {
       case .collection, .unknown, .null, .dictionary: break
       default:
         error(
-          value.expression.span, "\(word) is for many values, and '\(value.expression)' is one \(value.type)")
+          value.expression.span,
+          "\(word) needs a collection, but '\(value.expression)' is a single \(value.type)")
       }
     }
     return false

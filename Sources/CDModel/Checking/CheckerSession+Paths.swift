@@ -53,7 +53,7 @@ extension CheckerSession {
       if !pathType.type.isCollection, pathType.type != .unknown {
         error(
           span,
-          "@\(leading.rawValue) is for many values, and the path behind it leads to one \(pathType.type)")
+          "@\(leading.rawValue) needs a collection, but the path after it leads to a single \(pathType.type)")
       }
       pathType = result(of: leading, over: pathType, span)
     }
@@ -95,7 +95,7 @@ extension CheckerSession {
     default:
       error(
         index.expression.span ?? span,
-        "an index is a number or a key, and '\(index.expression)' is \(index.type)")
+        "an index must be a number or a key, but '\(index.expression)' is \(index.type)")
     }
   }
 
@@ -103,7 +103,7 @@ extension CheckerSession {
     switch pathType.type {
     case .collection(let element): return PathType(type: element, isOptional: true)
     case .unknown, .null, .dictionary: break
-    default: error(span, "brackets are for many values, and this is one \(pathType.type)")
+    default: error(span, "brackets need a collection, but this is a single \(pathType.type)")
     }
     return PathType(type: .unknown, isOptional: true)
   }
@@ -141,7 +141,7 @@ extension CheckerSession {
       if attribute.isTransient {
         isStorable = false
         warning(
-          span, "'\(key)' of \(entity) is transient: it is evaluated in memory, and no store can search it")
+          span, "'\(key)' of \(entity) is transient: it exists in memory only, so a store cannot search it")
       }
       return PathType(
         type: .attribute(attribute.type), isOptional: pathType.isOptional || attribute.isOptional)
@@ -203,7 +203,7 @@ extension CheckerSession {
     case .collection(let element): pathType = PathType(type: element, isOptional: false)
     case .unknown, .null, .dictionary: break
     default:
-      error(span, "@\(name) is for many values, and this is one \(elements)")
+      error(span, "@\(name) needs a collection, but this is a single \(elements)")
       return nil
     }
     if collectionOperator == .count {
@@ -211,7 +211,7 @@ extension CheckerSession {
       return nil
     }
     if isLast, pathType.type != .unknown {
-      error(span, "@\(name) needs a key behind it: @\(name).SELF for the values themselves")
+      error(span, "@\(name) needs a key after it: @\(name).SELF for the values themselves")
       pathType = PathType(type: .unknown, isOptional: true)
       return nil
     }
@@ -236,7 +236,7 @@ extension CheckerSession {
       return PathType(type: value.type, isOptional: true)
     case .count, .sum, .avg:
       guard category == .number || category == .any else {
-        error(span, "@\(collectionOperator.rawValue) is for numbers, and these are \(value.type)")
+        error(span, "@\(collectionOperator.rawValue) needs numbers, but the values are \(value.type)")
         return PathType(type: .unknown, isOptional: true)
       }
       let isSum = collectionOperator == .sum

@@ -51,7 +51,7 @@ extension CheckerSession {
   }
 
   private mutating func refuseAnyKey(_ expression: ValueExpression) -> CheckedValue {
-    error(expression.span, "ANYKEY is for searching files, which cdgen does not")
+    error(expression.span, "ANYKEY searches files, which cdgen does not support")
     return unknown(expression)
   }
 
@@ -148,7 +148,7 @@ extension CheckerSession {
     default:
       error(
         collection.expression.span,
-        "SUBQUERY is for many values, and '\(collection.expression)' is one \(collection.type)")
+        "SUBQUERY needs a collection, but '\(collection.expression)' is a single \(collection.type)")
     }
     return .unknown
   }
@@ -203,7 +203,9 @@ extension CheckerSession {
   ) -> CheckedValue {
     let common = joined(first.type, first.isLiteral, second)
     if common == nil {
-      error(expression.span, "TERNARY has \(first.type) if its condition is true and \(second.type) if not")
+      error(
+        expression.span,
+        "TERNARY has \(first.type) if its condition is true, but \(second.type) if it is false")
     }
     let isOptional =
       first.isOptional || second.isOptional || first.type == .null || second.type == .null
@@ -290,7 +292,7 @@ extension CheckerSession {
       partialConversions.append(expression.span)
     }
     if !TypeRules.mayConvert(source.type, to: wanted, in: graph) {
-      error(expression.span, "CAST makes no \(wanted) of '\(source.expression)' (\(source.type))")
+      error(expression.span, "CAST cannot convert '\(source.expression)' (\(source.type)) to \(wanted)")
     }
     return rebuilt(expression, parts, type: wanted, isOptional: isOptional) {
       .cast($0[0], type, otherwise: $0.count > 1 ? $0[1] : nil)
@@ -301,7 +303,7 @@ extension CheckerSession {
   @inline(never)
   mutating func expect(_ wanted: ExpressionType, allowsNil: Bool, of value: inout CheckedValue) {
     if value.type == .null, !allowsNil {
-      return error(value.expression.span, "nil, where a value of \(wanted) is wanted")
+      return error(value.expression.span, "nil is not allowed here; a value of type \(wanted) is needed")
     }
     if value.isLiteral, literal(value.expression, fits: wanted) {
       value.type = wanted
@@ -314,12 +316,12 @@ extension CheckerSession {
         remedy = ": write CAST(…, '\(wanted)'), with a third argument for values that do not fit"
       }
       return error(
-        value.expression.span, "'\(value.expression)' is \(value.type), where \(wanted) is wanted\(remedy)")
+        value.expression.span, "'\(value.expression)' is \(value.type), but \(wanted) is needed\(remedy)")
     }
     if value.isOptional, !allowsNil, value.type != .unknown {
       error(
         value.expression.span,
-        "'\(value.expression)' may be nil, where a value is wanted: write ?? and a value behind it")
+        "'\(value.expression)' may be nil, but a value is needed: write ?? and a value after it")
     }
   }
 

@@ -81,7 +81,7 @@ struct CheckerSession {
       if name == "FETCH_SOURCE", fetchSource != nil { return nil }
       let state = variables[name]
       if isTemplate, state == nil, !diagnostics.contains(where: { $0.severity == .error }) {
-        error(nil, "nothing says what type $\(name) has: compare it with a property, or write a CAST of it")
+        error(nil, "the type of $\(name) is unknown: compare it with a property, or write a CAST of it")
       }
       return CheckedVariable(name: name, type: state?.type ?? .unknown, isOptional: state?.isOptional ?? true)
     }

@@ -24,9 +24,10 @@ extension ModelMergeError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .noModels: "there is no model to merge"
-    case .noCurrentVersion(let model): "model '\(model)' has not the version that it calls current"
+    case .noCurrentVersion(let model):
+      "model '\(model)' does not have the version that is set as its current version"
     case .sameIdentity(let models):
-      "\(Self.list(models)) have one identity; merge each model once, and give a copy an `id:` of its own"
+      "\(Self.list(models)) have the same `id:`; merge each model once, and set a new `id:` in a copy"
     case .entityInTwo(let entity, let models):
       "\(Self.list(models)) both have an entity '\(entity)'; rename it in one of them"
     case .typeInTwo(let type, let models):

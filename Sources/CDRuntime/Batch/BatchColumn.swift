@@ -106,13 +106,13 @@ extension BatchRowWriter {
   private let storeIDs: [Int: UUID]
   /// The index of the row, from 0.
   private(set) var number = -1
-  private var place = 0
+  private var propertyIndex = 0
   private(set) var mistakes: [BatchMistake] = []
   /// The indices of the properties that a collected row does not name.
-  private(set) var unnamed = SlotSet()
+  private(set) var omitted = SlotSet()
 
   /// The number of mistakes after which a batch stops.
-  static let mostMistakes = 100
+  static let maximumMistakes = 100
 
   /// The store and the entity name that most identifiers of a to-one relationship have.
   private struct Target {
@@ -125,7 +125,7 @@ extension BatchRowWriter {
     _ insertion: (any RowInsertion)?, _ writer: RowWriter
   ) {
     self.properties = properties
-    plain = properties.map(\.plainCell)
+    plain = properties.map(\.plainType)
     targets = properties.map { property in
       guard case .reference(let relationship) = property.kind else { return nil }
       let destination = model.entities[relationship.destination]
@@ -142,19 +142,19 @@ extension BatchRowWriter {
   /// Begins a row.
   @usableFromInline func start() {
     number += 1
-    place = 0
+    propertyIndex = 0
     if let insertion { return insertion.start(writer) }
     writer.startCapture()
-    unnamed = SlotSet()
+    omitted = SlotSet()
   }
 
   @_optimize(none)
   @usableFromInline func write(_ value: FetchedValue) throws {
-    let property = properties[place]
-    place += 1
+    let property = properties[propertyIndex]
+    propertyIndex += 1
     if case .object(let id?) = value, case .reference(let relationship) = property.kind {
-      let home = model.entities[relationship.destination].storeIndex
-      guard home.flatMap({ storeIDs[$0] }) == id.storeID else {
+      let storeIndex = model.entities[relationship.destination].storeIndex
+      guard storeIndex.flatMap({ storeIDs[$0] }) == id.storeID else {
         note(.foreignObject, property.name)
         return writer.value(.null)
       }
@@ -165,8 +165,8 @@ extension BatchRowWriter {
   }
 
   func writeDefault() throws {
-    if insertion == nil { unnamed.insert(place) }
-    try write(properties[place].defaultValue)
+    if insertion == nil { omitted.insert(propertyIndex) }
+    try write(properties[propertyIndex].defaultValue)
   }
 
   private func note(_ reason: ValidationError.Reason, _ property: String) {
@@ -195,66 +195,70 @@ extension BatchRowWriter {
 // or with more rules to check, are written by the general method.
 extension BatchRowWriter {
   @usableFromInline func write(_ value: String) throws {
-    guard case .string? = plain[place] else { return try write(.attribute(.string(value))) }
-    place += 1
+    guard case .string? = plain[propertyIndex] else { return try write(.attribute(.string(value))) }
+    propertyIndex += 1
     writer.string(value)
   }
 
   @usableFromInline func write(_ value: Bool) throws {
-    guard case .bool? = plain[place] else { return try write(.attribute(.bool(value))) }
-    place += 1
+    guard case .bool? = plain[propertyIndex] else { return try write(.attribute(.bool(value))) }
+    propertyIndex += 1
     writer.bool(value)
   }
 
   @usableFromInline func write(_ value: Int64) throws {
-    switch plain[place] {
+    switch plain[propertyIndex] {
     case .int64: break
     case .int32 where Int32(exactly: value) != nil: break
     case .int16 where Int16(exactly: value) != nil: break
     default: return try write(.attribute(.int(value)))
     }
-    place += 1
+    propertyIndex += 1
     writer.int64(value)
   }
 
   @usableFromInline func write(_ value: Double) throws {
-    guard case .double? = plain[place], !value.isNaN else { return try write(.attribute(.double(value))) }
-    place += 1
+    guard case .double? = plain[propertyIndex], !value.isNaN else {
+      return try write(.attribute(.double(value)))
+    }
+    propertyIndex += 1
     writer.double(value)
   }
 
   @usableFromInline func write(_ value: Date) throws {
-    guard case .date? = plain[place], value.timeIntervalSinceReferenceDate.isFinite else {
+    guard case .date? = plain[propertyIndex], value.timeIntervalSinceReferenceDate.isFinite else {
       return try write(.attribute(.date(value)))
     }
-    place += 1
+    propertyIndex += 1
     writer.date(value)
   }
 
   @usableFromInline func write(_ value: UUID) throws {
-    guard case .uuid? = plain[place] else { return try write(.attribute(.uuid(value))) }
-    place += 1
+    guard case .uuid? = plain[propertyIndex] else { return try write(.attribute(.uuid(value))) }
+    propertyIndex += 1
     writer.uuid(value)
   }
 
   @usableFromInline func write(_ value: Data) throws {
-    guard case .data? = plain[place] else { return try write(.attribute(.data(value))) }
-    place += 1
+    guard case .data? = plain[propertyIndex] else { return try write(.attribute(.data(value))) }
+    propertyIndex += 1
     writer.data(value)
   }
 
   /// Writes nil.
   @usableFromInline func writeNull() throws {
-    guard plain[place] != nil, !properties[place].isMandatory else { return try write(.attribute(.null)) }
-    place += 1
+    guard plain[propertyIndex] != nil, !properties[propertyIndex].isMandatory else {
+      return try write(.attribute(.null))
+    }
+    propertyIndex += 1
     writer.value(.null)
   }
 
   @usableFromInline func write(_ id: ManagedObjectID?) throws {
-    guard let id, let target = targets[place], id.storeID == target.storeID,
+    guard let id, let target = targets[propertyIndex], id.storeID == target.storeID,
       id.entityName == target.entityName
     else { return try write(.object(id)) }
-    place += 1
+    propertyIndex += 1
     writer.key(id.key)
   }
 }

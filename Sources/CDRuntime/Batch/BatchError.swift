@@ -61,8 +61,8 @@ public struct BatchMistake: Hashable, Sendable {
 extension BatchMistake: CustomStringConvertible {
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
-    let place = row.map { "row \($0)" } ?? objectID?.description ?? "every row"
-    return "\(subject) of \(place) \(reason)"
+    let location = row.map { "row \($0)" } ?? objectID?.description ?? "every row"
+    return "\(subject) of \(location) \(reason)"
   }
 }
 
@@ -71,16 +71,16 @@ extension BatchError: CustomStringConvertible {
     switch self {
     case .invalid(let mistakes): mistakes.map(\.description).joined(separator: "\n")
     case .notWritable(let entity, let key):
-      "'\(entity).\(key)' is not kept in the rows of '\(entity)', or is computed; a batch cannot set it"
+      "'\(entity).\(key)' is not stored in the rows of '\(entity)', or is computed; a batch cannot set it"
     case .notUnique(let entity, let properties, let row):
       (row.map { "row \($0)" } ?? "a row") + " of '\(entity)' has the same "
         + (properties.isEmpty ? "unique values" : properties.joined(separator: ", "))
-        + " as another; leave it out, or set `uniqueness` where both are of '\(entity)'"
+        + " as another row; omit it, or set `uniqueness` if both rows are of '\(entity)'"
     case .deleteDenied(let entity, let relationship, let ids):
       "'\(entity).\(relationship)' denies the deletion of "
-        + ids.map(\.description).joined(separator: ", ") + "; delete or move what they have first"
+        + ids.map(\.description).joined(separator: ", ") + "; delete or move the related objects first"
     case .danglingReferences(let entity):
-      "the batch leaves references of or to '\(entity)' that lead to no row; nothing was written"
+      "the batch would leave references from or to '\(entity)' without a row; nothing was written"
     case .wrongExpression(let entity, let key, let reason): "'\(entity).\(key)' cannot be set: \(reason)"
     }
   }

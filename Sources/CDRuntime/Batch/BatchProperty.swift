@@ -20,7 +20,7 @@ final class BatchProperty {
   let isMandatory: Bool
   /// The type of values that can be written without conversion; nil if a value must meet more rules than being a
   /// number.
-  let plainCell: StorageType?
+  let plainType: StorageType?
 
   /// - Throws: ``PropertyError`` or ``BatchError/notWritable(entity:key:)`` for a property that a batch cannot write.
   @_optimize(none)
@@ -38,27 +38,27 @@ final class BatchProperty {
       throw BatchError.notWritable(entity: entity.name, key: name)
     }
     switch (slot.kind, keys.count) {
-    case (.attribute(let attribute, let cell), 1):
-      kind = .attribute(attribute, cell)
+    case (.attribute(let attribute, let storageType), 1):
+      kind = .attribute(attribute, storageType)
       columns = names
       isMandatory = !attribute.isOptional
       isRuled = slot.hasRules(isTyped: true)
-      plainCell = attribute.restrictsValues ? nil : cell
+      plainType = attribute.restrictsValues ? nil : storageType
     case (.composite(let attribute, let fields), 1):
       kind = .composite(attribute, fields)
       columns = names
       isMandatory = !attribute.isOptional
       isRuled = true
-      plainCell = nil
+      plainType = nil
     case (.composite(_, let fields), 2):
-      guard let place = fields.firstIndex(where: { $0.description.name == keys[1] }) else {
+      guard let index = fields.firstIndex(where: { $0.description.name == keys[1] }) else {
         throw PropertyError.unknownKey(entity: entity.name, key: name)
       }
-      kind = .attribute(fields[place].description, fields[place].cell)
-      columns = [names[place]]
-      isMandatory = !fields[place].description.isOptional
+      kind = .attribute(fields[index].description, fields[index].storageType)
+      columns = [names[index]]
+      isMandatory = !fields[index].description.isOptional
       isRuled = true
-      plainCell = nil
+      plainType = nil
     case (.relationship(let relationship), 1):
       // Both rows of a pair of partners refer to each other, so setting one row is not enough.
       guard case .reference = relationship.storage, !relationship.isSymmetric else {
@@ -68,7 +68,7 @@ final class BatchProperty {
       columns = names
       isMandatory = !relationship.description.isOptional
       isRuled = false
-      plainCell = nil
+      plainType = nil
     default: throw PropertyError.unknownKey(entity: entity.name, key: name)
     }
   }
@@ -78,7 +78,7 @@ final class BatchProperty {
     if case .reference = kind { return .object(nil) }
     return .attribute(
       slot.columns.count > columns.count
-        ? .null : slot.attribute?.defaultValue.map(EvaluationClock.value) ?? .null)
+        ? .null : slot.attribute?.defaultValue.map(DefaultValues.value) ?? .null)
   }
 
   /// Converts a value to the stored values of its columns.
@@ -94,11 +94,11 @@ final class BatchProperty {
     _ mistake: (ValidationError.Reason, String?) -> Void
   ) throws {
     switch (kind, value) {
-    case (.attribute(let attribute, let cell), .attribute(let value)):
-      guard let fitted = cell.fitted(value) else { throw wrongType(value.typeName, entity, attribute) }
+    case (.attribute(let attribute, let storageType), .attribute(let value)):
+      guard let fitted = storageType.fitted(value) else { throw wrongType(value.typeName, entity, attribute) }
       if case .null = fitted {
         if isMandatory { mistake(.missingValue, nil) }
-      } else if isRuled, let reason = AttributeRules.mistake(fitted, attribute, cell, model.graph) {
+      } else if isRuled, let reason = AttributeRules.mistake(fitted, attribute, storageType, model.graph) {
         mistake(reason, nil)
       }
       write(fitted)
@@ -145,12 +145,12 @@ final class BatchProperty {
     }
     for field in fields {
       let given = values[field.description.name] ?? .null
-      guard let fitted = field.cell.fitted(given) else {
+      guard let fitted = field.storageType.fitted(given) else {
         throw PropertyError.wrongType(
           entity: entity.name, key: "\(name).\(field.description.name)",
           expected: field.description.type.schemaName, given: given.typeName)
       }
-      if let reason = AttributeRules.mistake(fitted, field.description, field.cell, model.graph) {
+      if let reason = AttributeRules.mistake(fitted, field.description, field.storageType, model.graph) {
         mistake(reason, field.description.name)
       }
       write(fitted)

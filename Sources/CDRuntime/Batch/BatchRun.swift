@@ -181,7 +181,9 @@ extension BatchRun {
   /// Moves rows whose reference was set to the end of the other side's ordered relationship.
   ///
   /// - Parameter moved: Rows that may have a former position.
-  private func place(_ relationship: RelationshipPlan, _ selected: RowSelection, moved: [ObjectKey] = [])
+  private func appendPositions(
+    _ relationship: RelationshipPlan, _ selected: RowSelection, moved: [ObjectKey] = []
+  )
     throws
   {
     guard let inverse = inverse(of: relationship) else { return }
@@ -189,7 +191,7 @@ extension BatchRun {
   }
 
   /// The objects that the references of rows lead to, if their side has a rule on the number of objects.
-  func counted(behind relationship: RelationshipPlan, _ selected: RowSelection) throws -> [ObjectKey] {
+  func countedTargets(of relationship: RelationshipPlan, _ selected: RowSelection) throws -> [ObjectKey] {
     guard let inverse = inverse(of: relationship), Self.hasCountRule(inverse),
       case .reference(let column) = relationship.storage,
       let owner = model.entity(relationship.owner)
@@ -197,9 +199,9 @@ extension BatchRun {
     return try rows.targets(of: owner.columns[column], of: owner, selected)
   }
 
-  private func checkCounts(behind relationship: RelationshipPlan, _ selected: RowSelection) throws {
+  private func checkCountsOfTargets(of relationship: RelationshipPlan, _ selected: RowSelection) throws {
     guard let inverse = inverse(of: relationship) else { return }
-    try checkCounts(of: inverse, of: try counted(behind: relationship, selected))
+    try checkCounts(of: inverse, of: try countedTargets(of: relationship, selected))
   }
 
   static func hasCountRule(_ relationship: RelationshipPlan) -> Bool {
@@ -213,8 +215,8 @@ extension BatchRun {
     let description = relationship.description
     let least = max(description.minimumCount ?? 0, description.isOptional ? 0 : 1)
     let most = description.isToMany ? description.maximumCount ?? Int.max : 1
-    let found = try rows.miscounted(
-      relationship, of: keys, least...most, most: BatchRowWriter.mostMistakes)
+    let found = try rows.ownersWithWrongCount(
+      relationship, of: keys, least...most, most: BatchRowWriter.maximumMistakes)
     let mistakes = found.map { key, count in
       BatchMistake(
         entity: owner.name, property: relationship.name,
@@ -260,7 +262,7 @@ extension BatchRun {
     while try writeNext(row) {
       if writer.failure != nil { row.noteTooLarge() }
       guard row.mistakes.isEmpty else {
-        if row.mistakes.count >= BatchRowWriter.mostMistakes { break }
+        if row.mistakes.count >= BatchRowWriter.maximumMistakes { break }
         continue
       }
       do {
@@ -275,7 +277,7 @@ extension BatchRun {
       }
     }
     guard row.mistakes.isEmpty else {
-      throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.mostMistakes)))
+      throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.maximumMistakes)))
     }
     try finishInsert(first..<key, replaced, properties, FormerRows())
     return Int(key - first) + replaced.count
@@ -284,7 +286,7 @@ extension BatchRun {
   func rowWriter(
     _ properties: [BatchProperty], _ insertion: (any RowInsertion)?, _ writer: RowWriter
   ) -> BatchRowWriter {
-    let stores = Dictionary(self.stores.all.map { ($0.place, $0.storeID) }) { first, _ in first }
+    let stores = Dictionary(self.stores.all.map { ($0.index, $0.storeID) }) { first, _ in first }
     return BatchRowWriter(properties, of: entity, in: model, storeIDs: stores, insertion, writer)
   }
 
@@ -316,11 +318,11 @@ extension BatchRun {
     for property in properties {
       guard case .reference(let relationship) = property.kind else { continue }
       let written = RowSelection.range(keys, and: replaced.map(\.key))
-      try place(relationship, written, moved: moved(property, former))
-      try checkCounts(behind: relationship, written)
+      try appendPositions(relationship, written, moved: moved(property, former))
+      try checkCountsOfTargets(of: relationship, written)
     }
-    try settle(former)
-    try deriveAfterInsert(keys, replaced, changing: properties.map(\.slot.name), former.readers)
+    try resolveFormerRows(former)
+    try deriveAfterInsert(keys, replaced, changing: properties.map(\.slot.name), former.dependents)
   }
 
   // MARK: Before the first row
@@ -431,9 +433,9 @@ extension BatchRun {
     var mistakes: [BatchMistake] = []
     for assignment in request.assignments {
       let property = try BatchProperty(assignment.keys, of: entity, in: model)
-      if let place = properties.firstIndex(where: { $0.name == property.name }) {
-        properties.remove(at: place)
-        given.remove(at: place)
+      if let index = properties.firstIndex(where: { $0.name == property.name }) {
+        properties.remove(at: index)
+        given.remove(at: index)
       }
       properties.append(property)
       switch assignment.source {
@@ -459,11 +461,11 @@ extension BatchRun {
     }
     let keys = try run.keys()
     let rows = RowSelection.keys(keys.map(\.key))
-    let readers = try self.readers(of: keys, names) + touched(by: references, of: keys)
+    let dependents = try self.dependents(of: keys, names) + affected(by: references, of: keys)
     var counted: [(RelationshipPlan, [ObjectKey])] = []
     for relationship in references {
       if let inverse = inverse(of: relationship) {
-        counted.append((inverse, try self.counted(behind: relationship, rows)))
+        counted.append((inverse, try self.countedTargets(of: relationship, rows)))
       }
     }
     try listFiles(properties.map(\.slot), of: entity, rows)
@@ -475,13 +477,13 @@ extension BatchRun {
     }
     if !references.isEmpty {
       for relationship in references {
-        try place(relationship, rows, moved: keys.map(\.key))
-        try checkCounts(behind: relationship, rows)
+        try appendPositions(relationship, rows, moved: keys.map(\.key))
+        try checkCountsOfTargets(of: relationship, rows)
       }
     }
     for (relationship, owners) in counted { try checkCounts(of: relationship, of: owners) }
     try derive(
-      own: keys, others: readers + self.readers(of: keys, names) + touched(by: references, of: keys))
+      own: keys, others: dependents + self.dependents(of: keys, names) + affected(by: references, of: keys))
     return keys.count
   }
 
@@ -495,8 +497,8 @@ extension BatchRun {
     var found: [BatchMistake] = []
     let name = entity.name
     if case .object(let id?) = value, case .reference(let relationship) = property.kind {
-      let home = stores.store(of: model.entities[relationship.destination])
-      if home?.storeID != id.storeID {
+      let store = stores.store(of: model.entities[relationship.destination])
+      if store?.storeID != id.storeID {
         found.append(BatchMistake(entity: name, property: property.name, reason: .foreignObject))
       }
     }
@@ -518,12 +520,12 @@ extension BatchRun {
     let errors = checked.diagnostics.filter { $0.severity == .error }
     guard errors.isEmpty else { throw FetchError.invalid(entity: entity.name, errors) }
     if let variable = checked.variables.first { throw FetchError.missingVariable(variable.name) }
-    guard case .attribute(let attribute, let cell) = property.kind else {
+    guard case .attribute(let attribute, let storageType) = property.kind else {
       throw BatchError.wrongExpression(
-        entity: entity.name, key: property.name, reason: "only single attributes are calculated")
+        entity: entity.name, key: property.name, reason: "only single attributes can be calculated")
     }
     switch try rows.calculation(
-      checked.expression, on: entity, as: cell, isMandatory: property.isMandatory, now: now)
+      checked.expression, on: entity, as: storageType, isMandatory: property.isMandatory, now: now)
     {
     case .constant(let value):
       guard let value = Self.attributeValue(value) else {
@@ -595,7 +597,7 @@ extension BatchRun {
         case .expression(let expression):
           guard let value = Self.attributeValue(try evaluator.value(of: expression, for: object)) else {
             throw BatchError.wrongExpression(
-              entity: entity.name, key: property.name, reason: "it gives no single value")
+              entity: entity.name, key: property.name, reason: "the expression has no single value")
           }
           let id = object.objectID
           let name = entity.name
@@ -607,7 +609,7 @@ extension BatchRun {
             })
         }
       }
-      if mistakes.count >= BatchRowWriter.mostMistakes { break }
+      if mistakes.count >= BatchRowWriter.maximumMistakes { break }
       rows.append((key.key, values))
     }
     reading.reset()
@@ -632,8 +634,9 @@ extension BatchRun {
   @_optimize(none)
   func delete<Object>(_ request: FetchRequest<Object>) throws -> Int {
     let run = try fetchRun(request)
-    let kinds = entity.subtree.map { model.entities[$0] }
-    if !model.hasDerivedSlots, kinds.allSatisfy(goesAlone), let found = try selection(run) {
+    let subentities = entity.subtree.map { model.entities[$0] }
+    if !model.hasDerivedSlots, subentities.allSatisfy(canDeleteIndependently), let found = try selection(run)
+    {
       // While it deletes, the store clears references in rows of any table.
       let keys = try rows.delete(
         entity, found.readRoots.isEmpty ? found.rows : .keys(try run.keys().map(\.key)))
@@ -646,7 +649,7 @@ extension BatchRun {
   }
 
   /// Whether rows of the entity can be deleted without looking at other rows.
-  private func goesAlone(_ entity: EntityPlan) -> Bool {
+  private func canDeleteIndependently(_ entity: EntityPlan) -> Bool {
     guard entity.externalSlots.isEmpty, oneSidedMinimums(of: entity).isEmpty else { return false }
     return entity.relationships.allSatisfy { relationship in
       guard let relationship else { return true }
@@ -669,31 +672,33 @@ extension BatchRun {
   @_optimize(none)
   private func delete(_ keys: [FetchedKey]) throws {
     // Keys by root entity: entities of one table share their keys.
-    var doomed: [Int: Set<ObjectKey>] = [:]
+    var deletedKeys: [Int: Set<ObjectKey>] = [:]
     var all: [(entity: Int, keys: [ObjectKey])] = []
     var waiting = keys
     while !waiting.isEmpty {
-      let new = waiting.filter { doomed[model.entities[$0.entity].root, default: []].insert($0.key).inserted }
+      let new = waiting.filter {
+        deletedKeys[model.entities[$0.entity].root, default: []].insert($0.key).inserted
+      }
       waiting = []
-      for (place, keys) in Self.byEntity(new) {
-        all.append((place, keys))
-        for case let relationship? in model.entities[place].relationships
+      for (entityIndex, keys) in Self.byEntity(new) {
+        all.append((entityIndex, keys))
+        for case let relationship? in model.entities[entityIndex].relationships
         where relationship.description.deleteRule == .cascade {
           waiting += try rows.related(relationship, of: keys)
         }
       }
     }
-    func stays(_ key: FetchedKey) -> Bool {
-      doomed[model.entities[key.entity].root]?.contains(key.key) != true
+    func remains(_ key: FetchedKey) -> Bool {
+      deletedKeys[model.entities[key.entity].root]?.contains(key.key) != true
     }
-    var readers: [FetchedKey] = []
+    var dependents: [FetchedKey] = []
     var counted: [(relationship: RelationshipPlan, owners: [ObjectKey])] = []
     var cleared: [(relationship: RelationshipPlan, keys: [ObjectKey])] = []
-    for (place, keys) in all {
-      let entity = model.entities[place]
-      readers += try self.readers(of: keys.map { FetchedKey(key: $0, entity: place) }, nil)
+    for (entityIndex, keys) in all {
+      let entity = model.entities[entityIndex]
+      dependents += try self.dependents(of: keys.map { FetchedKey(key: $0, entity: entityIndex) }, nil)
       for relationship in oneSidedMinimums(of: entity) {
-        counted.append((relationship, try rows.owners(of: relationship, to: keys).filter(stays).map(\.key)))
+        counted.append((relationship, try rows.owners(of: relationship, to: keys).filter(remains).map(\.key)))
       }
       for case let relationship? in entity.relationships {
         let rule = relationship.description.deleteRule
@@ -701,11 +706,11 @@ extension BatchRun {
         if case .reference = relationship.storage, rule != .deny, inverse(of: relationship) == nil {
           continue
         }
-        let others = try rows.related(relationship, of: keys).filter(stays)
+        let others = try rows.related(relationship, of: keys).filter(remains)
         guard !others.isEmpty else { continue }
-        if rule == .deny { throw try denial(relationship, keys, stays) }
+        if rule == .deny { throw try denial(relationship, keys, remains) }
         guard let inverse = inverse(of: relationship) else { continue }
-        readers += try others + self.readers(of: others, [inverse.name])
+        dependents += try others + self.dependents(of: others, [inverse.name])
         if Self.hasCountRule(inverse) { counted.append((inverse, others.map(\.key))) }
         switch relationship.storage {
         case .reference:
@@ -717,18 +722,18 @@ extension BatchRun {
       }
     }
     try clear(cleared)
-    for (place, keys) in all { try remove(keys, of: model.entities[place]) }
+    for (entityIndex, keys) in all { try remove(keys, of: model.entities[entityIndex]) }
     for (relationship, owners) in counted { try checkCounts(of: relationship, of: owners) }
-    try derive(own: [], others: readers.filter(stays))
+    try derive(own: [], others: dependents.filter(remains))
   }
 
   private func denial(
-    _ relationship: RelationshipPlan, _ keys: [ObjectKey], _ stays: (FetchedKey) -> Bool
+    _ relationship: RelationshipPlan, _ keys: [ObjectKey], _ remains: (FetchedKey) -> Bool
   ) throws -> BatchError {
     var ids: [ManagedObjectID] = []
     let owner = model.entity(relationship.owner) ?? entity
     for key in keys where ids.count < 100 {
-      if try rows.related(relationship, of: [key]).contains(where: stays) { ids.append(id(key, owner)) }
+      if try rows.related(relationship, of: [key]).contains(where: remains) { ids.append(id(key, owner)) }
     }
     return .deleteDenied(entity: owner.name, relationship: relationship.name, ids)
   }
@@ -739,13 +744,13 @@ extension BatchRun {
     var mistakes: [BatchMistake] = []
     for (relationship, keys) in references where !relationship.description.isOptional {
       guard let owner = model.entity(relationship.owner) else { continue }
-      for key in keys.prefix(BatchRowWriter.mostMistakes) {
+      for key in keys.prefix(BatchRowWriter.maximumMistakes) {
         mistakes.append(
           BatchMistake(
             entity: owner.name, property: relationship.name, reason: .missingValue, objectID: id(key, owner)))
       }
     }
-    if !mistakes.isEmpty { throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.mostMistakes))) }
+    if !mistakes.isEmpty { throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.maximumMistakes))) }
     for (relationship, keys) in references {
       guard let owner = model.entity(relationship.owner), case .reference(let column) = relationship.storage
       else { continue }
@@ -760,8 +765,8 @@ extension BatchRun {
     try listFiles(entity.externalSlots.map { entity.slots[$0] }, of: entity, .keys(keys))
     for case let relationship? in entity.relationships where !relationship.isWithinStore {
       // The store does not delete pairs with rows of another store by itself.
-      guard case .join(let place, let isSource) = relationship.storage else { continue }
-      try rows.deletePairs(ofJoin: place, isSource: isSource, keys)
+      guard case .join(let index, let isSource) = relationship.storage else { continue }
+      try rows.deletePairs(ofJoin: index, isSource: isSource, keys)
     }
     noteDeleted(try rows.delete(entity, .keys(keys)))
   }
@@ -779,21 +784,22 @@ extension BatchRun {
     let new = keys.map { FetchedKey(key: $0, entity: entity.index) }
     let names = Set(names)
     let references = entity.relationships.compactMap(\.self).filter { names.contains($0.name) }
-    let related = try self.touched(by: references, of: new + replaced)
+    let related = try self.affected(by: references, of: new + replaced)
     try derive(
-      own: new + replaced, others: try former + readers(of: new, nil) + readers(of: replaced, names) + related
+      own: new + replaced,
+      others: try former + dependents(of: new, nil) + dependents(of: replaced, names) + related
     )
   }
 
   /// The objects on the other side of references that change, because their relationships change too, and the objects
   /// that read these.
-  func touched(by references: [RelationshipPlan], of keys: [FetchedKey]) throws -> [FetchedKey] {
+  func affected(by references: [RelationshipPlan], of keys: [FetchedKey]) throws -> [FetchedKey] {
     guard model.hasDerivedSlots, !keys.isEmpty else { return [] }
     var result: [FetchedKey] = []
     for relationship in references {
       guard let inverse = inverse(of: relationship) else { continue }
       let others = try rows.related(relationship, of: keys.map(\.key))
-      result += try others + readers(of: others, [inverse.name])
+      result += try others + dependents(of: others, [inverse.name])
     }
     return result
   }
@@ -801,11 +807,11 @@ extension BatchRun {
   /// The objects with derived attributes that read something that has changed in the given objects.
   ///
   /// - Parameter names: The changed properties; nil for objects that are inserted or deleted.
-  func readers(of keys: [FetchedKey], _ names: Set<String>?) throws -> [FetchedKey] {
+  func dependents(of keys: [FetchedKey], _ names: Set<String>?) throws -> [FetchedKey] {
     guard model.hasDerivedSlots, !keys.isEmpty else { return [] }
     var result: [FetchedKey] = []
-    for (place, keys) in Self.byEntity(keys) {
-      for trigger in model.triggers where model.entities[place].lineage.contains(trigger.entity) {
+    for (entityIndex, keys) in Self.byEntity(keys) {
+      for trigger in model.triggers where model.entities[entityIndex].lineage.contains(trigger.entity) {
         guard trigger.isMet(names.map { names in { names.contains($0) } }) else { continue }
         var found = keys
         var owners: [FetchedKey] = []
@@ -831,20 +837,20 @@ extension BatchRun {
       let root: Int
       let key: ObjectKey
     }
-    func place(_ key: FetchedKey) -> Place { Place(root: model.entities[key.entity].root, key: key.key) }
+    func rowID(_ key: FetchedKey) -> Place { Place(root: model.entities[key.entity].root, key: key.key) }
     let evaluator = PredicateEvaluator(now: now)
-    let known = Set(own.map(place))
+    let known = Set(own.map(rowID))
     var waiting = own + others
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for _ in 0...model.triggers.count where !waiting.isEmpty {
       var changed: [FetchedKey] = []
       var seen: Set<Place> = []
       let targets = waiting.filter {
-        !model.entities[$0.entity].derivedSlots.isEmpty && seen.insert(place($0)).inserted
+        !model.entities[$0.entity].derivedSlots.isEmpty && seen.insert(rowID($0)).inserted
       }
       for start in stride(from: 0, to: targets.count, by: Self.chunk) {
         for key in targets[start..<min(start + Self.chunk, targets.count)] {
-          let isOwn = known.contains(place(key))
+          let isOwn = known.contains(rowID(key))
           if try derive(key, evaluator, raisingVersion: !isOwn) {
             changed.append(key)
             let plan = model.entities[key.entity]
@@ -854,7 +860,7 @@ extension BatchRun {
         // The next round changes the values that were read.
         reading.reset()
       }
-      waiting = try readers(of: changed, model.derivedNames)
+      waiting = try dependents(of: changed, model.derivedNames)
     }
   }
 

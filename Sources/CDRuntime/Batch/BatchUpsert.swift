@@ -8,7 +8,7 @@ final class BatchUpsert {
     let number: Int
     let values: [AttributeValue]
     /// The indices of the properties that the row does not name.
-    let unnamed: SlotSet
+    let omitted: SlotSet
   }
 
   /// A search for the row that has the values of a `unique:` list.
@@ -26,8 +26,8 @@ final class BatchUpsert {
 
   private static let chunk = 500
   /// The most bytes of strings and data that are collected, not counting the last row.
-  private static let mostBytes = 1 << 20
-  private static let mostInsertions = 100
+  private static let maximumBytes = 1 << 20
+  private static let maximumInsertions = 100
 
   private let run: BatchRun
   private let properties: [BatchProperty]
@@ -56,24 +56,24 @@ final class BatchUpsert {
   func insert(_ rows: BatchRows) throws -> Int {
     let writeNext = rows.start()
     var isMore = true
-    while isMore, row.mistakes.count < BatchRowWriter.mostMistakes {
+    while isMore, row.mistakes.count < BatchRowWriter.maximumMistakes {
       var chunk: [Row] = []
       var size = 0
-      while chunk.count < Self.chunk, size < Self.mostBytes {
+      while chunk.count < Self.chunk, size < Self.maximumBytes {
         isMore = try writeNext(row)
         guard isMore else { break }
         if writer.failure != nil { row.noteTooLarge() }
         guard row.mistakes.isEmpty else {
-          if row.mistakes.count >= BatchRowWriter.mostMistakes { break }
+          if row.mistakes.count >= BatchRowWriter.maximumMistakes { break }
           continue
         }
         size += writer.values.reduce(0) { $0 + $1.size }
-        chunk.append(Row(number: row.number, values: writer.values, unnamed: row.unnamed))
+        chunk.append(Row(number: row.number, values: writer.values, omitted: row.omitted))
       }
       if row.mistakes.isEmpty { try write(chunk) }
     }
     guard row.mistakes.isEmpty else {
-      throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.mostMistakes)))
+      throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.maximumMistakes)))
     }
     let written = properties.enumerated().filter { named.contains($0.offset) }.map(\.element)
     try run.finishInsert(first..<key, replaced, written, former)
@@ -88,7 +88,7 @@ final class BatchUpsert {
     return try run.uniqueLists.compactMap { list in
       // A list with a column that is nil, or whose default differs for each row, cannot match another row.
       let sources = list.columns.compactMap { column -> Search.Source? in
-        if let place = given.firstIndex(of: column) { return .value(place) }
+        if let index = given.firstIndex(of: column) { return .value(index) }
         return defaults.first { $0.column == column }?.value.map { .constant($0) }
       }
       guard sources.count == list.columns.count else { return nil }
@@ -123,9 +123,9 @@ final class BatchUpsert {
     var values: [AttributeValue] = []
     for source in search.sources {
       switch source {
-      case .value(let place):
-        if case .null = row.values[place] { return nil }
-        values.append(row.values[place])
+      case .value(let index):
+        if case .null = row.values[index] { return nil }
+        values.append(row.values[index])
       case .constant(let value): values.append(value)
       }
     }
@@ -136,11 +136,11 @@ final class BatchUpsert {
 
   @_optimize(none)
   private func write(_ rows: [Row]) throws {
-    let places = properties.indices.filter { place in rows.contains { !$0.unnamed.contains(place) } }
-    for place in places { named.insert(place) }
-    try run.note(try find(rows), places.map { properties[$0] }, in: &former)
+    let indices = properties.indices.filter { index in rows.contains { !$0.omitted.contains(index) } }
+    for index in indices { named.insert(index) }
+    try run.note(try find(rows), indices.map { properties[$0] }, in: &former)
     for row in rows {
-      let insertion = try insertion(row.unnamed)
+      let insertion = try insertion(row.omitted)
       insertion.start(writer)
       for value in row.values { writer.value(value) }
       guard writer.failure == nil else { return self.row.noteTooLarge(row: row.number) }
@@ -157,12 +157,12 @@ final class BatchUpsert {
     }
   }
 
-  private func insertion(_ unnamed: SlotSet) throws -> any RowInsertion {
-    if let insertion = insertions[unnamed] { return insertion }
-    if insertions.count >= Self.mostInsertions { insertions.removeAll() }
-    let named = properties.enumerated().filter { !unnamed.contains($0.offset) }
+  private func insertion(_ omitted: SlotSet) throws -> any RowInsertion {
+    if let insertion = insertions[omitted] { return insertion }
+    if insertions.count >= Self.maximumInsertions { insertions.removeAll() }
+    let named = properties.enumerated().filter { !omitted.contains($0.offset) }
     let insertion = try run.insertion(properties, .update, updating: named.flatMap(\.element.columns))
-    insertions[unnamed] = insertion
+    insertions[omitted] = insertion
     return insertion
   }
 }

@@ -7,7 +7,7 @@
 /// The former state of rows whose values a batch insert replaces.
 struct FormerRows {
   /// The objects whose derived attributes read the former values.
-  var readers: [FetchedKey] = []
+  var dependents: [FetchedKey] = []
   /// The objects that former references led to, if their side has a rule on the number of objects, by the reference's
   /// column.
   var counted: [String: (inverse: RelationshipPlan, owners: Set<ObjectKey>)] = [:]
@@ -54,7 +54,7 @@ extension BatchRun {
       references.append(relationship)
       guard let inverse = inverse(of: relationship), let column = property.columns.first else { continue }
       if Self.hasCountRule(inverse) {
-        let owners = try counted(behind: relationship, .keys(list))
+        let owners = try countedTargets(of: relationship, .keys(list))
         former.counted[column, default: (inverse, [])].owners.formUnion(owners)
       }
       if model.positionColumn(of: inverse) != nil {
@@ -65,8 +65,8 @@ extension BatchRun {
         }
       }
     }
-    former.readers += try readers(of: keys, Set(properties.map(\.slot.name)))
-    former.readers += try touched(by: references, of: keys)
+    former.dependents += try dependents(of: keys, Set(properties.map(\.slot.name)))
+    former.dependents += try affected(by: references, of: keys)
   }
 
   /// Returns the rows whose references have changed. Other rows keep their positions in the order of the other side.
@@ -78,7 +78,7 @@ extension BatchRun {
 
   /// Checks the counts of former owners, and lists the files that rows no longer refer to.
   @_optimize(none)
-  func settle(_ former: FormerRows) throws {
+  func resolveFormerRows(_ former: FormerRows) throws {
     for (_, counted) in former.counted.sorted(by: { $0.key < $1.key }) {
       try checkCounts(of: counted.inverse, of: counted.owners.sorted())
     }

@@ -4,7 +4,8 @@ import Foundation
 enum AttributeRules {
   /// Returns the rule that a value breaks; nil if it breaks none.
   static func mistake(
-    _ value: AttributeValue, _ attribute: AttributeDescription, _ cell: StorageType, _ graph: EntityGraph
+    _ value: AttributeValue, _ attribute: AttributeDescription, _ storageType: StorageType,
+    _ graph: EntityGraph
   ) -> ValidationError.Reason? {
     if value == .null { return attribute.isOptional || attribute.isTransient ? nil : .missingValue }
     if value.isNotANumber { return .notANumber }

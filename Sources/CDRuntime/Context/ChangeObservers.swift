@@ -21,7 +21,7 @@ final class ChangeObservers {
 
   func remove(_ owner: ObjectIdentifier) { handlers[owner] = nil }
 
-  func tell(_ changes: ObjectChanges) {
+  func notify(_ changes: ObjectChanges) {
     guard !changes.isEmpty else { return }
     for (id, stream) in streams {
       if case .terminated = stream.yield(changes) { streams[id] = nil }

@@ -57,7 +57,7 @@ struct ExternalValues {
         for value in values { try session.listFile(value.file.name, in: value.file.store) }
       }
       for value in values { try value.file.files.write(value.value, name: value.file.name) }
-      let folders = Dictionary(values.map { ($0.file.store.place, $0.file.files) }) { first, _ in first }
+      let folders = Dictionary(values.map { ($0.file.store.index, $0.file.files) }) { first, _ in first }
       for files in folders.values { try files.syncFolder() }
     } catch {
       discard()
@@ -97,8 +97,8 @@ struct ExternalValues {
   }
 
   /// Removes the files of a save that failed, except in the stores that the save has reached.
-  func discard(exceptIn places: Set<Int> = []) {
-    let lost = written.values.filter { !places.contains($0.store.place) }
+  func discard(exceptIn storeIndices: Set<Int> = []) {
+    let lost = written.values.filter { !storeIndices.contains($0.store.index) }
     guard !lost.isEmpty else { return }
     for file in lost { file.files.remove(file.name) }
     // If this fails, a later collection removes the listed files.

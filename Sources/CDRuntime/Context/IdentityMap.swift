@@ -56,7 +56,7 @@ final class IdentityMap {
   }
 
   private static func release(_ entries: UnsafeMutablePointer<Entry>, _ capacity: Int) {
-    for place in 0..<capacity { entries[place].object?.release() }
+    for index in 0..<capacity { entries[index].object?.release() }
     deallocate(entries, capacity)
   }
 
@@ -68,12 +68,12 @@ final class IdentityMap {
   }
 
   @inline(__always) subscript(key: ObjectKey) -> ManagedObject? {
-    var place = start(key)
+    var index = start(key)
     while true {
-      let found = entries[place].key
-      if found == key { return entries[place].object?.takeUnretainedValue() }
+      let found = entries[index].key
+      if found == key { return entries[index].object?.takeUnretainedValue() }
       if found == 0 { return orphans == nil ? nil : adopt(key) }
-      place = (place &+ 1) & mask
+      index = (index &+ 1) & mask
     }
   }
 
@@ -99,9 +99,9 @@ final class IdentityMap {
   func disown() -> OrphanTable? {
     var table = orphans
     let (old, oldCapacity) = takeEntries()
-    for place in 0..<oldCapacity {
-      guard let object = old[place].object else { continue }
-      if !Self.isOnlyReference(&old[place].object) {
+    for index in 0..<oldCapacity {
+      guard let object = old[index].object else { continue }
+      if !Self.isOnlyReference(&old[index].object) {
         if table == nil { table = OrphanTable() }
         table?.add(object.takeUnretainedValue())
       }
@@ -131,21 +131,21 @@ final class IdentityMap {
     let isFull =
       passed &* 8 > count ? (count &+ 1) &* 2 > capacity : (count &+ 1) &* 16 > capacity &* 15
     if isFull { resize(to: capacity &* 2) }
-    let probes = put(Entry(key: object.key, object: Unmanaged.passRetained(object)))
+    let probes = insertEntry(Entry(key: object.key, object: Unmanaged.passRetained(object)))
     if probes > Self.longProbe, !isScattered { scatter() }
   }
 
   /// Adds a reference that is already counted.
   ///
   /// - Returns: The probe length.
-  @inline(__always) private func put(_ entry: Entry) -> Int {
-    var place = start(entry.key)
+  @inline(__always) private func insertEntry(_ entry: Entry) -> Int {
+    var index = start(entry.key)
     var probes = 0
-    while entries[place].key != 0 {
-      place = (place &+ 1) & mask
+    while entries[index].key != 0 {
+      index = (index &+ 1) & mask
       probes &+= 1
     }
-    entries[place] = entry
+    entries[index] = entry
     count &+= 1
     passed &+= probes
     if probes > longest { longest = probes }
@@ -181,7 +181,7 @@ final class IdentityMap {
     passed = 0
     longest = 0
     for number in 0..<oldCapacity where old[number].key != 0 {
-      let probes = put(old[number])
+      let probes = insertEntry(old[number])
       if !isScattered, probes > Self.longProbe || passed > 64 + count { return false }
     }
     return true
@@ -204,8 +204,8 @@ final class IdentityMap {
     // gap, and walking to the end of such a run for each key would take as long as the run.
     var next = (hole &+ 1) & mask
     while entries[next].key != 0, (next &- hole) & mask <= longest {
-      let home = start(entries[next].key)
-      if (next &- home) & mask >= (next &- hole) & mask {
+      let ideal = start(entries[next].key)
+      if (next &- ideal) & mask >= (next &- hole) & mask {
         entries[hole] = entries[next]
         entries[next] = Entry(key: 0, object: nil)
         hole = next
@@ -219,9 +219,9 @@ final class IdentityMap {
   /// Releases objects that have no changes and that no other code holds.
   func sweep() {
     var dropped: [Unmanaged<ManagedObject>] = []
-    for place in 0..<capacity where isUnused(at: place) {
-      if let object = entries[place].object { dropped.append(object) }
-      entries[place] = Entry(key: 0, object: nil)
+    for index in 0..<capacity where isUnused(at: index) {
+      if let object = entries[index].object { dropped.append(object) }
+      entries[index] = Entry(key: 0, object: nil)
     }
     var needed = Self.smallest
     while (count - dropped.count) * 2 > needed { needed *= 2 }
@@ -245,28 +245,28 @@ final class IdentityMap {
     var (seen, unused) = (0, 0)
     // Scattered indices: held objects may follow a pattern of keys.
     for number in 0..<512 {
-      let place = Int(truncatingIfNeeded: UInt(number) &* 0x9E37_79B9_7F4A_7C15 >> 20) & mask
-      if entries[place].key == 0 { continue }
+      let index = Int(truncatingIfNeeded: UInt(number) &* 0x9E37_79B9_7F4A_7C15 >> 20) & mask
+      if entries[index].key == 0 { continue }
       seen += 1
-      if isUnused(at: place) { unused += 1 }
+      if isUnused(at: index) { unused += 1 }
     }
     return (seen, unused)
   }
 
   /// Whether the object of a key has no changes and no other code holds it.
   func isUnused(_ key: ObjectKey) -> Bool {
-    var place = start(key)
-    while entries[place].key != key {
-      if entries[place].key == 0 { return false }
-      place = (place &+ 1) & mask
+    var index = start(key)
+    while entries[index].key != key {
+      if entries[index].key == 0 { return false }
+      index = (index &+ 1) & mask
     }
-    return isUnused(at: place)
+    return isUnused(at: index)
   }
 
   /// Whether an entry's object has no changes and no other code holds it.
-  private func isUnused(at place: Int) -> Bool {
-    guard entries[place].key != 0, let object = entries[place].object else { return false }
-    return Self.isOnlyReference(&entries[place].object) && !object.takeUnretainedValue().isPending
+  private func isUnused(at index: Int) -> Bool {
+    guard entries[index].key != 0, let object = entries[index].object else { return false }
+    return Self.isOnlyReference(&entries[index].object) && !object.takeUnretainedValue().isPending
   }
 
   /// Whether no other code holds an entry's object. The check looks only at the reference count: the entry is a
@@ -282,8 +282,8 @@ final class IdentityMap {
     adoptAll()
     var objects: [ManagedObject] = []
     objects.reserveCapacity(count)
-    for place in 0..<capacity {
-      if let object = entries[place].object { objects.append(object.takeUnretainedValue()) }
+    for index in 0..<capacity {
+      if let object = entries[index].object { objects.append(object.takeUnretainedValue()) }
     }
     return objects
   }

@@ -27,7 +27,8 @@ public struct LostChange: Hashable, Sendable {
 
 extension LostChange: CustomStringConvertible {
   public var description: String {
-    "'\(entity).\(property)' was set of \(objectID), which had been deleted or reset; no save writes it"
+    "'\(entity).\(property)' of \(objectID) was set after the object had been deleted or reset; no save writes the "
+      + "value"
   }
 }
 

@@ -14,13 +14,13 @@ extension ManagedObjectContext {
       delete(next, &waiting)
       // A rollback in the app's `prepareForDeletion()` takes back the whole deletion and stops the rest of it.
       if revertCount != reverts { break }
-      if !looseFollowers.isEmpty { roots.insert(next.scope.plan.root) }
+      if !unnotifiedObservers.isEmpty { roots.insert(next.scope.plan.root) }
     }
     // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
     // unchanged.
     dropCaches()
-    noteLoose(to: roots)
-    if !notices.isEmpty { tellObservers() }
+    noteDeletionsUnnotified(to: roots)
+    if !notices.isEmpty { notifyObservers() }
   }
 
   private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {
@@ -70,14 +70,14 @@ extension ManagedObjectContext {
       guard let other = known ?? (inverse.hasMinimum ? self.object(key, relationship) : nil) else { return }
       // A child's fault may stand for an object that its parent has deleted.
       if parent != nil { other._willRead() }
-      guard other.flags.isDisjoint(with: [.gone, .inaccessible]) else { return }
+      guard other.flags.isDisjoint(with: [.deletionSaved, .inaccessible]) else { return }
       other.willChange(slot)
       if inverse.isToMany {
         other.toManyState(slot).remove(object.key)
       } else {
         other.requireExtras().partners[slot] = 0
       }
-      other.noteTouch(slot)
+      other.noteChangeOutsideRow(slot)
     case .inverseReference:
       if let other = partner(of: object, relationship) { setReference(of: other, inverse, to: nil) }
     case .referencesOfOthers:
@@ -86,7 +86,7 @@ extension ManagedObjectContext {
       for other in objects(of: object, relationship) where other !== object {
         other.willChange(slot)
         other.toManyState(slot).remove(object.key)
-        other.noteTouch(slot)
+        other.noteChangeOutsideRow(slot)
       }
     }
   }
@@ -95,7 +95,7 @@ extension ManagedObjectContext {
 // Deletions that a merge policy takes back, with their effects on other objects.
 extension ManagedObjectContext {
   /// Takes the deletion of an object back, with the references and pairs of other objects that its rules cleared.
-  func takeBackDeletion(of object: ManagedObject) {
+  func revertDeletion(of object: ManagedObject) {
     object.flags.remove(.deleted)
     for case let relationship? in object.scope.plan.relationships {
       guard let inverse = inverse(of: relationship) else { continue }
@@ -106,16 +106,16 @@ extension ManagedObjectContext {
         let key = object.referenceKey(relationship.slot)
         // An object that is not in memory needs no update. An object that is gone must not become a changed object,
         // and its row may exist again.
-        guard key != 0, registered(key, root: root) != nil, let other = holder(key, relationship) else {
+        guard key != 0, registered(key, root: root) != nil, let other = referent(key, relationship) else {
           continue
         }
         other.willChange(inverse.slot)
         if inverse.isToMany {
-          takeBackRemoval(of: object.key, from: other, inverse)
+          revertRemoval(of: object.key, from: other, inverse)
         } else {
           other.requireExtras().partners[inverse.slot] = object.key
         }
-        other.noteTouch(inverse.slot)
+        other.noteChangeOutsideRow(inverse.slot)
       case .join:
         // Objects that had pairs with it. The object itself has read its relationships again by now.
         for other in pending where other.scope.plan.root == root && other !== object {
@@ -128,8 +128,8 @@ extension ManagedObjectContext {
             continue
           }
           other.willChange(inverse.slot)
-          takeBackRemoval(of: object.key, from: other, inverse)
-          other.noteTouch(inverse.slot)
+          revertRemoval(of: object.key, from: other, inverse)
+          other.noteChangeOutsideRow(inverse.slot)
         }
       case .inverseReference, .referencesOfOthers: break
       }
@@ -146,7 +146,7 @@ extension ManagedObjectContext {
       findReferrersAgain(of: object, relationship)
     }
     dropCaches()
-    noteLoose(to: [object.scope.plan.root])
+    noteDeletionsUnnotified(to: [object.scope.plan.root])
     dropContestedChanges(of: object)
   }
 
@@ -172,22 +172,22 @@ extension ManagedObjectContext {
 
   /// Adds an object back to a to-many relationship from which its deletion has removed it, at its position in the
   /// store.
-  private func takeBackRemoval(
-    of key: ObjectKey, from holder: ManagedObject, _ relationship: RelationshipPlan
+  private func revertRemoval(
+    of key: ObjectKey, from referrer: ManagedObject, _ relationship: RelationshipPlan
   ) {
-    let state = holder.toManyState(relationship.slot)
+    let state = referrer.toManyState(relationship.slot)
     state.cache = nil
     let wasRemoved = state.removed.remove(key)
     if !state.isChanged { return state.forget() }
     guard let members = state.keys?.keys, !members.contains(key) else { return }
     // Another context has added it since the relationship was read.
     guard wasRemoved else { return state.add(key) }
-    var place = members.count
-    if relationship.isOrdered, (try? readPositions(holder, relationship, state)) != nil {
+    var index = members.count
+    if relationship.isOrdered, (try? readPositions(referrer, relationship, state)) != nil {
       let stored = state.positions.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
       let before = stored.prefix { $0 != key }.last(where: Set(members).contains)
-      place = before.flatMap(members.firstIndex).map { $0 + 1 } ?? 0
+      index = before.flatMap(members.firstIndex).map { $0 + 1 } ?? 0
     }
-    state.keys?.insert(key, at: place)
+    state.keys?.insert(key, at: index)
   }
 }

@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for _ in 0...model.triggers.count where !objects.isEmpty {
       for object in objects where !object.flags.contains(.deleted) { derive(object, evaluator, &errors) }
-      objects = readers(of: objects).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
+      objects = dependents(of: objects).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
     }
   }
 
@@ -49,7 +49,7 @@ extension ManagedObjectContext {
   }
 
   /// The objects with derived attributes that read something that has changed in the given objects.
-  private func readers(of objects: [ManagedObject]) -> Set<ManagedObject> {
+  private func dependents(of objects: [ManagedObject]) -> Set<ManagedObject> {
     var result: Set<ManagedObject> = []
     for trigger in model.triggers {
       var found = Set(objects.lazy.filter { Self.isMet(trigger, by: $0) })
@@ -97,17 +97,20 @@ extension ManagedObjectContext {
     let slot = relationship.slot
     let keys = Set(objects.map(\.key))
     var result = Set(
-      pending.lazy.filter { holder in
-        guard holder.isPending, !holder.isDeleted, holder.scope.plan.isKind(of: owner) else { return false }
-        guard relationship.isToMany else { return keys.contains(holder.referenceKey(slot)) }
-        guard let state = holder.extras?.toManyState(slot) else { return false }
+      pending.lazy.filter { referrer in
+        guard referrer.isPending, !referrer.isDeleted, referrer.scope.plan.isKind(of: owner) else {
+          return false
+        }
+        guard relationship.isToMany else { return keys.contains(referrer.referenceKey(slot)) }
+        guard let state = referrer.extras?.toManyState(slot) else { return false }
         return !keys.isDisjoint(with: state.keys?.keys ?? state.added.keys)
       })
     let known = objects.filter(\.mayHaveRowsOfOthers)
     if known.isEmpty { return result }
     if let parent {
-      let originals = parent.oneSidedOwners(of: relationship, to: Set(known.compactMap { original(of: $0) }))
-      result.formUnion(copies(of: originals.filter(\.exists).sorted { $0.key < $1.key }))
+      let originals = parent.oneSidedOwners(
+        of: relationship, to: Set(known.compactMap { parentInstance(of: $0) }))
+      result.formUnion(childInstances(of: originals.filter(\.exists).sorted { $0.key < $1.key }))
       return result
     }
     do {
@@ -146,7 +149,7 @@ extension ManagedObjectContext {
   func derivedValue(
     of object: ManagedObject, _ slot: PropertyPlan, _ evaluator: PredicateEvaluator
   ) throws -> AttributeValue? {
-    guard case .attribute(let attribute, let cell) = slot.kind, let derivation = attribute.derivation
+    guard case .attribute(let attribute, let storageType) = slot.kind, let derivation = attribute.derivation
     else { return nil }
     object._willRead()
     guard !object.isInaccessible else { return nil }
@@ -155,11 +158,12 @@ extension ManagedObjectContext {
     case .value(let value): result = value
     case .float(let number): result = .double(Double(number))
     case .collection, .dictionary, .reference, .subject:
-      throw FetchError.evaluation("the derivation gives no single value")
+      throw FetchError.evaluation("the derivation has no single value")
     }
-    guard let fitted = cell.fitted(result) else {
+    guard let fitted = storageType.fitted(result) else {
       throw FetchError.evaluation(
-        "the derivation gives \(result.typeName), and the attribute is \(attribute.type.schemaName)")
+        "the value of the derivation is \(result.typeName), but the attribute's type is \(attribute.type.schemaName)"
+      )
     }
     return fitted == object.storedValue(slot.number) ? nil : fitted
   }

@@ -10,17 +10,17 @@ extension ManagedObjectContext {
     if importTarget != nil { return }
     for store in stores.all {
       let last = try session.newestSave(of: store)
-      guard let seen = seenSaves[store.place] else {
-        seenSaves[store.place] = last
+      guard let seen = seenSaves[store.index] else {
+        seenSaves[store.index] = last
         continue
       }
       guard last > seen else { continue }
-      seenSaves[store.place] = last
+      seenSaves[store.index] = last
       do {
         try apply(saves: seen, of: store, session)
       } catch {
         // The next call applies these saves again.
-        seenSaves[store.place] = seen
+        seenSaves[store.index] = seen
         throw error
       }
     }
@@ -30,21 +30,21 @@ extension ManagedObjectContext {
     var roots: Set<Int> = []
     var lost: Set<Int> = []
     // Root entities of objects that are read again although their rows have not been written.
-    var holders: Set<Int> = []
+    var referrers: Set<Int> = []
     var changes = changeObservers == nil && children.isEmpty ? nil : ObjectChanges()
     var expected = seen + 1
     try session.forEachSave(of: store, after: seen) { id, text in
       if id != expected {
         // The history has been purged of saves that this context has not seen: any object may have changed.
-        let known = registeredObjects.filter { $0.scope.plan.storeIndex == store.place }
+        let known = registeredObjects.filter { $0.scope.plan.storeIndex == store.index }
         for object in known { noteUpdate(of: object) }
         let stale = known.filter { !$0.isPending }
         changes = changes?.followed(by: ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
-        roots.formUnion(model.entities.filter { $0.storeIndex == store.place }.map(\.root))
+        roots.formUnion(model.entities.filter { $0.storeIndex == store.index }.map(\.root))
         lost = roots
       }
       expected = id + 1
-      if ownSaves[store.place]?.remove(id) != nil { return }
+      if ownSaves[store.index]?.remove(id) != nil { return }
       // A text that this release cannot read is skipped: the rows' versions protect the data.
       guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return }
       for member in members {
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
         merge(HistoryText.ranges(member.value["updated"]), of: plan.root) { noteUpdate(of: $0) }
         let inserted = HistoryText.ranges(member.value["inserted"])
         noteReturn(to: inserted, of: plan.root)
-        holders.formUnion(forgetReferences(to: inserted, of: plan.root))
+        referrers.formUnion(forgetReferences(to: inserted, of: plan.root))
         let deleted = HistoryText.ranges(member.value["deleted"])
         if !deleted.isEmpty { lost.insert(plan.root) }
         merge(deleted, of: plan.root) { noteDeletion(of: $0) }
@@ -62,9 +62,9 @@ extension ManagedObjectContext {
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     // Observers may fetch, which calls this method again.
-    if !children.isEmpty, !roots.isEmpty { tellChildren(changes, of: roots.union(holders)) }
-    if let changes { changeObservers?.tell(changes) }
-    tellObserversUnlessReading()
+    if !children.isEmpty, !roots.isEmpty { invalidateChildren(changes, of: roots.union(referrers)) }
+    if let changes { changeObservers?.notify(changes) }
+    notifyObserversUnlessReading()
   }
 
   /// The changes of an entity in another context's save.
@@ -100,9 +100,9 @@ extension ManagedObjectContext {
     forgetDerivedChanges(of: object)
     forgetEqualChanges(of: object)
     if !object.isPending {
-      lose(object)
+      removeVanished(object)
     } else if !object.flags.contains(.inserted) {
-      object.flags.insert(.vanished)
+      object.flags.insert(.rowDeletedElsewhere)
       noteContestedReferences(of: object)
     }
   }
@@ -110,7 +110,7 @@ extension ManagedObjectContext {
   /// Records the partners that an object with changes refers to in one-to-one relationships that it has not changed,
   /// if another context has changed or deleted its row.
   func noteContestedReferences(of object: ManagedObject) {
-    guard !object.flags.isDisjoint(with: [.outdated, .vanished]) else { return }
+    guard !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) else { return }
     for case let relationship? in object.scope.plan.relationships where relationship.isOneToOne {
       guard case .reference = relationship.storage, !relationship.isSymmetric,
         object.extras?.changed.contains(relationship.slot) != true
@@ -118,28 +118,29 @@ extension ManagedObjectContext {
       let key = object.referenceKey(relationship.slot)
       if key == 0 { continue }
       let partner = OneToOnePartner(relationship, of: object, to: key)
-      if contestedHolders[partner]?.contains(object.key) == true { continue }
-      contestedHolders[partner, default: []].append(object.key)
+      if contestedReferrers[partner]?.contains(object.key) == true { continue }
+      contestedReferrers[partner, default: []].append(object.key)
     }
   }
 
   /// Handles insertions of rows by other contexts. Some may be rows of objects with changes that had been deleted.
   func noteReturn(to ranges: [ClosedRange<ObjectKey>], of root: Int) {
     guard !ranges.isEmpty else { return }
-    for object in pending where object.flags.contains(.vanished) && object.scope.plan.root == root {
+    for object in pending where object.flags.contains(.rowDeletedElsewhere) && object.scope.plan.root == root
+    {
       guard ranges.contains(where: { $0.contains(object.key) }) else { continue }
-      object.flags.remove(.vanished)
+      object.flags.remove(.rowDeletedElsewhere)
       noteUpdate(of: object)
     }
   }
 
   /// Applies what other contexts have done to an object's row, once the object has no more changes.
-  func takeOver(_ object: ManagedObject) {
-    if !object.flags.isDisjoint(with: [.outdated, .vanished]) { forgetDerivedChanges(of: object) }
+  func applyExternalChanges(_ object: ManagedObject) {
+    if !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) { forgetDerivedChanges(of: object) }
     if object.isPending { return }
     // A child reads values from its parent and does not follow the history.
-    if parent != nil { return object.flags.contains(.gone) ? () : object.becomeStale() }
-    guard !object.flags.isDisjoint(with: [.outdated, .vanished]) else {
+    if parent != nil { return object.flags.contains(.deletionSaved) ? () : object.becomeStale() }
+    guard !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) else {
       // A value of a merge policy may have led to a missing row. No reference must find this object.
       let root = object.scope.plan.root
       if object.flags.contains(.inaccessible), registered(object.key, root: root) === object {
@@ -147,15 +148,15 @@ extension ManagedObjectContext {
       }
       return
     }
-    let isGone = object.flags.contains(.vanished)
+    let isGone = object.flags.contains(.rowDeletedElsewhere)
     contestedRoots.insert(object.scope.plan.root)
-    object.flags.subtract([.outdated, .vanished])
-    if object.flags.contains(.gone) { return }
+    object.flags.subtract([.outdated, .rowDeletedElsewhere])
+    if object.flags.contains(.deletionSaved) { return }
     if object.flags.contains(.inaccessible) {
       // Its deletion has been reported. If another context inserts the row again, another object stands for it.
       if isGone { maps[object.scope.plan.root]?.remove(object.key) }
     } else if isGone {
-      lose(object)
+      removeVanished(object)
     } else {
       object.becomeStale()
     }
@@ -164,17 +165,17 @@ extension ManagedObjectContext {
   /// Makes relationships to certain objects be read again: the changes of these objects have ended, and another
   /// context had changed their rows too. The relationships were read while the changes existed.
   func readContestedRelationships() {
-    if pending.isEmpty { contestedHolders.removeAll() }
+    if pending.isEmpty { contestedReferrers.removeAll() }
     if contestedRoots.isEmpty { return }
     let roots = contestedRoots
     contestedRoots.removeAll()
     forgetRelationships(to: roots, lost: roots)
     dropCaches()
-    if !children.isEmpty { tellChildren(of: roots) }
+    if !children.isEmpty { invalidateChildren(of: roots) }
   }
 
   /// Removes an object whose row is gone from the context.
-  private func lose(_ object: ManagedObject) {
+  private func removeVanished(_ object: ManagedObject) {
     maps[object.scope.plan.root]?.remove(object.key)
     object.flags.insert(.inaccessible)
     noteChange(of: object)
@@ -203,7 +204,8 @@ extension ManagedObjectContext {
     var roots: Set<Int> = []
     for (entity, slot) in references {
       for object in maps[entity.root]?.objects ?? [] {
-        guard object.scope.plan === entity, object.flags.isDisjoint(with: [.fault, .gone, .inaccessible])
+        guard object.scope.plan === entity,
+          object.flags.isDisjoint(with: [.fault, .deletionSaved, .inaccessible])
         else { continue }
         if case .int(let former)? = object.extras?.old.first(where: { $0.slot == slot })?.value,
           isAmong(former)
@@ -229,10 +231,10 @@ extension ManagedObjectContext {
   /// Clears the recorded former reference of a changed slot if the store has cleared it: setting the same object
   /// again is then a change.
   private func forgetFormerReference(of object: ManagedObject, _ slot: Int) {
-    guard let place = object.extras?.old.firstIndex(where: { $0.slot == slot }),
+    guard let index = object.extras?.old.firstIndex(where: { $0.slot == slot }),
       hasLostReference(object, slot)
     else { return }
-    object.extras?.old[place].value = .null
+    object.extras?.old[index].value = .null
   }
 
   /// Whether a reference is nil in an object's row. If the store cannot be read, returns false, and the save detects
@@ -258,7 +260,7 @@ extension ManagedObjectContext {
       count <= map.count
       ? ranges.lazy.joined().compactMap { map[$0] }
       : map.objects.filter { object in ranges.contains { $0.contains(object.key) } }
-    for object in objects where !object.flags.contains(.gone) { change(object) }
+    for object in objects where !object.flags.contains(.deletionSaved) { change(object) }
   }
 
   /// Makes relationships to certain entities be read again. An object's changes are kept.
@@ -281,11 +283,11 @@ extension ManagedObjectContext {
 
   /// Records a save of this context, whose changes its objects already have.
   func noteOwnSave(_ id: Int64, in store: any AttachedStore) {
-    if seenSaves[store.place] == nil {
+    if seenSaves[store.index] == nil {
       // Nothing has been read before, so the objects in memory reflect this save.
-      seenSaves[store.place] = id
+      seenSaves[store.index] = id
     } else {
-      ownSaves[store.place, default: []].insert(id)
+      ownSaves[store.index, default: []].insert(id)
     }
   }
 }

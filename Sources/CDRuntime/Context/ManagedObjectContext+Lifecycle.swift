@@ -23,35 +23,35 @@ extension ManagedObjectContext {
   func checkMaySave() throws(SaveError) {
     if let runningHook { throw .nested(in: runningHook.rawValue) }
     if isWriting { throw .nested(in: "an observer, or by a value's own code,") }
-    if saveDepth >= Self.mostNestedSaves { throw .nested(in: "didSave()") }
+    if saveDepth >= Self.maximumNestedSaves { throw .nested(in: "didSave()") }
   }
 
   /// The most saves that may run at once, each called by ``ManagedObjectLifecycle/didSave()`` of the one before. Each
   /// of them needs stack space.
-  private static let mostNestedSaves = 32
+  private static let maximumNestedSaves = 32
 
   /// The most rounds of ``ManagedObjectLifecycle/willSave()`` in one save.
-  private static let mostRounds = 1000
+  private static let maximumRounds = 1000
 
   /// Calls ``ManagedObjectLifecycle/willSave()`` once for each object of a save, including objects that join the save
   /// meanwhile.
-  private func prepareForSave(_ asked: inout AskedObjects) throws {
-    for _ in 0..<Self.mostRounds {
-      let round = asked.remaining(in: pending)
+  private func prepareForSave(_ visited: inout VisitedObjects) throws {
+    for _ in 0..<Self.maximumRounds {
+      let round = visited.remaining(in: pending)
       if round == 0 { return }
       for _ in 0..<round {
-        guard let object = asked.next(in: pending) else { return }
+        guard let object = visited.next(in: pending) else { return }
         guard object.isPending, !object.flags.isSuperset(of: [.inserted, .deleted]),
           let lifecycle = object.lifecycle
         else { continue }
         running(.willSave) { lifecycle.willSave() }
       }
     }
-    throw unsettled(asked)
+    throw unstableError(visited)
   }
 
-  private func unsettled(_ asked: AskedObjects) -> SaveError {
-    .unsettled(asked.others(in: pending).filter { $0.scope.plan.hasLifecycle }.map(\.objectID))
+  private func unstableError(_ visited: VisitedObjects) -> SaveError {
+    .unstableObjects(visited.others(in: pending).filter { $0.scope.plan.hasLifecycle }.map(\.objectID))
   }
 
   /// Prepares the changes for writing: calls hooks, computes derived attributes, checks rules. Afterwards there may
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
   /// A hook may change any object, including objects whose hooks have been called. The schema's rules are checked
   /// last, for the values that will be written. An object's own methods are called once each.
   ///
-  /// - Throws: ``SaveError/validation(_:)`` with every mistake, ``SaveError/unsettled(_:)``.
+  /// - Throws: ``SaveError/validation(_:)`` with every mistake, ``SaveError/unstableObjects(_:)``.
   func prepareToWrite(_ hooks: inout SaveHooks) throws {
     // Cancelling the task must not make the save fail halfway.
     try MatchBudget.run(isCancellable: false) { try prepareChanges(&hooks) }
@@ -73,12 +73,12 @@ extension ManagedObjectContext {
       forgetSetBackValues()
       return try validate([:])
     }
-    for _ in 0..<Self.mostRounds {
+    for _ in 0..<Self.maximumRounds {
       try prepareForSave(&hooks.prepared)
       if !hasChanges { return }
       if importTarget == nil { try deriveAttributes() }
       let mark = changeCount
-      askForRefusals(&hooks)
+      collectRefusals(&hooks)
       if changeCount != mark { continue }
       forgetSetBackValues()
       do {
@@ -88,11 +88,11 @@ extension ManagedObjectContext {
         // Reading values for the rules has notified observers, which have changed objects: try again.
       }
     }
-    throw unsettled(hooks.validated)
+    throw unstableError(hooks.validated)
   }
 
   /// Calls the validation methods of the objects of a save, each object's once.
-  private func askForRefusals(_ hooks: inout SaveHooks) {
+  private func collectRefusals(_ hooks: inout SaveHooks) {
     let isTracked = currentUndoManager != nil
     let new = isTracked ? [] : pending.filter { $0.flags.contains(.inserted) }
     // Counts the changes of new objects while the methods run.
@@ -160,8 +160,8 @@ extension ManagedObjectContext {
 
 /// The hooks that one save has called.
 struct SaveHooks {
-  var prepared = AskedObjects()
-  var validated = AskedObjects()
+  var prepared = VisitedObjects()
+  var validated = VisitedObjects()
   /// Whether conflicts have been resolved, which may have given objects the values of other contexts.
   var hasResolved = false
   /// The errors of validation methods. `validated` retains the objects, so that no other object gets the same
@@ -170,49 +170,49 @@ struct SaveHooks {
 
   /// Forgets which objects were validated, because their values have changed.
   mutating func validateAnew() {
-    validated = AskedObjects()
+    validated = VisitedObjects()
     refusals.removeAll()
   }
 }
 
 /// The objects of a context's list for which a lifecycle method was called. The method may add objects to the list
 /// and remove any object.
-struct AskedObjects {
-  private var asked: [ManagedObject] = []
-  /// The index after the last asked object, as long as no object before it has been removed.
-  private var place = 0
+struct VisitedObjects {
+  private var visited: [ManagedObject] = []
+  /// The index after the last visited object, as long as no object before it has been removed.
+  private var index = 0
   /// The same objects, once an object has been removed.
   private var known: Set<ObjectIdentifier>?
 
-  private func isInPlace(_ pending: [ManagedObject]) -> Bool {
-    guard place > 0, let last = asked.last else { return place == 0 }
-    return place <= pending.count && pending[place - 1] === last
+  private func isIndexValid(_ pending: [ManagedObject]) -> Bool {
+    guard index > 0, let last = visited.last else { return index == 0 }
+    return index <= pending.count && pending[index - 1] === last
   }
 
-  /// Returns the number of objects that are still to be asked, or more.
+  /// Returns the number of objects that are still to be visited, or more.
   func remaining(in pending: [ManagedObject]) -> Int {
-    isInPlace(pending) ? pending.count - place : pending.count
+    isIndexValid(pending) ? pending.count - index : pending.count
   }
 
   /// The next object whose hook has not been called in this save; nil if there is none.
   mutating func next(in pending: [ManagedObject]) -> ManagedObject? {
-    if !isInPlace(pending) {
-      if known == nil { known = Set(asked.map { ObjectIdentifier($0) }) }
-      place = 0
+    if !isIndexValid(pending) {
+      if known == nil { known = Set(visited.map { ObjectIdentifier($0) }) }
+      index = 0
     }
-    while place < pending.count {
-      let object = pending[place]
-      place += 1
+    while index < pending.count {
+      let object = pending[index]
+      index += 1
       if known?.insert(ObjectIdentifier(object)).inserted == false { continue }
-      asked.append(object)
+      visited.append(object)
       return object
     }
     return nil
   }
 
-  /// Returns the objects of a list that have not been asked.
+  /// Returns the objects of a list that have not been visited.
   func others(in pending: [ManagedObject]) -> [ManagedObject] {
-    let known = Set(asked.map { ObjectIdentifier($0) })
+    let known = Set(visited.map { ObjectIdentifier($0) })
     return pending.filter { !known.contains(ObjectIdentifier($0)) }
   }
 }

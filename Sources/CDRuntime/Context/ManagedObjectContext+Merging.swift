@@ -17,12 +17,12 @@ extension ManagedObjectContext {
     endReading()
     var roots: Set<Int> = []
     var lost: Set<Int> = []
-    var holders: Set<Int> = []
+    var referrers: Set<Int> = []
     for group in changes.inserted.groups {
       guard let plan = plan(of: group) else { continue }
       roots.insert(plan.root)
       noteReturn(to: group.keys, of: plan.root)
-      holders.formUnion(forgetReferences(to: group.keys, of: plan.root))
+      referrers.formUnion(forgetReferences(to: group.keys, of: plan.root))
     }
     for group in changes.updated.groups + changes.refreshed.groups {
       guard let plan = plan(of: group) else { continue }
@@ -36,10 +36,10 @@ extension ManagedObjectContext {
       merge(group.keys, of: plan.root) { noteDeletion(of: $0) }
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
-    let told = changes.asRefreshed
-    if !children.isEmpty { tellChildren(told, of: roots.union(holders)) }
-    changeObservers?.tell(told)
-    tellObservers()
+    let refreshed = changes.asRefreshed
+    if !children.isEmpty { invalidateChildren(refreshed, of: roots.union(referrers)) }
+    changeObservers?.notify(refreshed)
+    notifyObservers()
   }
 
   private func plan(of group: ManagedObjectIDs.Group) -> EntityPlan? {
@@ -97,7 +97,7 @@ extension ManagedObjectContext {
           object.setRelatedObject(nil, relationship)
         }
       }
-      drop(object)
+      removeFromContext(object)
       clearReferences(to: object)
     case .storeWins: unite(object, with: other, taking: [], isObjectFirst: false)
     case .objectWins: unite(object, with: other, taking: givenSlots(of: object), isObjectFirst: true)
@@ -105,7 +105,7 @@ extension ManagedObjectContext {
       unite(object, with: other, taking: object.scope.plan.storedSlots, isObjectFirst: true)
     case .values(let values):
       unite(object, with: other, taking: givenSlots(of: object), isObjectFirst: true)
-      try take(values, other)
+      try setChosenValues(values, other)
     }
   }
 
@@ -153,7 +153,7 @@ extension ManagedObjectContext {
       }
       forgetEqualChanges(of: object)
     case .values(let values):
-      try take(values, object)
+      try setChosenValues(values, object)
     }
   }
 
@@ -200,7 +200,7 @@ extension ManagedObjectContext {
       }
     }
     redirect(object, to: other)
-    drop(object)
+    removeFromContext(object)
     object.requireExtras().survivor = other.key
   }
 
@@ -214,16 +214,16 @@ extension ManagedObjectContext {
       }
     }
     guard isAny else { return }
-    for holder in pending where holder.isPending && holder !== object {
-      for case let relationship? in holder.scope.plan.relationships
+    for referrer in pending where referrer.isPending && referrer !== object {
+      for case let relationship? in referrer.scope.plan.relationships
       where relationship.inverse == nil && object.scope.plan.lineage.contains(relationship.destination) {
         if case .reference = relationship.storage {
-          if holder.referenceKey(relationship.slot) == object.key {
-            setReference(of: holder, relationship, to: other)
+          if referrer.referenceKey(relationship.slot) == object.key {
+            setReference(of: referrer, relationship, to: other)
           }
-        } else if holder.extras?.toManyState(relationship.slot)?.added.contains(object.key) == true {
-          remove(object, from: holder, relationship)
-          add(other, to: holder, relationship, at: nil)
+        } else if referrer.extras?.toManyState(relationship.slot)?.added.contains(object.key) == true {
+          remove(object, from: referrer, relationship)
+          add(other, to: referrer, relationship, at: nil)
         }
       }
     }

@@ -26,7 +26,7 @@ extension ManagedObjectContext {
     } else if mergeChanges {
       forgetEqualChanges(of: object)
     }
-    guard object.flags.isDisjoint(with: [.inserted, .gone]) else { return }
+    guard object.flags.isDisjoint(with: [.inserted, .deletionSaved]) else { return }
     changeCount &+= 1
     endReading()
     object.willChange { _ in true }
@@ -39,17 +39,17 @@ extension ManagedObjectContext {
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
     defer { if !object.isPending { readContestedRelationships() } }
-    if !object.isPending, object.flags.contains(.vanished) { return takeOver(object) }
-    if !object.flags.isDisjoint(with: [.outdated, .vanished]) {
+    if !object.isPending, object.flags.contains(.rowDeletedElsewhere) { return applyExternalChanges(object) }
+    if !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) {
       contestedRoots.insert(object.scope.plan.root)
     }
-    object.flags.subtract([.inaccessible, .outdated, .vanished])
+    object.flags.subtract([.inaccessible, .outdated, .rowDeletedElsewhere])
     object.flags.insert(.fault)
     // The save needs the row's version, even if the object has no changed values.
     guard object.isPending else { return }
     object.fireFault()
     if object.flags.contains(.inaccessible) {
-      object.flags.insert(.vanished)
+      object.flags.insert(.rowDeletedElsewhere)
       return
     }
     guard !changes.isEmpty else { return }
@@ -60,10 +60,10 @@ extension ManagedObjectContext {
   /// Turns an insertion of a row again into an update of the row that another context has inserted meanwhile: all of
   /// the object's values and pairs become changes. Does nothing to other new objects.
   private func becomeUpdate(_ object: ManagedObject) {
-    guard parent == nil, object.version != 0, object.flags.isDisjoint(with: [.deleted, .gone]),
+    guard parent == nil, object.version != 0, object.flags.isDisjoint(with: [.deleted, .deletionSaved]),
       (try? hasRow(object)) == true
     else { return }
-    object.flags.subtract([.inserted, .draft, .tracked, .revived])
+    object.flags.subtract([.inserted, .draft, .tracked, .reinserted])
     object.flags.insert(.updated)
     let extras = object.requireExtras()
     for slot in object.scope.plan.storedSlots where !extras.changed.contains(slot) {
@@ -124,7 +124,7 @@ extension ManagedObjectContext {
         for key in state.shared { forgetChange(of: key, in: object, relationship) }
         for key in state.added.keys {
           // The delete rule of a deleted member applies to the relationships that it keeps.
-          if let member = holder(key, relationship) { remove(member, from: object, relationship) }
+          if let member = referent(key, relationship) { remove(member, from: object, relationship) }
         }
         for key in state.removed.keys {
           if let member = self.object(key, relationship) { add(member, to: object, relationship, at: nil) }
@@ -148,10 +148,12 @@ extension ManagedObjectContext {
 
   /// Makes relationships be read again. Changes are kept.
   func forgetRelationships(
-    _ extras: ObjectExtras, of object: ManagedObject, where isMeant: (RelationshipPlan) -> Bool
+    _ extras: ObjectExtras, of object: ManagedObject, where isIncluded: (RelationshipPlan) -> Bool
   ) {
     for (slot, state) in extras.toMany {
-      guard let relationship = object.scope.plan.relationships[slot], isMeant(relationship) else { continue }
+      guard let relationship = object.scope.plan.relationships[slot], isIncluded(relationship) else {
+        continue
+      }
       if !state.isChanged {
         state.forget()
       } else if !relationship.isOrdered {
@@ -185,7 +187,7 @@ extension ManagedObjectContext {
     }
     extras.toMany.removeAll { $0.state.added.isEmpty && $0.state.removed.isEmpty }
     guard extras.changed.isEmpty else { return }
-    object.flags.subtract([.touched, .listed])
+    object.flags.subtract([.changedOutsideRow, .listed])
     pending.removeAll { $0 === object }
   }
 }
@@ -204,7 +206,7 @@ extension ManagedObjectContext {
     currentUndoManager?.removeAllActions()
     let followed = objects.filter { $0.flags.contains(.observed) }.map { ($0, Self.revertedSlots(of: $0)) }
     for (object, slots) in followed { object.willChange { slots.contains($0.number) } }
-    let comeAndGone = objects.filter { !$0.flags.isDisjoint(with: [.deleted, .inserted]) }
+    let insertedOrDeleted = objects.filter { !$0.flags.isDisjoint(with: [.deleted, .inserted]) }
     for object in objects {
       object.flags.remove(.listed)
       revert(object)
@@ -214,11 +216,11 @@ extension ManagedObjectContext {
     dropCaches()
     readContestedRelationships()
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
-    noteLoose(to: Set(comeAndGone.map(\.scope.plan.root)))
+    noteDeletionsUnnotified(to: Set(insertedOrDeleted.map(\.scope.plan.root)))
     endReading()
     if !children.isEmpty {
-      tellChildren()
-      tellObservers()
+      invalidateChildren()
+      notifyObservers()
     }
   }
 
@@ -237,8 +239,8 @@ extension ManagedObjectContext {
       object.extras?.toMany.removeAll()
       return
     }
-    object.flags.subtract([.updated, .touched, .deleted])
-    defer { takeOver(object) }
+    object.flags.subtract([.updated, .changedOutsideRow, .deleted])
+    defer { applyExternalChanges(object) }
     guard let extras = object.extras else { return }
     if !extras.old.isEmpty {
       object.setStoredValues(
@@ -263,7 +265,7 @@ extension ManagedObjectContext {
     currentUndoManager?.removeAllActions()
     for scope in scopes {
       scope.live = nil
-      scope.remains = nil
+      scope.releasedContext = nil
       scope.formerContext = self
     }
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
@@ -274,10 +276,11 @@ extension ManagedObjectContext {
     insertionErrors.removeAll()
     lostChanges.removeAll()
     cachingStates.removeAll()
-    contestedHolders.removeAll()
+    contestedReferrers.removeAll()
     for object in objects {
       object.flags.subtract([
-        .listed, .inserted, .draft, .tracked, .revived, .updated, .touched, .deleted, .outdated, .vanished,
+        .listed, .inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .deleted, .outdated,
+        .rowDeletedElsewhere,
       ])
     }
     for map in maps {
@@ -287,7 +290,7 @@ extension ManagedObjectContext {
       }
       map?.removeAll()
     }
-    if !children.isEmpty { tellChildren() }
+    if !children.isEmpty { invalidateChildren() }
     endReading()
   }
 }
@@ -318,8 +321,8 @@ extension ManagedObjectContext {
     // An object that only a relationship's cache holds counts as unused. Clearing the cache shows that.
     let step = max(1, cachingStates.count / 16)
     var members: [(root: Int, key: ObjectKey)] = []
-    for place in stride(from: 0, to: cachingStates.count, by: step) {
-      let state = cachingStates[place]
+    for index in stride(from: 0, to: cachingStates.count, by: step) {
+      let state = cachingStates[index]
       for object in state.cache?.prefix(32) ?? [] { members.append((object.scope.plan.root, object.key)) }
       state.cache = nil
     }

@@ -12,21 +12,23 @@ extension ManagedObjectContext {
     let newKey = new?.key ?? 0
     guard oldKey != newKey else { return }
     guard let inverse = inverse(of: relationship) else {
-      if newKey == 0, isVoid(oldKey, relationship) { return }
+      if newKey == 0, refersToDiscarded(oldKey, relationship) { return }
       object.writeReference(newKey, slot)
       return
     }
     if currentUndoManager != nil {
-      if oldKey != 0, let old = holder(oldKey, relationship) { noteUndo(old, inverse.slot) }
+      if oldKey != 0, let old = referent(oldKey, relationship) { noteUndo(old, inverse.slot) }
       if let new { noteUndo(new, inverse.slot) }
     }
     if inverse.isToMany {
       object.writeReference(newKey, slot)
-      if oldKey != 0, let old = holder(oldKey, relationship) { take(object, outOf: inverse, of: old) }
+      if oldKey != 0, let old = referent(oldKey, relationship) {
+        remove(object, fromInverse: inverse, of: old)
+      }
       if let new {
         new.willChange(inverse.slot)
         new.toManyState(inverse.slot).add(object.key)
-        new.noteTouch(inverse.slot)
+        new.noteChangeOutsideRow(inverse.slot)
       }
     } else if relationship.isSymmetric {
       setSymmetric(object, relationship, oldKey: oldKey, new: new)
@@ -34,26 +36,28 @@ extension ManagedObjectContext {
       let formers = new.map { referrers(of: $0, inverse) } ?? []
       for former in formers where former !== object { former.writeReference(0, slot) }
       object.writeReference(newKey, slot)
-      if oldKey != 0, let old = holder(oldKey, relationship) { take(object, outOf: inverse, of: old) }
+      if oldKey != 0, let old = referent(oldKey, relationship) {
+        remove(object, fromInverse: inverse, of: old)
+      }
       if let new {
         new.willChange(inverse.slot)
         new.requireExtras().partners[inverse.slot] = object.key
-        new.noteTouch(inverse.slot)
+        new.noteChangeOutsideRow(inverse.slot)
       }
     }
   }
 
   /// Whether a reference without an inverse leads to an object that was deleted before it was ever saved, here or in
   /// a parent. The reference counts as nil already: the deletion does not search for it, and the save clears it.
-  func isVoid(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
+  func refersToDiscarded(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
     guard key != 0, relationship.inverse == nil else { return false }
     let known = registered(key, root: model.entities[relationship.destination].root)
     if let known, known.flags.contains(.inserted) { return known.flags.contains(.deleted) }
-    return parent?.isVoid(key, relationship) == true
+    return parent?.refersToDiscarded(key, relationship) == true
   }
 
   /// Removes an object from the other side's relationship after its reference has changed.
-  func take(_ object: ManagedObject, outOf inverse: RelationshipPlan, of former: ManagedObject) {
+  func remove(_ object: ManagedObject, fromInverse inverse: RelationshipPlan, of former: ManagedObject) {
     former.willChange(inverse.slot)
     if inverse.isToMany {
       former.toManyState(inverse.slot).remove(object.key)
@@ -62,14 +66,14 @@ extension ManagedObjectContext {
       // Another context's save may have given the former object another partner.
       if extras.partners[inverse.slot] ?? object.key == object.key { extras.partners[inverse.slot] = 0 }
     }
-    former.noteTouch(inverse.slot)
+    former.noteChangeOutsideRow(inverse.slot)
   }
 
   private func setSymmetric(
     _ object: ManagedObject, _ relationship: RelationshipPlan, oldKey: ObjectKey, new: ManagedObject?
   ) {
     let slot = relationship.slot
-    if oldKey != 0, oldKey != object.key, let old = holder(oldKey, relationship) {
+    if oldKey != 0, oldKey != object.key, let old = referent(oldKey, relationship) {
       if referenceKey(of: old, slot) != object.key, old.flags.isDisjoint(with: [.inserted, .deleted]),
         old.extras?.changed.contains(slot) != true
       {
@@ -81,7 +85,7 @@ extension ManagedObjectContext {
     if let new, new !== object {
       let formerKey = referenceKey(of: new, slot)
       if formerKey != 0, formerKey != object.key, formerKey != new.key,
-        let former = holder(formerKey, relationship)
+        let former = referent(formerKey, relationship)
       {
         former.writeReference(0, slot)
       }
@@ -92,14 +96,14 @@ extension ManagedObjectContext {
 
   /// The object that a reference leads to, even if this context has deleted it: its rules still have to be checked.
   /// Nil for an object that is gone: it has no rules any more, and must not become a changed object.
-  func holder(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
+  func referent(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     guard let known = registered(key, root: model.entities[relationship.destination].root) else {
       return object(key, relationship)
     }
     // A child's fault may stand for an object that its parent has deleted.
     if parent != nil { known._willRead() }
     // Another context may have inserted the row of a gone object again.
-    if known.flags.contains(.gone) { return object(key, relationship) }
+    if known.flags.contains(.deletionSaved) { return object(key, relationship) }
     return known.flags.contains(.inaccessible) ? nil : known
   }
 
@@ -126,7 +130,7 @@ extension ManagedObjectContext {
   /// deletion is unsaved. A `deny` rule refuses a deletion as long as the reference exists.
   private func referrers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
     if let known = object.extras?.partners[relationship.slot] {
-      return known == 0 ? [] : holder(known, relationship).map { [$0] } ?? []
+      return known == 0 ? [] : referent(known, relationship).map { [$0] } ?? []
     }
     return readReferrers(of: object, relationship) ?? []
   }
@@ -137,15 +141,15 @@ extension ManagedObjectContext {
     of object: ManagedObject, _ relationship: RelationshipPlan
   ) -> [ManagedObject]? {
     guard let inverse = inverse(of: relationship), object.mayHaveRowsOfOthers,
-      !object.flags.contains(.inaccessible), let column = model.referenceColumn(behind: relationship)
+      !object.flags.contains(.inaccessible), let column = model.inverseReferenceColumn(of: relationship)
     else { return nil }
     do {
       // The object of a row may have been changed or deleted since.
-      let found = try holders(of: object, relationship, column).filter {
+      let found = try storedReferrers(of: object, relationship, column).filter {
         $0.referenceKey(inverse.slot) == object.key
       }
-      return contestedHolders.isEmpty
-        ? found : found + contestedHolders(of: object, relationship, beside: found)
+      return contestedReferrers.isEmpty
+        ? found : found + contestedReferrers(of: object, relationship, besides: found)
     } catch {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
       return nil
@@ -153,26 +157,26 @@ extension ManagedObjectContext {
   }
 
   /// The objects that still refer to an object as their rows did before another context changed the rows.
-  private func contestedHolders(
-    of object: ManagedObject, _ relationship: RelationshipPlan, beside known: [ManagedObject]
+  private func contestedReferrers(
+    of object: ManagedObject, _ relationship: RelationshipPlan, besides known: [ManagedObject]
   ) -> [ManagedObject] {
     let partner = OneToOnePartner(relationship, object.key, model)
-    guard let keys = contestedHolders[partner] else { return [] }
-    return keys.compactMap { registered($0, root: partner.root) }.filter { holder in
-      holder.isPending && !holder.flags.isDisjoint(with: [.outdated, .vanished])
-        && holder.flags.isDisjoint(with: [.gone, .inaccessible])
-        && holder.referenceKey(partner.slot) == object.key && !known.contains { $0 === holder }
+    guard let keys = contestedReferrers[partner] else { return [] }
+    return keys.compactMap { registered($0, root: partner.root) }.filter { referrer in
+      referrer.isPending && !referrer.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere])
+        && referrer.flags.isDisjoint(with: [.deletionSaved, .inaccessible])
+        && referrer.referenceKey(partner.slot) == object.key && !known.contains { $0 === referrer }
     }
   }
 
   /// The objects whose rows refer to an object.
-  private func holders(
+  private func storedReferrers(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ column: ColumnPlan
   ) throws -> [ManagedObject] {
-    if let parent { return partnerCopy(of: object, relationship, parent) }
+    if let parent { return partnerChildInstance(of: object, relationship, parent) }
     let plan = model.entities[relationship.destination]
     try importTarget?.index(relationship)
-    return try objects(from: reader().rows(ofKind: plan, referringBy: column, to: object.key), of: plan)
+    return try objects(from: reader().rows(ofSubtree: plan, referringBy: column, to: object.key), of: plan)
   }
 
   func setPartner(of object: ManagedObject, _ relationship: RelationshipPlan, to new: ManagedObject?) {
@@ -314,7 +318,7 @@ extension ManagedObjectContext {
   private func relatedRows(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws -> [ManagedObject] {
-    if let parent { return relatedCopies(object, relationship, state, parent) }
+    if let parent { return relatedChildInstances(object, relationship, state, parent) }
     let plan = model.entities[relationship.destination]
     let session = try reader()
     try importTarget?.index(relationship)
@@ -328,7 +332,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws {
     if let parent {
-      _ = relatedCopies(object, relationship, state, parent)
+      _ = relatedChildInstances(object, relationship, state, parent)
       return
     }
     if let positions = try reader().positions(of: relationship, of: object.key) {
@@ -355,17 +359,17 @@ extension ManagedObjectContext {
         isNew = !state.added.contains(member.key)
       }
       if isNew {
-        if state.isOutdated { settleOutdated(member, in: state, of: object, relationship) }
+        if state.isOutdated { resolveOutdated(member, in: state, of: object, relationship) }
         willRelate(object, relationship, member)
         state.add(member.key)
-        object.noteTouch(relationship.slot)
+        object.noteChangeOutsideRow(relationship.slot)
         if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
           let other = member.toManyState(inverse.slot)
           if other.keys == nil || other.keys?.contains(object.key) == false {
-            if other.isOutdated { settleOutdated(object, in: other, of: member, inverse) }
+            if other.isOutdated { resolveOutdated(object, in: other, of: member, inverse) }
             member.willChange(inverse.slot)
             other.add(object.key)
-            member.noteTouch(inverse.slot)
+            member.noteChangeOutsideRow(inverse.slot)
           }
         }
       }
@@ -379,8 +383,8 @@ extension ManagedObjectContext {
       // The index counts visible objects: deleted objects have a key in the list until the save.
       let others = objects(of: object, relationship).filter { $0 !== member }
       keys.remove(member.key)
-      let place = index < others.count ? keys.keys.firstIndex(of: others[max(0, index)].key) : nil
-      keys.insert(member.key, at: place ?? keys.count)
+      let position = index < others.count ? keys.keys.firstIndex(of: others[max(0, index)].key) : nil
+      keys.insert(member.key, at: position ?? keys.count)
       setOrder(of: object, relationship, to: keys.keys)
     }
   }
@@ -389,17 +393,17 @@ extension ManagedObjectContext {
     switch relationship.storage {
     case .join:
       let state = object.toManyState(relationship.slot)
-      settle(member, in: state, of: object, relationship)
+      resolveShared(member, in: state, of: object, relationship)
       if state.keys != nil, state.keys?.contains(member.key) == false { return }
       willRelate(object, relationship, member)
       state.remove(member.key)
-      object.noteTouch(relationship.slot)
+      object.noteChangeOutsideRow(relationship.slot)
       if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
         let other = member.toManyState(inverse.slot)
-        settle(object, in: other, of: member, inverse)
+        resolveShared(object, in: other, of: member, inverse)
         member.willChange(inverse.slot)
         other.remove(object.key)
-        member.noteTouch(inverse.slot)
+        member.noteChangeOutsideRow(inverse.slot)
       }
     case .referencesOfOthers, .reference, .inverseReference:
       guard let inverse = inverse(of: relationship) else { return }
@@ -410,18 +414,18 @@ extension ManagedObjectContext {
 
   /// Finds out whether another context has also made the change of a pair that is about to be taken back. If not, the
   /// two changes cancel out, and the save does not remove a pair that another context adds later.
-  @inline(__always) private func settle(
+  @inline(__always) private func resolveShared(
     _ member: ManagedObject, in state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
   ) {
     if state.keys == nil {
       if state.added.contains(member.key) { load(object, relationship, state) }
     } else if state.isOutdated {
-      settleOutdated(member, in: state, of: object, relationship)
+      resolveOutdated(member, in: state, of: object, relationship)
     }
   }
 
   /// Does the same for an ordered relationship, which is not read again before the save.
-  private func settleOutdated(
+  private func resolveOutdated(
     _ member: ManagedObject, in state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
   ) {
     let isAdded = state.added.contains(member.key)
@@ -450,6 +454,6 @@ extension ManagedObjectContext {
     state.keys = KeyList(keys.filter { seen.insert($0).inserted })
     state.cache = nil
     state.isOrderChanged = true
-    object.noteTouch(relationship.slot)
+    object.noteChangeOutsideRow(relationship.slot)
   }
 }

@@ -1,24 +1,25 @@
 // Conflicts: a save writes, finds conflicts, resolves them in memory and writes again.
 extension ManagedObjectContext {
   /// How often a save is tried before it throws its conflicts. Before each new attempt another context has saved.
-  private static let mostAttempts = 1000
+  private static let maximumAttempts = 1000
 
   /// Writes the pending changes, again and again until all conflicts are resolved.
   @_optimize(none)
   func writeResolvingConflicts(_ hooks: inout SaveHooks) throws -> SavePlan {
     for attempt in 1... {
-      var met = MetConflicts()
+      var encountered = EncounteredConflicts()
       do {
-        return try write(&met)
-      } catch let error as SaveError where attempt < Self.mostAttempts {
+        return try write(&encountered)
+      } catch let error as SaveError where attempt < Self.maximumAttempts {
         switch error {
-        case .conflict, .notUnique: try resolve(met.all, error, notUnique: met.notUnique)
+        case .conflict, .notUnique: try resolve(encountered.all, error, notUnique: encountered.notUnique)
         case .danglingReferences(let ids): guard try clearDangling(ids) else { throw error }
-        case .validation, .unsettled, .partlySaved, .nested, .changedWhileWriting, .changesLost: throw error
+        case .validation, .unstableObjects, .partlySaved, .nested, .changedWhileWriting, .changesLost:
+          throw error
         }
       }
       hooks.hasResolved = true
-      pending.removeAll { $0.flags.contains(.gone) }
+      pending.removeAll { $0.flags.contains(.deletionSaved) }
       guard hasChanges else { break }
       hooks.validateAnew()
       try prepareToWrite(&hooks)
@@ -31,7 +32,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - error: The error that the save has thrown for the conflicts.
-  ///   - notUnique: The error to throw for unique values that the policy cannot settle; nil for `error`.
+  ///   - notUnique: The error to throw for unique values that the policy cannot resolve; nil for `error`.
   @_optimize(none)
   func resolve(_ conflicts: [SaveConflict], _ error: SaveError, notUnique: SaveError? = nil) throws {
     var denials: [ValidationError] = []
@@ -78,9 +79,9 @@ extension ManagedObjectContext {
   ///
   /// - Parameter met: The object's values when the save met the conflict; nil for the current values.
   @_optimize(none)
-  private func resolveRow(of object: ManagedObject, _ met: ContestedValues?) throws {
-    let mine = met?.object(withChangesOf: object) ?? object.currentValues()
-    let snapshot = met?.snapshot ?? object.snapshotValues()
+  private func resolveRow(of object: ManagedObject, _ encountered: ContestedValues?) throws {
+    let mine = encountered?.object(withChangesOf: object) ?? object.currentValues()
+    let snapshot = encountered?.snapshot ?? object.snapshotValues()
     let isDeleting = object.flags.contains(.deleted)
     // Its row has no other changes: the object was only related to others.
     let isDerived = object.hasOnlyDerivedChanges
@@ -98,7 +99,7 @@ extension ManagedObjectContext {
       case .objectWins, .overwrite: reviveRow(of: object, pairs)
       case .values(let values):
         reviveRow(of: object, pairs)
-        try take(values, object)
+        try setChosenValues(values, object)
       }
       return
     }
@@ -107,16 +108,16 @@ extension ManagedObjectContext {
     let conflict = object.conflict(.changed, object: mine, snapshot: snapshot, store: store)
     // The row has its former values: another context has set its changes back, or has written equal values.
     guard !conflict.keys.isEmpty else {
-      if !isDeleting { settlePartners(of: object) }
+      if !isDeleting { resolvePartners(of: object) }
       return
     }
     let resolution = try self.resolution(of: conflict)
     if isDeleting {
       if resolution == .storeWins || resolution == .rollback {
-        takeBackDeletion(of: object)
-        settlePartners(of: object)
+        revertDeletion(of: object)
+        resolvePartners(of: object)
       } else {
-        leaveReferents(of: object, store, snapshot)
+        removeFromStoredReferents(of: object, store, snapshot)
       }
       return
     }
@@ -140,16 +141,16 @@ extension ManagedObjectContext {
     case .rollback: dropContestedChanges(of: object)
     case .values(let values):
       releasePartners(of: object, in: store)
-      try take(values, object)
+      try setChosenValues(values, object)
     }
-    leaveReferents(of: object, store, snapshot)
-    settlePartners(of: object)
+    removeFromStoredReferents(of: object, store, snapshot)
+    resolvePartners(of: object)
   }
 
   /// Removes the object from relationships that another context added it to, unless this context's own change keeps
   /// it there. A deleted object is removed only from relationships with a minimum, so that the save checks them.
   @_optimize(none)
-  private func leaveReferents(
+  private func removeFromStoredReferents(
     of object: ManagedObject, _ store: [Int: AttributeValue], _ snapshot: [Int: AttributeValue]
   ) {
     for case let relationship? in object.scope.plan.relationships where !relationship.isSymmetric {
@@ -165,14 +166,14 @@ extension ManagedObjectContext {
         // It was loaded before another context added the object.
         state.unload()
       }
-      take(object, outOf: inverse, of: former)
+      remove(object, fromInverse: inverse, of: former)
     }
   }
 
   /// Makes both sides of a symmetric reference agree. Each side stores the reference in its own row, and another
   /// context may have changed one of the rows.
   @_optimize(none)
-  private func settlePartners(of object: ManagedObject) {
+  private func resolvePartners(of object: ManagedObject) {
     for case let relationship? in object.scope.plan.relationships where relationship.isSymmetric {
       guard case .reference = relationship.storage else { continue }
       let slot = relationship.slot
@@ -233,7 +234,7 @@ extension ManagedObjectContext {
   }
 
   /// Gives an object the values that a custom policy has chosen.
-  func take(_ values: [String: FetchedValue], _ object: ManagedObject) throws {
+  func setChosenValues(_ values: [String: FetchedValue], _ object: ManagedObject) throws {
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
       switch value {
       case .attribute(let value): try object.setValue(.attribute(value), forKey: key)
@@ -246,7 +247,7 @@ extension ManagedObjectContext {
   func forgetEqualChanges(of object: ManagedObject) {
     guard let extras = object.extras, object.flags.isDisjoint(with: [.inserted, .deleted]) else { return }
     extras.old.removeAll { slot, value in
-      guard value == object.settledValue(slot) else { return false }
+      guard value == object.comparableValue(slot) else { return false }
       if value == .null, value != object.storedValue(slot) { object._setReference(slot, 0) }
       extras.changed.remove(slot)
       return true
@@ -260,17 +261,17 @@ extension ManagedObjectContext {
 
   private func acceptDeletion(of object: ManagedObject) {
     leaveLoadedRelationships(of: object)
-    drop(object)
+    removeFromContext(object)
     clearReferences(to: object)
   }
 
   /// Removes an object from the context. Its row is gone or will not be inserted.
-  func drop(_ object: ManagedObject) {
+  func removeFromContext(_ object: ManagedObject) {
     maps[object.scope.plan.root]?.remove(object.key)
-    object.flags.become([.gone, .inaccessible])
+    object.flags.become([.deletionSaved, .inaccessible])
     object.extras?.toMany.removeAll()
     dropCaches()
-    noteLoose(to: [object.scope.plan.root])
+    noteDeletionsUnnotified(to: [object.scope.plan.root])
   }
 
   /// Removes an object that is gone from the relationships of all changed objects. A mandatory reference stays, so
@@ -412,7 +413,7 @@ extension ManagedObjectContext {
         member.willChange(inverse)
         other.add(object.key)
         if !other.added.contains(object.key) { other.added.append(object.key) }
-        member.noteTouch(inverse)
+        member.noteChangeOutsideRow(inverse)
       }
     }
     for case let relationship? in object.scope.plan.relationships {
@@ -446,7 +447,8 @@ extension ManagedObjectContext {
   @_optimize(none)
   func becomeNew(_ object: ManagedObject) {
     object.flags.subtract([
-      .inaccessible, .updated, .touched, .fault, .deleted, .gone, .outdated, .vanished,
+      .inaccessible, .updated, .changedOutsideRow, .fault, .deleted, .deletionSaved, .outdated,
+      .rowDeletedElsewhere,
     ])
     object.mark(.inserted, in: self)
     if registered(object.key, root: object.scope.plan.root) == nil { addToMap(object) }
@@ -485,19 +487,19 @@ extension ManagedObjectContext {
       let relationship = slot.relationship
     else { return }
     let wanted = object.referenceKey(slot.number)
-    // The holder may have lost the partner since.
-    guard wanted != 0, let id = conflict.otherID, let holder = try? existingObject(with: id) else { return }
-    refresh(holder, mergeChanges: true)
-    guard holder !== object, !holder.isInaccessible else { return }
-    holder._willRead()
-    guard holder.referenceKey(slot.number) == wanted else { return }
+    // The other object may have lost the partner since.
+    guard wanted != 0, let id = conflict.otherID, let rival = try? existingObject(with: id) else { return }
+    refresh(rival, mergeChanges: true)
+    guard rival !== object, !rival.isInaccessible else { return }
+    rival._willRead()
+    guard rival.referenceKey(slot.number) == wanted else { return }
     let old = object.extras?.old.first { $0.slot == slot.number }?.value ?? .null
     let value = SaveConflict.Value(
       key: key, object: object.fetchedValue(.int(wanted), slot), snapshot: object.fetchedValue(old, slot),
       store: object.fetchedValue(old, slot))
     let full = SaveConflict(
       reason: .partnerTaken, objectID: object.objectID, keys: [key], values: [value], otherID: id)
-    func give() {
+    func yieldPartner() {
       setReference(of: object, relationship, to: nil)
       // The partner reads this relationship from the store again.
       let root = model.entities[relationship.destination].root
@@ -507,22 +509,22 @@ extension ManagedObjectContext {
         if let partner { noteChange(of: partner) { $0.number == inverse } }
       }
     }
-    func take() {
-      setReference(of: holder, relationship, to: nil)
+    func claimPartner() {
+      setReference(of: rival, relationship, to: nil)
       guard let inverse = inverse(of: relationship), !relationship.isSymmetric,
         let partner = self.object(wanted, relationship)
       else { return }
       partner.requireExtras().partners[inverse.slot] = object.key
-      partner.noteTouch(inverse.slot)
+      partner.noteChangeOutsideRow(inverse.slot)
     }
     switch try self.resolution(of: full) {
-    case .objectWins, .overwrite: take()
+    case .objectWins, .overwrite: claimPartner()
     case .values(let values):
-      try self.take(values, object)
-      if object.referenceKey(slot.number) == wanted { take() }
-    case .storeWins: give()
+      try self.setChosenValues(values, object)
+      if object.referenceKey(slot.number) == wanted { claimPartner() }
+    case .storeWins: yieldPartner()
     case .rollback:
-      give()
+      yieldPartner()
       dropContestedChanges(of: object)
     }
   }
@@ -545,7 +547,7 @@ private struct ContestedValues {
 }
 
 /// The conflicts that a save has met.
-struct MetConflicts {
+struct EncounteredConflicts {
   var all: [SaveConflict] = []
   /// The error that the save would throw for unique values alone; nil if there are none. A save that has met
   /// conflicts of rows too throws those first.
@@ -580,7 +582,7 @@ extension ManagedObjectContext {
     switch try resolution(of: conflict) {
     case .storeWins, .rollback:
       refresh(object, mergeChanges: true)
-      if !object.flags.contains(.inaccessible) { takeBackDeletion(of: object) }
+      if !object.flags.contains(.inaccessible) { revertDeletion(of: object) }
     case .objectWins, .overwrite, .values:
       for (relationship, others) in related { applyDeleteRule(relationship, to: others) }
     }

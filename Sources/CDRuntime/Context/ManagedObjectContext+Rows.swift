@@ -30,7 +30,7 @@ extension ManagedObjectContext {
       rows.close()
       runningReads -= 1
       awakeFetched()
-      tellObserversUnlessReading()
+      notifyObserversUnlessReading()
     }
     sweepIfDue(map)
     var objects: [ManagedObject] = []
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
     defer {
       rows.close()
       if !fetched.isEmpty { awakeFetched() }
-      tellObserversUnlessReading()
+      notifyObserversUnlessReading()
     }
     // Only here: objects of the rows are held until the rows end anyway.
     guard let map = maps[plan.root] else { return [] }
@@ -142,7 +142,7 @@ extension ManagedObjectContext {
     }
     map.missedLast = false
     guard object.scope === scope else {
-      giveUp(object)
+      removeMisclassified(object)
       return nil
     }
     if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
@@ -156,7 +156,7 @@ extension ManagedObjectContext {
 
   /// Removes an object whose row has another entity: the object was made from an identifier before the row was read.
   /// Code that reads the row relies on the object's class, which is wrong.
-  func giveUp(_ object: ManagedObject) {
+  func removeMisclassified(_ object: ManagedObject) {
     maps[object.scope.plan.root]?.remove(object.key)
     object.flags.insert(.inaccessible)
     object.report(.objectGone)
@@ -168,7 +168,7 @@ extension ManagedObjectContext {
     // A fault has no values yet, or its observers have been notified.
     if !object.flags.contains(.fault) { noteChange(of: object) }
     object.version = version
-    object.flags.subtract([.fault, .inaccessible, .gone])
+    object.flags.subtract([.fault, .inaccessible, .deletionSaved])
     decode(object, row)
   }
 
@@ -197,7 +197,7 @@ extension ManagedObjectContext {
     // The app's methods are called after the row has been read and closed.
     defer { if !fetched.isEmpty { awakeFetched() } }
     if parent != nil {
-      if let original = original(of: object) { return take(from: original, into: object) }
+      if let original = parentInstance(of: object) { return copyValues(from: original, into: object) }
       fillEmpty(object)
       if !object.flags.contains(.inaccessible) { object.report(.objectGone) }
       object.flags.insert(.inaccessible)
@@ -227,7 +227,9 @@ extension ManagedObjectContext {
     let plan = object.scope.plan
     guard !plan.isTyped, object.requireExtras().values.isEmpty else { return }
     object.requireExtras().values = plan.slots.map { slot in
-      if case .attribute(let attribute, let cell) = slot.kind, !attribute.isOptional { return cell.empty }
+      if case .attribute(let attribute, let storageType) = slot.kind, !attribute.isOptional {
+        return storageType.empty
+      }
       return .null
     }
   }
@@ -236,7 +238,7 @@ extension ManagedObjectContext {
   func object(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     let plan = model.entities[relationship.destination]
     let known = registered(key, root: plan.root)
-    if let known, !known.flags.contains(.gone) {
+    if let known, !known.flags.contains(.deletionSaved) {
       let isKnownByOthers = relationship.inverse != nil
       // A reference without an inverse is not updated when its row is deleted. The fault may have been created since,
       // by another reference that is not up to date.
@@ -276,8 +278,8 @@ extension ManagedObjectContext {
   /// Returns the object of a row with its values; nil if there is no row of the entity or of its subentities.
   func fetchObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
     guard let map = maps[plan.root] else { return nil }
-    if let parent { return try parent.liveObject(key, plan).map { copies(of: [$0]) }?.first }
-    let rows = try reader().row(key, ofKind: plan)
+    if let parent { return try parent.liveObject(key, plan).map { childInstances(of: [$0]) }?.first }
+    let rows = try reader().row(key, inSubtreeOf: plan)
     guard !rows.isMixed else { return try objects(from: rows, of: plan).first }
     defer {
       rows.close()
@@ -301,7 +303,7 @@ extension ManagedObjectContext {
     let root = model.entities[plan.root]
     if let object = registered(id.key, root: plan.root) {
       // The object is kept for an undo of its deletion. Another context may have inserted its row again.
-      guard object.flags.contains(.gone) else { return object }
+      guard object.flags.contains(.deletionSaved) else { return object }
       return try fetchObject(id.key, root) ?? object
     }
     if root.isPolymorphic {
@@ -317,7 +319,7 @@ extension ManagedObjectContext {
   ///   the store cannot be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
-    if let object = registered(id.key, root: plan.root), !object.flags.contains(.gone) {
+    if let object = registered(id.key, root: plan.root), !object.flags.contains(.deletionSaved) {
       object._willRead()
       guard !object.isInaccessible, !object.isDeleted else { throw FetchError.unknownObject(id) }
       return object

@@ -40,8 +40,8 @@ extension ManagedObjectContext {
     defer { currentUndoManager?.endEvent() }
     guard hasChanges else { return forgetPending() }
     // Before the save begins, because observers may change objects.
-    tellObservers()
-    defer { tellObservers() }
+    notifyObservers()
+    defer { notifyObservers() }
     isSaving = true
     isWriting = true
     saveDepth += 1
@@ -61,18 +61,18 @@ extension ManagedObjectContext {
       try importTarget.write(plan, of: self)
       return finish(plan)
     }
-    let plan = mergePolicy.isError ? try write() : try unnoted { try writeResolvingConflicts(&hooks) }
+    let plan = mergePolicy.isError ? try write() : try withoutUndo { try writeResolvingConflicts(&hooks) }
     let saved = savedObjects(plan)
     let changes = changeObservers == nil ? nil : self.changes(of: plan)
     finish(plan)
-    if hooks.hasResolved, !children.isEmpty { tellChildren() }
+    if hooks.hasResolved, !children.isEmpty { invalidateChildren() }
     // Before `didSave()`, which may save again: observers learn of changes in the order in which they were saved.
-    if let changes { changeObservers?.tell(changes) }
-    tellOfSave(saved)
+    if let changes { changeObservers?.notify(changes) }
+    callDidSave(saved)
   }
 
   /// Calls ``ManagedObjectLifecycle/didSave()``, which may change objects and save them.
-  func tellOfSave(_ objects: [any ManagedObjectLifecycle]) {
+  func callDidSave(_ objects: [any ManagedObjectLifecycle]) {
     isWriting = false
     for object in objects { object.didSave() }
     if parent == nil { engine.watch.announce() }
@@ -81,7 +81,7 @@ extension ManagedObjectContext {
   /// Writes the pending changes.
   ///
   /// - Parameter met: Set to the conflicts that the save has met, if it throws.
-  func write(_ met: inout MetConflicts) throws -> SavePlan {
+  func write(_ encountered: inout EncounteredConflicts) throws -> SavePlan {
     let plan = SavePlan(pending)
     // Reads end before the write begins, so that no read continues on the old state afterwards.
     endSnapshot()
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
       do {
         partial = try run.write()
       } catch {
-        met = MetConflicts(all: run.conflicts + run.refusals, notUnique: run.notUnique())
+        encountered = EncounteredConflicts(all: run.conflicts + run.refusals, notUnique: run.notUnique())
         throw error
       }
       unfinishedSave = partial == nil ? nil : run.saveID
@@ -103,28 +103,28 @@ extension ManagedObjectContext {
   }
 
   private func write() throws -> SavePlan {
-    var met = MetConflicts()
-    return try write(&met)
+    var encountered = EncounteredConflicts()
+    return try write(&encountered)
   }
 
   /// Ends a save that has reached some of several stores: their objects are saved, the others are not.
   private func finish(_ plan: SavePlan, _ partial: PartialSave) throws {
-    let places = Set(partial.written.map(\.place))
-    var own = SavePlan(pending.filter { $0.scope.plan.storeIndex.map(places.contains) ?? false })
+    let storeIndices = Set(partial.written.map(\.index))
+    var own = SavePlan(pending.filter { $0.scope.plan.storeIndex.map(storeIndices.contains) ?? false })
     own.versionStamp = plan.versionStamp
     let saved = savedObjects(own)
     let changes = changeObservers == nil ? nil : self.changes(of: own)
-    finish(own, in: places)
+    finish(own, in: storeIndices)
     // The rows of either side may store an order, so relationships are read again.
     let roots = Set(model.entities.map(\.root))
     forgetRelationships(to: roots, lost: roots)
-    if let changes { changeObservers?.tell(changes) }
-    tellOfSave(saved)
+    if let changes { changeObservers?.notify(changes) }
+    callDidSave(saved)
     throw SaveError.partlySaved(written: partial.written.map(\.url), reason: partial.reason)
   }
 
-  /// - Parameter places: The indices of the stores that have been written; nil for all.
-  private func finish(_ plan: SavePlan, in places: Set<Int>? = nil) {
+  /// - Parameter storeIndices: The indices of the stores that have been written; nil for all.
+  private func finish(_ plan: SavePlan, in storeIndices: Set<Int>? = nil) {
     for object in plan.deleted {
       forgetDeleted(object)
       end(object)
@@ -132,8 +132,8 @@ extension ManagedObjectContext {
     for object in plan.inserted { object.version = object.nextVersion(plan.versionStamp) }
     for object in plan.updated { object.version += 1 }
     var rest: [ManagedObject] = []
-    for object in pending where !object.flags.contains(.gone) {
-      if let places, object.scope.plan.storeIndex.map(places.contains) != true {
+    for object in pending where !object.flags.contains(.deletionSaved) {
+      if let storeIndices, object.scope.plan.storeIndex.map(storeIndices.contains) != true {
         rest.append(object)
         continue
       }
@@ -142,7 +142,7 @@ extension ManagedObjectContext {
         end(object)
       }
       forgetSaved(object)
-      takeOver(object)
+      applyExternalChanges(object)
     }
     pending = rest
     let left = Set(plan.deleted.filter { $0.scope.plan.leavesPairs }.map(\.scope.plan.root))
@@ -153,7 +153,7 @@ extension ManagedObjectContext {
 
   /// Forgets the changes of an object once the store has them.
   private func forgetSaved(_ object: ManagedObject) {
-    object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
+    object.flags.subtract([.inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .listed])
     guard let extras = object.extras else { return }
     forgetChanges(of: extras)
     for entry in extras.toMany { entry.state.didSave() }
@@ -166,7 +166,7 @@ extension ManagedObjectContext {
   /// Ends an object whose deletion has been saved, and forgets its changes. An undo, or a row that another context
   /// inserts again, may bring it back.
   private func end(_ object: ManagedObject) {
-    object.flags.become([.gone, .inaccessible])
+    object.flags.become([.deletionSaved, .inaccessible])
     guard let extras = object.extras else { return }
     forgetChanges(of: extras)
     extras.toMany.removeAll()
@@ -214,12 +214,12 @@ extension ManagedObjectContext {
         forgetDeleted(object)
         end(object)
       }
-      takeOver(object)
+      applyExternalChanges(object)
     }
     pending.removeAll()
     readContestedRelationships()
     // The objects follow the parent again, and the children's objects follow them.
-    if isAny, parent != nil { tellChildren() }
+    if isAny, parent != nil { invalidateChildren() }
   }
 }
 
@@ -261,30 +261,30 @@ struct SavePlan {
   ///   prepared.
   func stores(among stores: StoreSet) throws -> [any AttachedStore] {
     if stores.all.count == 1, stores.removals == 0 { return stores.all }
-    var places: Set<Int> = []
+    var storeIndices: Set<Int> = []
     for object in inserted + updated + deleted + related {
-      guard let home = stores.store(of: object.scope.plan) else {
+      guard let store = stores.store(of: object.scope.plan) else {
         throw StoreError.noStore(entity: object.scope.plan.name)
       }
-      places.insert(home.place)
+      storeIndices.insert(store.index)
     }
-    return stores.all.filter { places.contains($0.place) }
+    return stores.all.filter { storeIndices.contains($0.index) }
   }
 
   private static func inOrderOfRows(_ objects: [ManagedObject]) -> [ManagedObject] {
     struct Row {
       let table: Int
       let key: ObjectKey
-      let place: Int
+      let index: Int
 
       static func precedes(_ left: Row, _ right: Row) -> Bool {
         (left.table, left.key) < (right.table, right.key)
       }
     }
-    let rows = objects.enumerated().map { place, object in
-      Row(table: object.scope.plan.root, key: object.key, place: place)
+    let rows = objects.enumerated().map { index, object in
+      Row(table: object.scope.plan.root, key: object.key, index: index)
     }
     if !zip(rows, rows.dropFirst()).contains(where: { Row.precedes($1, $0) }) { return objects }
-    return rows.sorted(by: Row.precedes).map { objects[$0.place] }
+    return rows.sorted(by: Row.precedes).map { objects[$0.index] }
   }
 }

@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     // Queries of the session are released before the session.
     lastMatch = nil
     valueMatches.removeAll()
-    if let session { engine.giveBack(session) }
+    if let session { engine.returnSession(session) }
     session = nil
     let former = stores
     stores = remaining
@@ -50,6 +50,6 @@ extension ManagedObjectContext {
     guard engine.removalCount != stores.removals else { return }
     endReading()
     noticeRemovals()
-    tellObservers()
+    notifyObservers()
   }
 }

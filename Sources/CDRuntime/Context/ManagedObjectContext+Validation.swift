@@ -24,11 +24,11 @@ extension ManagedObjectContext {
         hasDeleted = true
         guard !object.flags.contains(.inserted) else { continue }
         // An object that the parent has deleted too has no related objects.
-        if parent != nil, original(of: object) == nil { continue }
+        if parent != nil, parentInstance(of: object) == nil { continue }
         checkDenials(of: object, &errors)
         if !refusals.isEmpty { errors += refusals[ObjectIdentifier(object)] ?? [] }
       } else if object.isPending, !isGoneWithParent(object) {
-        addMistakes(of: object, settlesZeros: true, to: &errors)
+        addMistakes(of: object, replacesMinusZeros: true, to: &errors)
         if !refusals.isEmpty { errors += refusals[ObjectIdentifier(object)] ?? [] }
       }
     }
@@ -42,7 +42,7 @@ extension ManagedObjectContext {
   /// does not pass these changes to the parent.
   private func isGoneWithParent(_ object: ManagedObject) -> Bool {
     guard parent != nil, !object.flags.contains(.inserted), !object.needsRow else { return false }
-    return original(of: object) == nil
+    return parentInstance(of: object) == nil
   }
 
   /// Returns the rules that an object breaks; empty if it could be saved.
@@ -150,7 +150,7 @@ extension ManagedObjectContext {
   ///   - isWhole: Whether to check properties that have not been changed.
   ///   - settlesZeros: Whether to replace minus zeros by the zeros that the store will have, before a save.
   private func addMistakes(
-    of object: ManagedObject, isWhole: Bool = false, settlesZeros: Bool = false,
+    of object: ManagedObject, isWhole: Bool = false, replacesMinusZeros: Bool = false,
     to errors: inout [ValidationError]
   ) {
     object._willRead()
@@ -179,11 +179,13 @@ extension ManagedObjectContext {
         continue
       }
       switch slot.kind {
-      case .attribute(let attribute, let cell):
+      case .attribute(let attribute, let storageType):
         if importTarget != nil, attribute.derivation != nil { continue }
         let value = object.storedValue(slot.number)
-        if settlesZeros, value.isMinusZero { object.setStoredValues([slot.number: value.withPlainZero]) }
-        if let reason = AttributeRules.mistake(value, attribute, cell, model.graph) {
+        if replacesMinusZeros, value.isMinusZero {
+          object.setStoredValues([slot.number: value.withPlainZero])
+        }
+        if let reason = AttributeRules.mistake(value, attribute, storageType, model.graph) {
           add(reason, slot.name)
         }
       case .composite(let attribute, let fields):
@@ -194,12 +196,12 @@ extension ManagedObjectContext {
           }
           continue
         }
-        if settlesZeros, values.values.contains(where: \.isMinusZero) {
+        if replacesMinusZeros, values.values.contains(where: \.isMinusZero) {
           object.setStoredValues([slot.number: .composite(values.mapValues(\.withPlainZero))])
         }
         for field in fields {
           let value = values[field.description.name] ?? .null
-          if let reason = AttributeRules.mistake(value, field.description, field.cell, model.graph) {
+          if let reason = AttributeRules.mistake(value, field.description, field.storageType, model.graph) {
             add(reason, "\(slot.name).\(field.description.name)")
           }
         }

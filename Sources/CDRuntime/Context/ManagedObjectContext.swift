@@ -157,8 +157,8 @@ public final class ManagedObjectContext {
   /// Whether the session belongs to the code that created the context.
   private var isGuest = false
   private var observers = ErrorObservers()
-  /// The remains of the released context that this one replaces; nil for a context that the app has created.
-  private var remains: ContextRemains?
+  /// The released context that this one replaces; nil for a context that the app has created.
+  private var releasedContext: ReleasedContext?
   /// The observers of the context's changes; nil as long as there are none.
   var changeObservers: ChangeObservers?
   /// The root entities of objects with changes whose rows another context has changed too. Relationships to these
@@ -166,15 +166,15 @@ public final class ManagedObjectContext {
   var contestedRoots: Set<Int> = []
   /// Objects with changes whose rows another context has changed too, by the partner that each still refers to in a
   /// one-to-one relationship. The rows in the store may no longer have these references.
-  var contestedHolders: [OneToOnePartner: [ObjectKey]] = [:]
+  var contestedReferrers: [OneToOnePartner: [ObjectKey]] = [:]
   /// Notifications for observers of objects, delivered when the snapshot ends.
   var notices: [Notice] = []
   /// Notifications for other observers, delivered at the same time.
   var laterChanges: [() -> Void] = []
   /// Observed objects with relationships whose objects can be deleted without a notification to the observed object.
   /// When their number reaches `looseLimit`, entries of released objects are removed.
-  var looseFollowers: [FollowedObject] = []
-  var looseLimit = 256
+  var unnotifiedObservers: [FollowedObject] = []
+  var unnotifiedObserversLimit = 256
   let reading = ReadScope()
   /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
   var isAwakening = false
@@ -242,18 +242,18 @@ public final class ManagedObjectContext {
 
   /// Creates a context for objects whose own context has been released. It takes over these objects and their
   /// changes.
-  convenience init(reviving remains: ContextRemains) {
-    self.init(remains.coordinator, parent: remains.parent)
-    self.remains = remains
-    for (place, scope) in remains.liveScopes.enumerated() {
+  convenience init(restoring releasedContext: ReleasedContext) {
+    self.init(releasedContext.coordinator, parent: releasedContext.parent)
+    self.releasedContext = releasedContext
+    for (index, scope) in releasedContext.liveScopes.enumerated() {
       guard let scope else { continue }
       scope.live = self
-      scope.remains = nil
-      scopes[place] = scope
+      scope.releasedContext = nil
+      scopes[index] = scope
     }
-    for (place, table) in remains.tables.enumerated() { maps[place]?.orphans = table }
-    pending = remains.livePending
-    remains.state?.restore(self)
+    for (index, table) in releasedContext.tables.enumerated() { maps[index]?.orphans = table }
+    pending = releasedContext.livePending
+    releasedContext.state?.restore(self)
     for object in pending { noteContestedReferences(of: object) }
     if let parent { join(parent) }
   }
@@ -292,9 +292,10 @@ public final class ManagedObjectContext {
     }
   }
 
-  /// Leaves the data that live objects still need to their remains.
-  private func leaveRemains() {
-    let remains = remains ?? ContextRemains(coordinator: persistentStoreCoordinator, parent: parent)
+  /// Keeps the data that live objects still need.
+  private func leaveReleasedContext() {
+    let releasedContext =
+      releasedContext ?? ReleasedContext(coordinator: persistentStoreCoordinator, parent: parent)
     currentUndoManager?.removeAllActions()
     let changed = pending.map(WeakObject.init)
     pending.removeAll()
@@ -302,10 +303,10 @@ public final class ManagedObjectContext {
     fetched.removeAll()
     notices.removeAll()
     laterChanges.removeAll()
-    looseFollowers.removeAll()
-    guard remains.takeOver(scopes, maps, pending: changed) else { return }
-    remains.state = State(self)
-    for scope in scopes { scope.remains = remains }
+    unnotifiedObservers.removeAll()
+    guard releasedContext.adopt(scopes, maps, pending: changed) else { return }
+    releasedContext.state = State(self)
+    for scope in scopes { scope.releasedContext = releasedContext }
   }
 
   deinit {
@@ -313,11 +314,11 @@ public final class ManagedObjectContext {
     // Queries of the session are released before the session.
     lastMatch = nil
     valueMatches.removeAll()
-    for (root, range) in keys.enumerated() { engine.giveBackKeys(range, of: root) }
-    if importTarget == nil, !isGuest, let session { engine.giveBack(session) }
+    for (root, range) in keys.enumerated() { engine.returnKeys(range, of: root) }
+    if importTarget == nil, !isGuest, let session { engine.returnSession(session) }
     // Caches refer to other objects. They are released first, so that no reference cycle outlives the context.
     for state in cachingStates { state.cache = nil }
-    if importTarget == nil, !isGuest { leaveRemains() }
+    if importTarget == nil, !isGuest { leaveReleasedContext() }
   }
 
   // MARK: Errors that could not be thrown
@@ -358,7 +359,7 @@ public final class ManagedObjectContext {
   /// Notifies observers and ends the snapshot. The next read sees the saves of other contexts.
   func endReading() {
     if let parent { return parent.endReading() }
-    tellObservers()
+    notifyObservers()
     endSnapshot()
   }
 
@@ -511,7 +512,7 @@ public final class ManagedObjectContext {
 
   /// The context's objects that are in memory, in no order.
   public var registeredObjects: [ManagedObject] {
-    maps.flatMap { $0?.objects ?? [] }.filter { !$0.flags.contains(.gone) }
+    maps.flatMap { $0?.objects ?? [] }.filter { !$0.flags.contains(.deletionSaved) }
   }
 }
 

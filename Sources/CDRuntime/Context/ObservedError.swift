@@ -57,19 +57,21 @@ extension ObservedError: CustomStringConvertible {
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "an object of '\(entity)'"
     return switch reason {
-    case .objectGone: "the row of an object of '\(entity)' is gone; it keeps its last values"
+    case .objectGone: "the row of an object of '\(entity)' no longer exists; the object keeps its last values"
     case .contextGone: "\(subject) was used after its context had been reset; fetch it again"
     case .changeLost: "\(subject) was set after the object had been deleted; no save writes it"
     case .readFailed(let text): "\(subject) could not be read: \(text)"
-    case .unknownCase: "\(subject) has a stored raw value that no case has; it reads as its default"
+    case .unknownCase:
+      "\(subject) has a stored raw value that is not a case of its enum; it reads as its default"
     case .undecodableValue: "\(subject) has stored JSON that does not decode as its type; it reads as nil"
-    case .wrongType: "\(subject) has a stored value of a wrong type; it reads as the type's empty value"
+    case .wrongType: "\(subject) has a stored value of the wrong type; it reads as the type's empty value"
     case .unreadableFile(let text): "\(subject) has a file that cannot be read: \(text)"
     case .missingObject: "mandatory relationship \(subject) has no object; set it before saving"
     case .uninsertableEntity:
-      "'\(entity)' cannot be inserted: it is abstract, or the context's model has no such entity, or another class for it"
+      "'\(entity)' cannot be inserted: the entity is abstract, or the context's model does not have it, or has "
+        + "another class for it"
     case .noKey(let text): "no key could be reserved for \(subject): \(text)"
-    case .unusableKey(let key): "a row of '\(entity)' was passed over: its key is \(key), and keys begin at 1"
+    case .unusableKey(let key): "a row of '\(entity)' was skipped: its key is \(key), but keys begin at 1"
     case .storeRemoved:
       "the store of '\(entity)' was removed from the coordinator; its objects are inaccessible and keep their last values"
     case .fetchFailed(let text): "fetched property \(subject) could not be fetched: \(text)"

@@ -11,7 +11,7 @@ enum Positions {
   static func changes(
     for keys: [ObjectKey], given known: [ObjectKey: Int64]
   ) -> [(key: ObjectKey, position: Int64)] {
-    let kept = longestRise(keys.map { known[$0] })
+    let kept = longestIncreasingRun(keys.map { known[$0] })
     var changes: [(key: ObjectKey, position: Int64)] = []
     var index = 0
     var last: Int64 = 0
@@ -31,11 +31,11 @@ enum Positions {
         step = (next - last) / Int64(end - index + 1)
         if step == 0 { return renumbered(keys) }
       }
-      for place in index..<end {
+      for number in index..<end {
         let (next, isBeyond) = last.addingReportingOverflow(step)
         if isBeyond { return renumbered(keys) }
         last = next
-        changes.append((keys[place], last))
+        changes.append((keys[number], last))
       }
       index = end
     }
@@ -44,7 +44,7 @@ enum Positions {
 
   /// Returns positions for objects after the last existing position; nil if they would overflow.
   static func appended(
-    _ keys: [ObjectKey], behind last: Int64
+    _ keys: [ObjectKey], after last: Int64
   ) -> [(key: ObjectKey, position: Int64)]? {
     var last = last
     var changes: [(key: ObjectKey, position: Int64)] = []
@@ -63,10 +63,10 @@ enum Positions {
   }
 
   /// The indices of a longest strictly increasing subsequence of the known positions.
-  static func longestRise(_ positions: [Int64?]) -> Set<Int> {
+  static func longestIncreasingRun(_ positions: [Int64?]) -> Set<Int> {
     var ends: [Int] = []
     var before: [Int: Int] = [:]
-    for (place, position) in positions.enumerated() {
+    for (number, position) in positions.enumerated() {
       guard let position, position > 0 else { continue }
       var low = 0
       var high = ends.count
@@ -74,14 +74,14 @@ enum Positions {
         let middle = (low + high) / 2
         if (positions[ends[middle]] ?? 0) < position { low = middle + 1 } else { high = middle }
       }
-      if low > 0 { before[place] = ends[low - 1] }
-      if low == ends.count { ends.append(place) } else { ends[low] = place }
+      if low > 0 { before[number] = ends[low - 1] }
+      if low == ends.count { ends.append(number) } else { ends[low] = number }
     }
     var result: Set<Int> = []
     var next = ends.last
-    while let place = next {
-      result.insert(place)
-      next = before[place]
+    while let number = next {
+      result.insert(number)
+      next = before[number]
     }
     return result
   }

@@ -25,9 +25,10 @@ extension PropertyError: CustomStringConvertible {
     case .wrongType(let entity, let key, let expected, let given):
       "'\(entity).\(key)' takes \(expected), not \(given)"
     case .readOnly(let entity, let key):
-      "'\(entity).\(key)' is computed and cannot be set; set what it is computed from"
+      "'\(entity).\(key)' is computed and cannot be set; set the properties that it is computed from"
     case .inaccessible(let entity, let key):
-      "'\(entity).\(key)' cannot be set: the object's row is gone, or its context has been reset; fetch the object again"
+      "'\(entity).\(key)' cannot be set: the object's row no longer exists, or its context has been reset; fetch "
+        + "the object again"
     }
   }
 }

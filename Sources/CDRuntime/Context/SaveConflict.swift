@@ -107,16 +107,16 @@ extension SaveConflict: CustomStringConvertible {
     let list = keys.joined(separator: ", ")
     return switch reason {
     case .changed:
-      "\(objectID) has been changed by somebody else" + (keys.isEmpty ? "" : " (\(list))")
+      "another context or process has changed \(objectID)" + (keys.isEmpty ? "" : " (\(list))")
         + "; refresh it and save again"
-    case .deleted: "\(objectID) has been deleted by somebody else; roll back or delete it"
+    case .deleted: "another context or process has deleted \(objectID); roll back or delete it"
     case .partnerTaken:
-      "somebody else has given another partner to what \(objectID) refers to (\(list)); "
-        + "take it from that one and save again, or choose another"
+      "another context or process has related another object to the one that \(objectID) refers to (\(list)); "
+        + "remove it from that object and save again, or choose another partner"
     case .notUnique:
       "another object" + (otherID.map { ", \($0)," } ?? "") + " has the same \(list) as \(objectID)"
     case .related:
-      "somebody else has related " + (otherID.map { "\($0)" } ?? "an object")
+      "another context or process has related " + (otherID.map { "\($0)" } ?? "an object")
         + " to \(objectID), which was deleted here (\(list)); roll back, or delete it again and save"
     }
   }

@@ -27,7 +27,7 @@ public enum SaveError: Error, Hashable, Sendable {
   case notUnique([UniquenessConflict])
   /// ``ManagedObjectLifecycle/willSave()`` of objects brings more and more objects to the save. The list has the last
   /// of them.
-  case unsettled([ManagedObjectID])
+  case unstableObjects([ManagedObjectID])
   /// `save()` was called by a hook or merge policy of a running save, or by a hook of reading or deleting. The text
   /// names it.
   case nested(in: String)
@@ -131,20 +131,20 @@ extension ValidationError.Reason: CustomStringConvertible {
     case .outOfRange: "is below its minimum or above its maximum"
     case .wrongLength: "is shorter or longer than allowed"
     case .patternMismatch: "does not match its pattern"
-    case .unusablePattern: "has a pattern that is no regular expression; correct the schema"
+    case .unusablePattern: "has a pattern that is not a regular expression; correct the schema"
     case .patternTooCostly:
       "has a pattern that takes too many steps to match its value; rewrite it without nested repetition"
-    case .wrongCount(let count): "has \(count) objects, fewer or more than allowed"
+    case .wrongCount(let count): "has \(count) objects, which is fewer or more than allowed"
     case .notANumber: "is not a number"
-    case .unknownCase: "has a raw value that no case has"
+    case .unknownCase: "has a raw value that is not a case of its enum"
     case .notEncodable: "cannot be encoded"
-    case .tooLarge: "is larger than a row takes; let the attribute be `external:`"
+    case .tooLarge: "is too large for a row; mark the attribute as `external:`"
     case .foreignObject:
-      "was given an object of another context, or one whose row is gone; fetch it by its objectID first"
-    case .deleteDenied: "denies the deletion while it has objects"
-    case .inaccessible: "has changes but no row any more; refresh or roll back"
+      "was set to an object of another context, or to an object without a row; fetch the object by its objectID first"
+    case .deleteDenied: "denies the deletion, because the relationship is not empty"
+    case .inaccessible: "has changes, but its row no longer exists; refresh the object or roll back"
     case .storeRemoved:
-      "has changes, and its store was removed from the coordinator; roll back, or reset the context"
+      "has changes, but its store was removed from the coordinator; roll back, or reset the context"
     case .refused(let text): "was refused: \(text)"
     case .notDerivable(let text): "cannot be derived: \(text)"
     }
@@ -157,21 +157,24 @@ extension SaveError: CustomStringConvertible {
     case .validation(let errors): errors.map(\.description).joined(separator: "\n")
     case .conflict(let conflicts): conflicts.map(\.description).joined(separator: "\n")
     case .notUnique(let conflicts): conflicts.map(\.description).joined(separator: "\n")
-    case .unsettled(let objects):
-      "willSave brings more and more objects to the save, the last of them "
+    case .unstableObjects(let objects):
+      "each call of willSave() changes further objects, so the save never ends; set values in willSave() only if "
+        + "they differ. "
+        + "The objects changed last: "
         + "\(objects.map(\.description).joined(separator: ", "))"
     case .nested(let hook):
-      "save() was called by \(hook) of the same context; what that changes is saved by the save that follows or is "
-        + "running already, so leave the call out, or save when the method has returned"
+      "save() was called by \(hook) of the same context; the current save, or the next one, saves the changes of that "
+        + "method, so remove the call, or save after the method has returned"
     case .changedWhileWriting:
-      "objects were changed while their rows were being written; nothing was written. Let methods that encode "
-        + "values, and formats of stores, change no objects"
+      "objects were changed while their rows were being written; nothing was written. Do not change objects in "
+        + "methods that encode values, or in store formats"
     case .changesLost(let changes):
       changes.map(\.description).joined(separator: "\n") + "\nthe next save writes everything else"
     case .danglingReferences(let objects):
-      "these objects refer to rows that are gone: \(objects.map(\.description).joined(separator: ", "))"
+      "these objects refer to rows that no longer exist: \(objects.map(\.description).joined(separator: ", "))"
     case .partlySaved(let written, let reason):
-      "saved in \(written.map { $0.path(percentEncoded: false) }.joined(separator: ", ")), and not in the other stores; save again. "
+      "saved in \(written.map { $0.path(percentEncoded: false) }.joined(separator: ", ")), but not in the other "
+        + "stores; save again. "
         + "The reason: \(reason)"
     }
   }

@@ -34,13 +34,13 @@ struct SaveRun {
   /// The objects whose rows violate `unique:` lists, in the order of the refusals.
   var refused: [ManagedObject] = []
   /// The objects with the same values; thrown if there are no conflicts.
-  var equals: [UniquenessConflict] = []
+  var uniquenessConflicts: [UniquenessConflict] = []
   /// The written positions. Relationships take them over once the save has committed.
   var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
   /// The stores that the session has open.
   let stores: StoreSet
   /// The stores whose rows the save writes.
-  let touched: [any AttachedStore]
+  let changedStores: [any AttachedStore]
   /// The large values; nil if neither model nor store has any.
   let external: ExternalValues?
   var model: ModelPlan { context.model }
@@ -54,8 +54,8 @@ struct SaveRun {
     self.plan = plan
     self.changeCount = changeCount
     stores = session.reader.stores
-    touched = try plan.stores(among: stores)
-    for store in touched {
+    changedStores = try plan.stores(among: stores)
+    for store in changedStores {
       try store.checkIdentity()
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
     }
@@ -75,7 +75,7 @@ struct SaveRun {
       for object in plan.deleted { try delete(object) }
       try update()
       for object in plan.inserted { try insert(object) }
-      if !refused.isEmpty { try findEquals() }
+      if !refused.isEmpty { try findUniquenessConflicts() }
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       if let error = notUnique() { throw error }
       for object in plan.related { try writePairs(of: object) }
@@ -84,7 +84,7 @@ struct SaveRun {
       if context.importTarget == nil { try writeHistory() }
       try external?.keep()
       if let partial = try commit() {
-        external?.discard(exceptIn: Set(partial.written.map(\.place)))
+        external?.discard(exceptIn: Set(partial.written.map(\.index)))
         return partial
       }
       for (state, changes) in positions {
@@ -100,7 +100,7 @@ struct SaveRun {
 
   private mutating func commit() throws -> PartialSave? {
     do {
-      try session.commit(changed: touched) {
+      try session.commit(changed: changedStores) {
         // The app's code encodes values, and store formats write.
         guard context.changeCount == changeCount else { throw SaveError.changedWhileWriting }
       }
@@ -109,7 +109,7 @@ struct SaveRun {
       conflicts = try conflictsOfReferrers()
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       throw SaveError.danglingReferences(try danglingObjects())
-    } catch let error as StoreError where touched.count > 1 {
+    } catch let error as StoreError where changedStores.count > 1 {
       // SQLite commits one file after another. If a later file fails, it cannot take back the earlier ones.
       session.rollback()
       saves = saves.filter { isWritten($0.id, in: $0.store) }
@@ -128,7 +128,7 @@ struct SaveRun {
         ?? ManagedObjectID(storeID: store.storeID, entityName: entity.name, key: key)
       if result.count < 100, !result.contains(id) { result.append(id) }
     }
-    for store in touched {
+    for store in changedStores {
       for row in try session.danglingRows(in: store) { add(row.key, row.root, store) }
     }
     // Rows of pairs have no rowid by which SQLite could name them.
@@ -266,13 +266,13 @@ extension SaveRun {
   private func writePairs(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
-      if case .join(let place, let isSource) = relationship.storage, isSource {
+      if case .join(let index, let isSource) = relationship.storage, isSource {
         let root = model.entities[relationship.destination].root
         // A pair that was removed and added again is kept, because the other side may keep its position there.
         try session.deletePairs(
-          ofJoin: place, object.key, state.removed.keys.filter { !state.added.contains($0) })
+          ofJoin: index, object.key, state.removed.keys.filter { !state.added.contains($0) })
         try session.insertPairs(
-          ofJoin: place, object.key,
+          ofJoin: index, object.key,
           state.added.keys.filter { context.registered($0, root: root)?.isDeleted != true })
       }
     }
@@ -298,7 +298,7 @@ extension SaveRun {
       changes = Positions.changes(for: keys, given: state.positions)
     } else {
       let last = try session.lastPosition(relationship, of: object.key)
-      if let appended = Positions.appended(state.added.keys, behind: last) {
+      if let appended = Positions.appended(state.added.keys, after: last) {
         changes = appended
         isCertain = false
       } else {
@@ -450,7 +450,7 @@ extension SaveRun {
     let plan = object.scope.plan
     refused.append(object)
     if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
-      let other = try holder(of: properties, model.entities[plan.root], as: object).map {
+      let other = try conflictingRow(of: properties, model.entities[plan.root], as: object).map {
         ManagedObjectID(storeID: object.scope.storeID, entityName: $0.entity, key: $0.key)
       }
       conflicts.append(
@@ -459,10 +459,10 @@ extension SaveRun {
     }
     let obstacles = try obstacles(of: object)
     for found in obstacles {
-      let place = self.obstacles.firstIndex {
+      let index = self.obstacles.firstIndex {
         $0.key == found.key && $0.entity == found.entity && $0.properties == found.properties
       }
-      if let place { self.obstacles[place].refused += found.refused } else { self.obstacles.append(found) }
+      if let index { self.obstacles[index].refused += found.refused } else { self.obstacles.append(found) }
     }
     // The model does not have this index, or defines it differently.
     if obstacles.isEmpty, conflicts.last?.objectID != object.objectID {
@@ -483,14 +483,14 @@ extension SaveRun {
   }
 
   /// The recorded refusals, as the error that the save throws; nil if there are none.
-  func notUnique() -> SaveError? { equals.isEmpty ? nil : .notUnique(equals) }
+  func notUnique() -> SaveError? { uniquenessConflicts.isEmpty ? nil : .notUnique(uniquenessConflicts) }
 
   /// Finds, for each `unique:` list, the objects that have the same values as refused objects: rows that were written
   /// after a refusal, and other refused objects without rows.
   @_optimize(none)
-  private mutating func findEquals() throws {
-    var places: [ManagedObjectID: Int] = [:]
-    for object in plan.updated + plan.inserted { places[object.objectID] = places.count }
+  private mutating func findUniquenessConflicts() throws {
+    var orderOfWriting: [ManagedObjectID: Int] = [:]
+    for object in plan.updated + plan.inserted { orderOfWriting[object.objectID] = orderOfWriting.count }
     var groups: [UniqueValues: Int] = [:]
     var found: [(values: UniqueValues, objectIDs: Set<ManagedObjectID>)] = []
     for object in refused {
@@ -504,20 +504,22 @@ extension SaveRun {
             found.append((values, []))
           }
           found[group].objectIDs.insert(object.objectID)
-          if let row = try holder(of: properties, owner, as: object) {
+          if let row = try conflictingRow(of: properties, owner, as: object) {
             found[group].objectIDs.insert(id(row, object))
           }
         }
       }
     }
-    equals = found.filter { $0.objectIDs.count > 1 }.map { values, objectIDs in
+    uniquenessConflicts = found.filter { $0.objectIDs.count > 1 }.map { values, objectIDs in
       let owner = model.entities[values.entity]
       return UniquenessConflict(
         entity: owner.name, properties: owner.description.uniquenessConstraints[values.list],
         // The stored object comes last.
-        objectIDs: objectIDs.sorted { places[$0] ?? places.count < places[$1] ?? places.count })
+        objectIDs: objectIDs.sorted {
+          orderOfWriting[$0] ?? orderOfWriting.count < orderOfWriting[$1] ?? orderOfWriting.count
+        })
     }
-    equals += obstacles.filter { $0.key == 0 }.map {
+    uniquenessConflicts += obstacles.filter { $0.key == 0 }.map {
       UniquenessConflict(entity: $0.entity, properties: $0.properties, objectIDs: $0.refused)
     }
   }
@@ -541,7 +543,7 @@ extension SaveRun {
     var result: [UniqueObstacle] = []
     for owner in plan.lineage.map({ model.entities[$0] }) {
       for properties in owner.description.uniquenessConstraints {
-        guard let row = try holder(of: properties, owner, as: object) else { continue }
+        guard let row = try conflictingRow(of: properties, owner, as: object) else { continue }
         result.append(
           UniqueObstacle(
             entity: owner.name, properties: properties, key: row.key, objectID: id(row, object),
@@ -553,12 +555,12 @@ extension SaveRun {
 
   /// The other row that holds an object's values of some properties, with the name of its entity; nil if there is
   /// none, or if one of the values is nil.
-  private func holder(
+  private func conflictingRow(
     of properties: [String], _ owner: EntityPlan, as object: ManagedObject
   ) throws -> (key: ObjectKey, entity: String)? {
     let columns = properties.flatMap(object.scope.plan.columnNumbers)
     if columns.isEmpty { return nil }
-    return try session.holder(of: columns, object.scope.plan, owner, beside: object.key) {
+    return try session.conflictingRow(of: columns, object.scope.plan, owner, excluding: object.key) {
       encode(object, $0, $1)
     }
   }
@@ -571,8 +573,8 @@ extension SaveRun {
     let id = context.unfinishedSave ?? UUID.random()
     // The history of each file says that the save goes to several files, so that a verification finds files that it
     // has not reached.
-    let isOneOfSeveral = touched.count > 1 || context.unfinishedSave != nil
-    let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? touched.map(\.storeID) : [])
+    let isOneOfSeveral = changedStores.count > 1 || context.unfinishedSave != nil
+    let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? changedStores.map(\.storeID) : [])
     saveID = id
     // A change of pairs changes a relationship of both sides.
     for object in plan.related where !object.flags.contains(.inserted) && !object.flags.contains(.updated) {
@@ -580,9 +582,9 @@ extension SaveRun {
     }
     let inserted = ObjectGroups(of: plan.inserted)
     let deleted = ObjectGroups(of: plan.deleted)
-    for store in touched {
+    for store in changedStores {
       let changes = HistoryText.changes(
-        inserted: inserted, updated: updated, deleted: deleted, ofStore: store.place, mark)
+        inserted: inserted, updated: updated, deleted: deleted, ofStore: store.index, mark)
       let number = try session.addSave(
         to: store, at: Date(), origin: context.engine.origin, author: context.transactionAuthor, changes)
       saves.append((store, number))
@@ -602,11 +604,11 @@ extension HistoryText {
   /// too.
   @_optimize(none)
   fileprivate static func changes(
-    inserted: ObjectGroups, updated: ObjectGroups, deleted: ObjectGroups, ofStore place: Int, _ mark: Mark
+    inserted: ObjectGroups, updated: ObjectGroups, deleted: ObjectGroups, ofStore index: Int, _ mark: Mark
   ) -> String {
     var entities: [String: [JSONValue.Member]] = [:]
     for (kind, objects) in [("deleted", deleted), ("inserted", inserted), ("updated", updated)] {
-      for groups in objects.byEntity(ofStore: place) {
+      for groups in objects.byEntity(ofStore: index) {
         var members = [JSONValue.Member(kind, keys(of: groups))]
         let changed = changedProperties(groups)
         if !changed.isEmpty { members.append(JSONValue.Member(properties, .object(changed))) }
@@ -629,10 +631,10 @@ extension HistoryText {
     let slots = groups[0].plan.slots
     var members: [JSONValue.Member] = []
     for slot in slots.indices {
-      let holders = groups.filter { $0.slots.contains(slot) }
-      if holders.isEmpty { continue }
-      let isInAll = holders.count == groups.count
-      members.append(JSONValue.Member(slots[slot].name, isInAll ? .bool(true) : keys(of: holders)))
+      let changedGroups = groups.filter { $0.slots.contains(slot) }
+      if changedGroups.isEmpty { continue }
+      let isInAll = changedGroups.count == groups.count
+      members.append(JSONValue.Member(slots[slot].name, isInAll ? .bool(true) : keys(of: changedGroups)))
     }
     return members.sorted { $0.key < $1.key }
   }
@@ -682,8 +684,8 @@ struct ObjectGroups {
   }
 
   /// The groups of the entities that a store holds, one list for each entity.
-  func byEntity(ofStore place: Int) -> [[Group]] {
-    let ofStore = groups.filter { $0.plan.storeIndex == place }
+  func byEntity(ofStore index: Int) -> [[Group]] {
+    let ofStore = groups.filter { $0.plan.storeIndex == index }
     return Array(Dictionary(grouping: ofStore, by: \.plan.index).values)
   }
 }

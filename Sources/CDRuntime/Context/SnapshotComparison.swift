@@ -46,7 +46,7 @@ struct SnapshotComparison {
   ) -> Bool {
     let slots = object.scope.plan.slots
     return extras.old.contains { slot, value in
-      (countsDerived || slots[slot].attribute?.derivation == nil) && object.settledValue(slot) != value
+      (countsDerived || slots[slot].attribute?.derivation == nil) && object.comparableValue(slot) != value
     }
   }
 
@@ -83,7 +83,7 @@ struct SnapshotComparison {
     }
     let root = context.model.entities[relationship.destination].root
     return (state.added.keys + state.removed.keys).contains { key in
-      guard let member = context.registered(key, root: root), !member.flags.contains(.gone) else {
+      guard let member = context.registered(key, root: root), !member.flags.contains(.deletionSaved) else {
         return true
       }
       let old = member.extras?.old.first { $0.slot == slot }?.value

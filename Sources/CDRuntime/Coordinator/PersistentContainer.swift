@@ -141,7 +141,7 @@ public final class PersistentContainer: Sendable {
       // Runs in the next turn.
       Task { @MainActor in self?.context.endReading() }
     }
-    coordinator.engine.tellOfRemovals(self) { [weak self] in
+    coordinator.engine.observeRemovals(self) { [weak self] in
       Task { @MainActor in self?.context.noticeRemovalsNow() }
     }
     context.scheduleEndOfEvent = { [weak self] in
@@ -178,7 +178,7 @@ public final class PersistentContainer: Sendable {
 
   deinit {
     merging?.cancel()
-    coordinator.engine.stopTellingOfRemovals(ObjectIdentifier(self))
+    coordinator.engine.stopObservingRemovals(ObjectIdentifier(self))
   }
 }
 

@@ -49,9 +49,9 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  private func purge(_ range: HistoryRange, _ isMeant: (any AttachedStore) -> Bool) throws {
+  private func purge(_ range: HistoryRange, _ isIncluded: (any AttachedStore) -> Bool) throws {
     try engine.write { session in
-      for store in session.reader.stores.all where !store.isReadOnly && isMeant(store) {
+      for store in session.reader.stores.all where !store.isReadOnly && isIncluded(store) {
         try session.write(to: store) { try session.deleteEntries(range, of: store) }
       }
     }

@@ -18,11 +18,11 @@ extension PersistentStoreCoordinator {
   ///   migrations cannot be read.
   public func globalID(of id: ManagedObjectID) throws -> GlobalObjectID? {
     let session = try engine.takeSession()
-    defer { engine.giveBack(session) }
+    defer { engine.returnSession(session) }
     guard let entity = plan.entity(id.entityName), let store = session.stores[id.storeID],
-      entity.storeIndex == store.place, id.key > 0, id.key < .max
+      entity.storeIndex == store.index, id.key > 0, id.key < .max
     else { return nil }
-    let tables = try session.births(of: store).tables
+    let tables = try session.insertionOrigins(of: store).tables
     return tables.intervals(of: id.key...id.key, in: plan.entities[entity.root].name).first?.first
   }
 
@@ -33,12 +33,14 @@ extension PersistentStoreCoordinator {
   ///   migrations cannot be read.
   public func managedObjectID(of globalID: GlobalObjectID) throws -> ManagedObjectID? {
     let session = try engine.takeSession()
-    defer { engine.giveBack(session) }
+    defer { engine.returnSession(session) }
     for store in session.stores.all {
-      let roots = plan.entities.filter { $0.root == $0.index && $0.storeIndex == store.place }
-      for (name, key) in try session.births(of: store).tables.keys(of: globalID, in: roots.map(\.name)) {
+      let roots = plan.entities.filter { $0.root == $0.index && $0.storeIndex == store.index }
+      for (name, key) in try session.insertionOrigins(of: store).tables.keys(
+        of: globalID, in: roots.map(\.name))
+      {
         guard let root = plan.entity(name) else { continue }
-        let rows = try session.row(key, ofKind: root)
+        let rows = try session.row(key, inSubtreeOf: root)
         defer { rows.close() }
         guard try rows.next() else { continue }
         let entityName = rows.isMixed ? rows.entityName : name

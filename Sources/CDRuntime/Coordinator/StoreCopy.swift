@@ -39,22 +39,22 @@ extension PersistentStoreCoordinator {
     let url = try Disk.resolvingLink(url)
     let location = try location.resolvingLink()
     guard let target = location.url else {
-      throw StoreError.cannotCreate(url, reason: "a copy in memory would be gone at once")
+      throw StoreError.cannotCreate(url, reason: "a copy in memory would be lost at once; choose a file")
     }
     if let found = FileIdentity(target.path(percentEncoded: false)) {
       throw found == FileIdentity(url.path(percentEncoded: false))
         ? StoreError.openedTwice(target)
-        : StoreError.cannotCreate(target, reason: "there is a file already; it was left as it is")
+        : StoreError.cannotCreate(target, reason: "the file already exists; it was not changed")
     }
     let large = CopiedValues(from: url, to: target)
     do {
       if let format = location.format {
         let source = try StoredRows(url, formats: formats, largeValues: large, isReplica: isReplica)
-        try source.takeFiles()
+        try source.copyFiles()
         try large.sync()
         let file = try StoreFile(target, format, isReadOnly: false)
         do {
-          try file.put(file.prepare(source.contents))
+          try file.replaceStore(with: file.prepare(source.contents))
         } catch {
           unlink(file.path)
           throw error
@@ -136,10 +136,10 @@ private struct StoredRows {
   }
 
   /// Copies all files of large values that rows refer to.
-  func takeFiles() throws {
+  func copyFiles() throws {
     for column in fileColumns {
       for row in try connection.rows(column.fileNames()) {
-        if let name = row[0] { try largeValues.take(name) }
+        if let name = row[0] { try largeValues.addFile(name) }
       }
     }
   }

@@ -18,19 +18,19 @@ struct StoreOpener {
       }
       return try location.open(descriptions.map(\.settings), plan)
     }
-    return try SQLiteDatabase(descriptions.map(\.settings), model: plan) { store, place in
+    return try SQLiteDatabase(descriptions.map(\.settings), model: plan) { store, storeIndex in
       do { return try store.open() } catch StoreError.needsMigration
-        where descriptions[place].migratesStoreAutomatically && !store.isReadOnly
+        where descriptions[storeIndex].migratesStoreAutomatically && !store.isReadOnly
       {
-        return try migrate(store, place)
+        return try migrate(store, storeIndex)
       }
     }
   }
 
-  private func migrate(_ store: ClosedStore, _ place: Int) throws -> OpenedStore {
-    let description = descriptions[place]
+  private func migrate(_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore {
+    let description = descriptions[storeIndex]
     var others = descriptions
-    others.remove(at: place)
+    others.remove(at: storeIndex)
     switch store {
     case .file(let opening):
       guard let rows = opening.rows?.connection else { return try opening.open() }
@@ -46,7 +46,7 @@ struct StoreOpener {
     _ opening: DatabaseOpening, _ description: PersistentStoreDescription,
     _ others: [PersistentStoreDescription]
   ) throws -> MigrationResult {
-    let source = plan.source(ofStore: opening.place)
+    let source = plan.source(ofStore: opening.storeIndex)
     do {
       return try StoreMigration(
         url: opening.url, description: description, model: source.model, others: others

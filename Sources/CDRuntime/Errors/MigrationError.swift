@@ -114,11 +114,11 @@ public struct MigrationError: Error, Hashable, Sendable {
 
 extension MigrationError: CustomStringConvertible {
   public var description: String {
-    var place = "the store \(url.path(percentEncoded: false)) cannot be migrated"
-    if let step { place += " from \(step)" }
-    if let entity { place += ", entity '\(entity)'" }
-    if let objectKey { place += ", row \(objectKey)" }
-    return "\(place): \(reason)"
+    var location = "the store \(url.path(percentEncoded: false)) cannot be migrated"
+    if let step { location += " from \(step)" }
+    if let entity { location += ", entity '\(entity)'" }
+    if let objectKey { location += ", row \(objectKey)" }
+    return "\(location): \(reason)"
   }
 }
 
@@ -127,39 +127,49 @@ extension MigrationError.Reason: CustomStringConvertible {
   public var description: String {
     switch self {
     case .newerStore(let current):
-      "it is of a later version than \(current), which is the model's; update the app"
+      "its version is later than the model's current version \(current); update the app"
     case .noPath:
-      "the model has no way to its current version; base a version on the store's, or add a mapping"
+      "no migration steps lead from its version to the model's current version; name its version in the `basedOn:` "
+        + "of a "
+        + "later version, or add a mapping file"
     case .collidingModels(let models):
-      "the merged models \(models.map { "'\($0)'" }.joined(separator: ", ")) have an entity of one name on the way; "
-        + "let one of them give it up in a release of its own, before another takes it"
+      "the merged models \(models.map { "'\($0)'" }.joined(separator: ", ")) have an entity of the same name at "
+        + "some point of the migration; "
+        + "remove the entity from one model in one release, and add it to the other model in a later release"
     case .noMappingModel: "the step has no mapping, and `infersMappingModelAutomatically` is off"
-    case .notProven(let changes): "there is no rule for: \(changes.joined(separator: "; "))"
+    case .notProven(let changes):
+      "these changes need a rule in the mapping: \(changes.joined(separator: "; "))"
     case .losesData(let changes, let isLocked):
-      "it was written with another draft of this version, and there would be lost: "
+      "it was written with another draft of this version, and the migration would lose data: "
         + changes.joined(separator: "; ")
         + (isLocked
-          ? "; the version is locked by now: open the store with the model that it was written with, or remove it"
-          : "; make the change in a version of its own, with rules for what would be lost, or remove the store"
-            + " (`changedDraftPolicy` does that while the version is not locked)")
-    case .missingPolicy(let mapping): "the app has given no code for the entity mapping '\(mapping)'"
+          ? "; the version has been locked since: open the store with the model that wrote it, or remove the store"
+          : "; make the change in a new version, with rules for the data that would be lost, or remove the store"
+            + " (`changedDraftPolicy` can remove it while the version is not locked)")
+    case .missingPolicy(let mapping):
+      "the app provides no migration policy for the entity mapping '\(mapping)'"
     case .policyFailed(let reason): "the app's own code failed: \(reason)"
-    case .missingValue(let property): "'\(property)' would have no value; give it one in a mapping"
+    case .missingValue(let property): "'\(property)' would have no value; write a rule for it in the mapping"
     case .leftBehind(let property, let owner, let ownerKey):
-      "'\(property)' would have no value: '\(owner)' of row \(ownerKey), which it led to, is left behind by a mapping's "
-        + "'where'; leave these objects behind too, or give the relationship another object"
+      "'\(property)' would have no value: it refers to row \(ownerKey) of '\(owner)', which the 'where' of a mapping "
+        + "excludes; exclude these objects too, or set the relationship to another object by a rule"
     case .ownsObjects(let relationship):
-      "a mapping's 'where' leaves it behind, and not what its '\(relationship)' leads to; say 'owned: drop' or "
-        + "'owned: keep' in the mapping, or let 'where' take it"
-    case .invalidValue(let property, let reason): "'\(property)' gets no fitting value: \(reason)"
+      "the 'where' of a mapping excludes this object, but not the objects that its '\(relationship)' owns; write "
+        + "'owned: drop' or 'owned: keep' in the mapping, or include the object by 'where'"
+    case .invalidValue(let property, let reason): "'\(property)' cannot have the computed value: \(reason)"
     case .duplicate(let properties):
-      "there are objects with equal \(properties.joined(separator: ", ")); add `onDuplicate` to a mapping"
-    case .danglingReference(let table): "a reference of '\(table)' leads to no object"
-    case .verificationFailed(let reason): "the result was not right and not used: \(reason)"
-    case .inUse: "it is in use; let go of its containers, contexts and objects, and close other programs"
+      "several objects have the same values of \(properties.joined(separator: ", ")), which must be unique; write an "
+        + "`onDuplicate:` rule in the mapping"
+    case .danglingReference(let table):
+      "a row of the table '\(table)' refers to an object that does not exist"
+    case .verificationFailed(let reason):
+      "the check of the migrated store failed, so the migration was undone: \(reason)"
+    case .inUse:
+      "it is in use; release its containers, contexts and objects, and close other programs that use it"
     case .diskFull(let needed):
-      "the disk is full" + (needed.map { "; it takes \($0) bytes" } ?? "") + "; make room and try again"
-    case .cancelled: "it was cancelled"
+      "the disk is full" + (needed.map { "; the migration needs \($0) bytes" } ?? "")
+        + "; free disk space and try again"
+    case .cancelled: "the migration was cancelled"
     case .store(let error): "\(error)"
     case .system(let reason): reason
     }

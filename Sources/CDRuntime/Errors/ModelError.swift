@@ -40,27 +40,27 @@ extension ModelError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .noCurrentVersion(let model, let number):
-      "model '\(model)' has no version \(number); set `current:` in its model.yaml to one that it has"
+      "model '\(model)' has no version \(number); set `current:` in model.yaml to an existing version"
     case .unknownEntity(let entity, let property, let destination):
-      "relationship '\(entity).\(property)' leads to '\(destination)', which is no entity of the model"
+      "relationship '\(entity).\(property)' leads to '\(destination)', which is not an entity of the model"
     case .unknownType(let entity, let property, let type):
       "attribute '\(entity).\(property)' has type '\(type)', which the model does not declare"
     case .wrongInverse(let entity, let property, let inverse):
       "inverse '\(inverse)' of relationship '\(entity).\(property)' does not lead back to it; "
-        + "let each of the two name the other"
+        + "each of the two relationships must name the other as its inverse"
     case .unknownConfiguration(let name):
       "the model's version has no configuration '\(name)'; declare it under `configurations:`"
     case .entityInTwoStores(let entity):
-      "two stores would hold '\(entity)'; let the configuration of one alone list it and what it inherits from"
+      "two stores would hold '\(entity)'; list the entity and its ancestors in one configuration only"
     case .classMissing(let entity):
-      "entity '\(entity)' has no generated class though others have; generate the code again"
+      "entity '\(entity)' has no generated class, but other entities do; generate the code again"
     case .wrongClass(let entity, let found):
-      "entity '\(entity)' has class \(found); generate the code again, and do not edit it"
+      "the generated class \(found) does not fit entity '\(entity)'; generate the code again, and do not edit it"
     case .tooManyAncestors(let entity):
-      "entity '\(entity)' has more than \(EntityGraph.mostAncestors) ancestors, which is the most that an entity can "
-        + "have; let entities inherit from one further up"
+      "entity '\(entity)' has more than \(EntityGraph.mostAncestors) ancestors, which is the maximum; let "
+        + "the entity inherit from an entity higher up"
     case .unreadable(let model, let reason):
-      "the generated code of \(model) holds no readable model (\(reason)); generate it again"
+      "the generated code of \(model) contains no readable model (\(reason)); generate the code again"
     }
   }
 }

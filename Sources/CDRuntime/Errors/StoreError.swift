@@ -91,75 +91,85 @@ extension StoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .notADatabase(let url):
-      "\(url.path(percentEncoded: false)) is no SQLite database; it was left as it is. Choose another file for the store"
+      "\(url.path(percentEncoded: false)) is not a SQLite database; it was not changed. Choose another file for "
+        + "the store"
     case .foreignDatabase(let url):
-      "\(url.path(percentEncoded: false)) is a SQLite database, but no store of cdgen; it was left as it is. "
+      "\(url.path(percentEncoded: false)) is a SQLite database, but not a store of cdgen; it was not changed. "
         + "Choose another file for the store"
     case .unreadable(let url, let error):
-      "the store \(url.path(percentEncoded: false)) cannot be read, and was left as it is: \(error)"
+      "the store \(url.path(percentEncoded: false)) cannot be read, and was not changed: \(error)"
     case .formatFailed(let url, let format, let reason):
-      "the store \(url.path(percentEncoded: false)) could not be read or written by its format '\(format)': \(reason)"
+      "the store \(url.path(percentEncoded: false)) could not be read or written in the format '\(format)': \(reason)"
     case .newerFormat(let url, let found, let supported):
-      "the store \(url.path(percentEncoded: false)) has format \(found), and this release reads up to \(supported); "
+      "the store \(url.path(percentEncoded: false)) has the file format \(found), but this release of cdgen reads "
+        + "formats up to \(supported); "
         + "update cdgen"
     case .damagedMetadata(let url, let key):
       "the store \(url.path(percentEncoded: false)) has no readable '\(key)' in _cdgen_metadata; restore it from a backup"
     case .otherModel(let url, let found, let expected):
-      "the store \(url.path(percentEncoded: false)) says that it belongs to model \(found), and it is opened with model \(expected); "
+      "the store \(url.path(percentEncoded: false)) belongs to model \(found), but was opened with model \(expected); "
         + (found.name == expected.name
-          ? "two models of one name differ by their 'id' in model.yaml: if it is one model, give it the store's again; "
-            + "if not, choose another file for the store"
-          : "open it with the model that made it")
+          ? "the two models have the same name but different values of 'id' in model.yaml: if they are the same "
+            + "model, restore "
+            + "the 'id' of the store; otherwise choose another file for the store"
+          : "open it with the model that created it")
     case .needsMigration(let url, let model, let from, let to):
-      "the store \(url.path(percentEncoded: false)) was written with version \(from) of model '\(model)' and has to be migrated "
+      "the store \(url.path(percentEncoded: false)) was written with version \(from) of model '\(model)' and must "
+        + "be migrated "
         + "to version \(to)"
     case .otherConfiguration(let url, let holds, let configuration, let asked):
-      "the store \(url.path(percentEncoded: false)) holds \(Self.entities(holds)), and was to be opened for \(Self.entities(asked)); "
+      "the store \(url.path(percentEncoded: false)) contains \(Self.entities(holds)), but was opened for "
+        + "\(Self.entities(asked)); "
         + (configuration.map { "open it with the configuration '\($0)'" }
-          ?? "open it with a configuration that lists what it holds")
-        + ", and give the others a file of their own"
+          ?? "open it with a configuration that lists the entities it contains")
+        + ", and use another file for the other entities"
     case .cannotCreate(let url, let reason):
-      "no store can be made at \(url.path(percentEncoded: false)): \(reason)"
+      "no store can be created at \(url.path(percentEncoded: false)): \(reason)"
     case .externalData(let url, let reason):
-      "the file \(url.path(percentEncoded: false)), which holds the value of an external attribute: \(reason)"
+      "the file \(url.path(percentEncoded: false)) with the value of an external attribute cannot be used: \(reason)"
     case .readOnly(let url):
-      "the store \(url.path(percentEncoded: false)) was opened to be read alone; open it without `isReadOnly` to change it"
+      "the store \(url.path(percentEncoded: false)) was opened read-only; open it without `isReadOnly` to change it"
     case .replaced(let url):
       "the file \(url.path(percentEncoded: false)) has been removed or replaced since it was opened; nothing was written. "
-        + "Make a new coordinator"
+        + "Create a new coordinator"
     case .inUse(let url):
-      "the store \(url.path(percentEncoded: false)) is in use; let go of its containers, contexts and objects, and close other programs"
+      "the store \(url.path(percentEncoded: false)) is in use; release its containers, contexts and objects, and "
+        + "close other programs that use it"
     case .cannotRemove(let url, let reason):
       "the store \(url.path(percentEncoded: false)) cannot be removed: \(reason)"
     case .openedTwice(let url):
-      "the file \(url.path(percentEncoded: false)) is another store of the coordinator already; give each store a file of its own"
+      "the file \(url.path(percentEncoded: false)) is already a store of the coordinator; use a separate file for "
+        + "each store"
     case .severalNames(let url, let count):
       "the file \(url.path(percentEncoded: false)) has \(count) names (hard links), and programs that open it by different names would "
-        + "damage it; it was left as it is. Remove the other names, or replace them by copies"
+        + "damage it; it was not changed. Remove the other names, or replace them with copies"
     case .foreignSchema(let url, let objects):
-      "the store \(url.path(percentEncoded: false)) was changed by another program and is not opened, for it holds "
+      "the store \(url.path(percentEncoded: false)) was not opened, because another program has added "
         + objects.prefix(5).joined(separator: ", ") + (objects.count > 5 ? ", and more" : "")
-        + "; drop that with the program that made it, or restore the store from a backup"
+        + "; remove the additions with that program, or restore the store from a backup"
     case .foreignJournal(let url):
-      "the journal \(url.path(percentEncoded: false))-journal is of another program: to roll it back would remove the file that it names. "
-        + "Nothing was opened. Open the file with the program that made it, or restore it from a backup"
-    case .notSupported(let feature): "the engine of the store has no \(feature); use a store of SQLite"
+      "the journal \(url.path(percentEncoded: false))-journal belongs to another program: rolling it back would "
+        + "delete the file that the journal names. "
+        + "The store was not opened. Open the file with the program that created it, or restore it from a backup"
+    case .notSupported(let feature): "the engine of the store does not support \(feature); use a SQLite store"
     case .damagedKeys(let url, let entity):
       "the store \(url.path(percentEncoded: false)) has a damaged counter for the keys of '\(entity)'; set it in _cdgen_keys to a number "
         + "above the largest _pk of that table, or restore the store from a backup"
     case .noStore(let entity):
-      "no store of the coordinator holds '\(entity)'; open one whose configuration lists it"
+      "no store of the coordinator contains '\(entity)'; open a store whose configuration lists the entity"
     case .busy(let urls):
-      "somebody else has been writing to \(Self.names(urls)) for too long; nothing was written. Try again"
+      "another connection or process was still writing to \(Self.names(urls)) at the timeout; nothing was written. "
+        + "Try again"
     case .nestedWrite(let urls):
-      "\(Self.names(urls)) is being written, and code that the write called uses the same coordinator; collect the "
-        + "rows of a batch before the batch begins, and save or insert objects when it has ended"
+      "\(Self.names(urls)) is being written by this thread, and code that runs during the write used the same "
+        + "coordinator; "
+        + "collect the rows of a batch before it begins, and save or insert objects after it has ended"
     case .diskFull(let urls):
-      "the disk of \(Self.names(urls)) is full; nothing was written. Make room and try again"
+      "the disk of \(Self.names(urls)) is full; nothing was written. Free disk space and try again"
     case .damaged(let urls, let reason):
       "\(Self.names(urls)) is damaged (\(reason)); restore it from a backup"
     case .notWritable(let urls, let reason):
-      "\(Self.names(urls)) cannot be written to (\(reason)); change the rights of the file and its folder, or "
+      "\(Self.names(urls)) cannot be written to (\(reason)); change the permissions of the file and its folder, or "
         + "open it with `isReadOnly`"
     case .inputOutput(let urls, let reason):
       "\(Self.names(urls)) cannot be read or written: \(reason)"

@@ -66,30 +66,32 @@ extension StoreFormatError: CustomStringConvertible {
   public var description: String {
     let text =
       switch reason {
-      case .otherFormat: "it is a file of another kind; open it as what it is, or choose another file"
+      case .otherFormat: "the file has another format; open it with that format, or choose another file"
       case .newerFormat(let found, let supported):
-        "it has format \(found), and this release reads up to \(supported); update cdgen"
-      case .truncated: "it ends before it should; put a backup in its place"
-      case .checksum: "its bytes are not those that were written; put a backup in its place"
-      case .encoding: "its text is not UTF-8; save it as UTF-8, or put a backup in its place"
+        "it has the file format \(found), but this release of cdgen reads formats up to \(supported); update cdgen"
+      case .truncated: "the file is truncated; replace it with a backup"
+      case .checksum:
+        "its checksum is wrong, so its bytes have changed since they were written; replace the file with a backup"
+      case .encoding: "its text is not UTF-8; save it as UTF-8, or replace it with a backup"
       case .documentType:
-        "it has a document type or an entity, which a store has not; write the text itself instead"
+        "it contains a document type or an XML entity, which a store must not have; write the text itself instead"
       case .syntax(let text): text
-      case .metadata(let key): "its metadata have no readable '\(key)'; take that from a backup"
+      case .metadata(let key): "its metadata contain no readable '\(key)'; copy that entry from a backup"
       case .unknownEntity(let name):
-        "it has objects of '\(name)', which the model that it carries has not; correct the name or remove them"
+        "it contains objects of '\(name)', which is not an entity of the file's model; correct the name or remove "
+          + "the objects"
       case .unknownProperty(let entity, let property):
-        "'\(entity)' has no '\(property)'; correct the name or remove the value"
+        "'\(entity)' has no property '\(property)'; correct the name or remove the value"
       case .invalidValue(let entity, let property, let key):
-        "'\(entity)'\(Self.text(key)) has no value that '\(property)' can have; give it one"
+        "'\(entity)'\(Self.text(key)) has an invalid value for '\(property)'; correct the value"
       case .invalidRow(let entity, let key):
-        "a row of '\(entity)'\(Self.text(key)) is not as it should be; correct or remove it"
+        "a row of '\(entity)'\(Self.text(key)) is invalid; correct or remove it"
       case .duplicateKey(let entity, let key):
-        "'\(entity)'\(Self.text(key)) is there twice; remove one of them, or give it a key of its own"
+        "'\(entity)'\(Self.text(key)) occurs twice; remove one of the two rows, or give it a new key"
       case .notUnique(let index):
-        "its objects break the rule of the index '\(index)'; give all but one of them other values"
+        "several objects have equal values for the unique index '\(index)'; change the values of all but one"
       case .danglingReference(let entity, let key, let destination):
-        "'\(entity)'\(Self.text(key)) refers to an object of '\(destination)' that is not there; "
+        "'\(entity)'\(Self.text(key)) refers to an object of '\(destination)' that does not exist; "
           + "add the object or remove the reference"
       }
     if let line { return "line \(line)\(column.map { ", column \($0)" } ?? ""): \(text)" }

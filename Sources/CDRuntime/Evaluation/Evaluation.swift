@@ -209,13 +209,13 @@ extension Evaluation {
       guard let number = Number(index) else {
         throw .wrongOperand(operation: "[ ]", found: index.kindName)
       }
-      let place: Int?
+      let position: Int?
       switch number {
-      case .int(let number): place = Int(exactly: number)
-      case .double, .float, .decimal: place = Int(exactly: number.double)
+      case .int(let number): position = Int(exactly: number)
+      case .double, .float, .decimal: position = Int(exactly: number.double)
       }
-      guard let place, elements.indices.contains(place) else { throw .indexOutOfRange }
-      return elements[place]
+      guard let position, elements.indices.contains(position) else { throw .indexOutOfRange }
+      return elements[position]
     default: throw .wrongOperand(operation: "[ ]", found: value.kindName)
     }
   }
@@ -353,15 +353,15 @@ enum Comparer {
   }
 
   private static func isPart(
-    _ part: EvaluationValue, of whole: EvaluationValue, _ place: SearchPlace,
+    _ part: EvaluationValue, of whole: EvaluationValue, _ anchor: SearchAnchor,
     _ comparisonOperator: ComparisonOperator, _ options: ComparisonOptions, _ texts: PreparedTexts
   ) throws(EvaluationError) -> Bool {
     switch (whole, part) {
     case (.value(.null), _), (_, .value(.null)): return false
     case (.value(.string(let text)), .value(.string(let part))):
-      return texts.search(part, options).isFound(in: text, at: place)
+      return texts.search(part, options).isFound(in: text, at: anchor)
     case (.value(.data(let data)), .value(.data(let part))):
-      return CodeUnits.contains(Array(data), Array(part), place)
+      return CodeUnits.contains(Array(data), Array(part), anchor)
     default:
       throw .incomparable(operator: comparisonOperator.rawValue, left: whole.kindName, right: part.kindName)
     }

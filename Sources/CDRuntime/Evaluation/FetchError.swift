@@ -50,23 +50,24 @@ extension FetchError: CustomStringConvertible {
     case .unknownEntity(let name): "the context's model has no entity '\(name)'"
     case .abstractEntity(let name): "entity '\(name)' is abstract; insert an object of one of its subentities"
     case .wrongClass(let entity, let expected):
-      "entity '\(entity)' of the context's model has class \(expected); fetch with that one"
+      "entity '\(entity)' of the context's model has the class \(expected); use that class for the fetch"
     case .tooManyObjects(let entity):
-      "several objects of '\(entity)' match where one was asked for; fetch a list, or make the key unique"
+      "several objects of '\(entity)' match, but only one was expected; fetch a list, or make the key unique"
     case .unknownObject(let id): "there is no object \(id)"
     case .unknownKey(let entity, let key): "entity '\(entity)' has no property '\(key)'"
     case .wrongType(let entity, let key, let expected, let given):
-      "'\(entity).\(key)' is compared with \(given); it takes \(expected)"
+      "'\(entity).\(key)' is compared with \(given), but must be compared with \(expected)"
     case .unknownTemplate(let entity, let name): "entity '\(entity)' has no fetch '\(name)'"
     case .invalid(let entity, let diagnostics):
       "the fetch of '\(entity)' is invalid: " + diagnostics.map(\.description).joined(separator: "; ")
     case .optionsOfNoString(let entity, let key):
-      "'\(entity).\(key)' is sorted with string options and is no string; leave the options out"
+      "'\(entity).\(key)' is sorted with string options, but is not a string; remove the options"
     case .notARelationship(let entity, let key):
-      "'\(entity).\(key)' is to be prefetched and is no relationship; name relationships alone"
+      "'\(entity).\(key)' cannot be prefetched, because it is not a relationship; name relationships only"
     case .notAValue(let entity, let key):
-      "'\(entity).\(key)' is not one value; fetch attributes, to-one relationships and what those lead to"
-    case .missingVariable(let name): "variable '$\(name)' has no value; give it one in `variables`"
+      "'\(entity).\(key)' is not a single value; fetch attributes, to-one relationships, and properties of their "
+        + "objects"
+    case .missingVariable(let name): "variable '$\(name)' has no value; add one to `variables`"
     case .unsupported(let construct): "\(construct) cannot be evaluated"
     case .patternTooCostly(let pattern): EvaluationError.matchingTooCostly(pattern: pattern).description
     case .evaluation(let reason): reason

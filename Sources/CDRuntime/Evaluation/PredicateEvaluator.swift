@@ -92,12 +92,12 @@ extension PredicateEvaluator {
   ) throws(EvaluationError) -> [Subject] {
     if keys.isEmpty || subjects.count < 2 { return subjects }
     let paths = keys.map { ValueExpression.keyPath($0.keyPath) }
-    var rows: [(values: [EvaluationValue], place: Int)] = []
+    var rows: [(values: [EvaluationValue], index: Int)] = []
     rows.reserveCapacity(subjects.count)
-    for (place, subject) in subjects.enumerated() {
+    for (index, subject) in subjects.enumerated() {
       var values: [EvaluationValue] = []
       for path in paths { values.append(try value(of: path, for: subject)) }
-      rows.append((values, place))
+      rows.append((values, index))
     }
     do {
       try rows.sort { left, right in
@@ -105,7 +105,7 @@ extension PredicateEvaluator {
           let order = try SortOrder.order(left.values[number], right.values[number], key.options)
           if order != 0 { return (order < 0) == key.isAscending }
         }
-        return left.place < right.place
+        return left.index < right.index
       }
     } catch let error as EvaluationError {
       throw error
@@ -113,7 +113,7 @@ extension PredicateEvaluator {
       // The closure throws no other errors.
       return subjects
     }
-    return rows.map { subjects[$0.place] }
+    return rows.map { subjects[$0.index] }
   }
 }
 

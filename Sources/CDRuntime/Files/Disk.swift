@@ -39,23 +39,25 @@ enum Disk {
 
   /// The reason why a file cannot be created, or cannot be opened if it exists: a missing folder or a missing
   /// permission. Nil if neither is missing.
-  static func hindrance(of url: URL, toWrite: Bool) -> String? {
+  static func accessProblem(of url: URL, toWrite: Bool) -> String? {
     let file = url.path(percentEncoded: false)
     var folder = url.deletingLastPathComponent().path(percentEncoded: false)
     if folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
     var status = stat()
     if stat(folder, &status) != 0 {
       return errno == EACCES
-        ? "the folder \(folder), or one above it, may not be looked into"
-        : "there is no folder \(folder); make it first"
+        ? "this user has no permission to read the folder \(folder) or a folder above it"
+        : "the folder \(folder) does not exist; create it first"
     }
-    if status.st_mode & S_IFMT != S_IFDIR { return "\(folder) is a file and no folder" }
-    if !allows(folder, X_OK) { return "the folder \(folder) may not be looked into" }
+    if status.st_mode & S_IFMT != S_IFDIR { return "\(folder) is a file, not a folder" }
+    if !allows(folder, X_OK) { return "this user has no permission to read the folder \(folder)" }
     if stat(file, &status) == 0 {
-      if !allows(file, R_OK) { return "the file may not be read by this user" }
-      if toWrite, !allows(file, W_OK) { return "the file may not be written to by this user" }
+      if !allows(file, R_OK) { return "this user has no permission to read the file" }
+      if toWrite, !allows(file, W_OK) { return "this user has no permission to write to the file" }
     }
-    if toWrite, !allows(folder, W_OK) { return "nothing may be written into the folder \(folder)" }
+    if toWrite, !allows(folder, W_OK) {
+      return "this user has no permission to write to the folder \(folder)"
+    }
     return nil
   }
 
@@ -93,7 +95,7 @@ enum Disk {
     var count = 0
     while kind(of: path) == S_IFLNK {
       guard count < 40, let target = linkTarget(path) else {
-        throw StoreError.cannotCreate(url, reason: "its symbolic links lead in a circle")
+        throw StoreError.cannotCreate(url, reason: "its symbolic links form a circle")
       }
       count += 1
       let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)

@@ -21,7 +21,7 @@
 /// ``whileBusy`` releases everything and starts again. Everyone who replaces or removes files holds the lock
 /// exclusively for these few operations. If the file system has no such locks, no lock is held.
 final class FolderLock {
-  enum Kind { case together, alone }
+  enum Mode { case shared, exclusive }
 
   private let descriptor: Int32
 
@@ -29,14 +29,14 @@ final class FolderLock {
   ///
   /// - Parameter timeout: The number of seconds to wait for others, at least 0.25. NaN counts as 0.25.
   /// - Throws: ``StoreError/busy(_:)``.
-  init(_ kind: Kind, of store: URL, timeout: Double) throws(StoreError) {
+  init(_ mode: Mode, of store: URL, timeout: Double) throws(StoreError) {
     let folder = store.deletingLastPathComponent().path(percentEncoded: false)
     // The descriptor is of a folder. Closing it releases none of SQLite's locks, as closing a database file would.
     descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     let clock = ContinuousClock()
     let end = clock.now + .seconds(timeout > 0.25 ? min(timeout, 1_000_000) : 0.25)
-    while flock(descriptor, (kind == .alone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
+    while flock(descriptor, (mode == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
       let code = errno
       guard code == EWOULDBLOCK || code == EINTR else { return }
       guard clock.now < end else {
@@ -61,7 +61,7 @@ final class FolderLock {
     var replacements = 0
     while true {
       do {
-        let lock = try FolderLock(.together, of: store, timeout: timeout)
+        let lock = try FolderLock(.shared, of: store, timeout: timeout)
         return try withExtendedLifetime(lock) { try open() }
       } catch StoreError.busy where clock.now < end {
       } catch StoreError.replaced where replacements < 10 {

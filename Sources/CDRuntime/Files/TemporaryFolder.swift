@@ -21,7 +21,7 @@ package final class TemporaryFolder {
   private let descriptor: Int32
 
   /// The number of seconds during which an unlocked folder is not removed, because its owner may be about to lock it.
-  private static let settlingTime = 60
+  private static let minimumAge = 60
 
   /// Creates and locks a folder.
   ///
@@ -53,30 +53,30 @@ package final class TemporaryFolder {
   private static func removeAbandoned(_ prefix: String, in parent: URL) {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: parent.path(percentEncoded: false))
     else { return }
-    for name in names where isOne(name, prefix) {
+    for name in names where isTemporaryFolder(name, prefix) {
       let folder = parent.appending(path: name, directoryHint: .isDirectory)
       let descriptor = open(
         folder.path(percentEncoded: false), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       guard descriptor >= 0 else { continue }
       defer { close(descriptor) }
       var status = stat()
-      guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), isSettled(status),
+      guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), isOldEnough(status),
         flock(descriptor, LOCK_EX | LOCK_NB) == 0
       else { continue }
       try? FileManager.default.removeItem(at: folder)
     }
   }
 
-  private static func isOne(_ name: String, _ prefix: String) -> Bool {
+  private static func isTemporaryFolder(_ name: String, _ prefix: String) -> Bool {
     name.hasPrefix(prefix) && UUID(uuidString: String(name.dropFirst(prefix.count))) != nil
   }
 
-  private static func isSettled(_ status: stat) -> Bool {
+  private static func isOldEnough(_ status: stat) -> Bool {
     #if canImport(Darwin)
       let changed = status.st_mtimespec.tv_sec
     #else
       let changed = status.st_mtim.tv_sec
     #endif
-    return time(nil) - changed >= settlingTime
+    return time(nil) - changed >= minimumAge
   }
 }

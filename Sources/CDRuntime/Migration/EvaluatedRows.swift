@@ -20,7 +20,7 @@ struct EvaluatedRows {
 
   func makeAll() throws {
     for sourceMapping in plan.sourceMappings
-    where sourceMapping.chosen != nil || !sourceMapping.evaluations.isEmpty {
+    where sourceMapping.selectionTable != nil || !sourceMapping.evaluations.isEmpty {
       session.entity = sourceMapping.destination.name
       try make(sourceMapping)
     }
@@ -29,7 +29,7 @@ struct EvaluatedRows {
 
   private func make(_ sourceMapping: StepPlan.SourceMapping) throws {
     let columns = sourceMapping.evaluations.indices.map { ", c\($0)" }.joined()
-    if let chosen = sourceMapping.chosen {
+    if let chosen = sourceMapping.selectionTable {
       try session.execute("CREATE TEMP TABLE \(chosen.dropFirst(5)) (pk INTEGER PRIMARY KEY\(columns))")
     }
     for each in sourceMapping.evaluations where each.isPair {
@@ -37,12 +37,12 @@ struct EvaluatedRows {
         "CREATE TEMP TABLE \(pairs(sourceMapping, each)) (owner INTEGER NOT NULL, target INTEGER NOT NULL, "
           + "position INTEGER, PRIMARY KEY (owner, target)) WITHOUT ROWID")
     }
-    if try chooseBySQL(sourceMapping) { return }
+    if try selectBySQL(sourceMapping) { return }
     try stream(sourceMapping) { object in
       do {
         try write(object, sourceMapping)
       } catch let error as MigrationError
-        where session.log?.take(error, of: sourceMapping.source.name) == true
+        where session.log?.record(error, of: sourceMapping.source.name) == true
       {
         // A rehearsal continues, to find all of these objects.
       }
@@ -58,8 +58,8 @@ struct EvaluatedRows {
   ///
   /// - Returns: False if SQL is not enough: the filter has no exact form in SQL, other values must be evaluated, or the
   ///   filter has no result for some row, which only the evaluator can report.
-  private func chooseBySQL(_ sourceMapping: StepPlan.SourceMapping) throws -> Bool {
-    guard let chosen = sourceMapping.chosen, sourceMapping.evaluations.isEmpty else { return false }
+  private func selectBySQL(_ sourceMapping: StepPlan.SourceMapping) throws -> Bool {
+    guard let chosen = sourceMapping.selectionTable, sourceMapping.evaluations.isEmpty else { return false }
     var filter = SQLText(text: "1")
     if let predicate = sourceMapping.mapping.filter {
       guard
@@ -100,7 +100,7 @@ struct EvaluatedRows {
       // Each batch has its own context, so that objects of earlier batches are released.
       let context = ManagedObjectContext(coordinator)
       let reader = try context.reader()
-      guard let batch = try reader.rows(ofKind: entity, isOwn: true, after: last, count: Self.batchSize)
+      guard let batch = try reader.rows(ofSubtree: entity, isOwn: true, after: last, count: Self.batchSize)
       else {
         return
       }
@@ -123,14 +123,14 @@ struct EvaluatedRows {
     }
     var values: [AttributeValue] = [.int(key)]
     for each in sourceMapping.evaluations {
-      guard let cell = each.cell else {
+      guard let storageType = each.storageType else {
         try writePairs(each, object, sourceMapping, evaluator)
         values.append(.null)
         continue
       }
-      values.append(try value(each, cell, object, sourceMapping, evaluator))
+      values.append(try value(each, storageType, object, sourceMapping, evaluator))
     }
-    if let chosen = sourceMapping.chosen {
+    if let chosen = sourceMapping.selectionTable {
       let marks = Array(repeating: "?", count: values.count).joined(separator: ", ")
       try insert("INSERT INTO \(chosen) VALUES (\(marks))", values)
     }
@@ -145,7 +145,7 @@ struct EvaluatedRows {
   }
 
   private func value(
-    _ evaluation: StepPlan.Evaluation, _ cell: StorageType, _ object: ManagedObject,
+    _ evaluation: StepPlan.Evaluation, _ storageType: StorageType, _ object: ManagedObject,
     _ sourceMapping: StepPlan.SourceMapping,
     _ evaluator: PredicateEvaluator
   ) throws -> AttributeValue {
@@ -154,7 +154,7 @@ struct EvaluatedRows {
     do {
       result = try evaluator.value(of: evaluation.expression, for: object)
     } catch { throw invalid(evaluation.name, "\(error)", sourceMapping, key) }
-    guard let value = result.single, let fitted = cell.fitted(value) else {
+    guard let value = result.single, let fitted = storageType.fitted(value) else {
       throw invalid(evaluation.name, "it is \(result.kindName)", sourceMapping, key)
     }
     return fitted

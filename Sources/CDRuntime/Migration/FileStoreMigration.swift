@@ -34,14 +34,14 @@ struct FileStoreMigration {
   /// Migrates the store and opens it.
   func open() throws -> OpenedStore {
     do { return try migrated() } catch {
-      let source = opening.model.source(ofStore: opening.place)
+      let source = opening.model.source(ofStore: opening.storeIndex)
       guard let draft = ChangedDraft(error, of: description, source) else { throw error }
-      return try madeAnew(draft)
+      return try recreated(draft)
     }
   }
 
   /// Replaces a store of a changed draft by a new, empty one.
-  private func madeAnew(_ draft: ChangedDraft) throws -> OpenedStore {
+  private func recreated(_ draft: ChangedDraft) throws -> OpenedStore {
     let found = try StoreMetadata(old, url: url)
     guard draft.isIn(found) else { throw draft.reason }
     let opened = try opening.make(after: draft.result)
@@ -79,7 +79,8 @@ struct FileStoreMigration {
     var result: MigrationResult
     do {
       result = try StoreMigration(
-        url: scratch, description: description, model: opening.model.source(ofStore: opening.place).model,
+        url: scratch, description: description,
+        model: opening.model.source(ofStore: opening.storeIndex).model,
         others: others
       ).run()
     } catch let error as MigrationError {
@@ -111,7 +112,7 @@ struct FileStoreMigration {
     let prepared = try file.prepare(opening.contents(connection), at: target)
     do {
       try file.checkIdentity()
-      try own.put(target, backup: backup)
+      try own.replaceStore(with: target, backup: backup)
     } catch {
       file.discard(prepared)
       throw error

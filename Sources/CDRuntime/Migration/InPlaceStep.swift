@@ -71,7 +71,7 @@ struct InPlaceStep {
     guard plan.keepsKeys, !plan.hasCustom, plan.mapping.duplicates.isEmpty,
       plan.sourceMappings.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(),
       findJoins(),
-      referencesStay(), onCopy || !changes.contains(where: \.needsCopy)
+      keepsReferences(), onCopy || !changes.contains(where: \.needsCopy)
     else { return nil }
     let used = Set(changes.map(\.old.name))
     dropped = oldSchema.layouts.map(\.name).filter { !used.contains($0) }
@@ -156,11 +156,11 @@ struct InPlaceStep {
         }
       } else {
         for sourceMapping in sourceMappings {
-          guard let place = sourceMapping.destination.columns.firstIndex(where: { $0.name == column.name })
+          guard let index = sourceMapping.destination.columns.firstIndex(where: { $0.name == column.name })
           else {
             continue
           }
-          guard let origin = origin(of: sourceMapping.destination.columns[place], for: sourceMapping) else {
+          guard let origin = origin(of: sourceMapping.destination.columns[index], for: sourceMapping) else {
             return nil
           }
           origins.append((sourceMapping, origin))
@@ -255,8 +255,8 @@ struct InPlaceStep {
     }
     if let old = plan.copiedColumn(value, for: column, of: sourceMapping) { return .column(old.name) }
     switch value.kind {
-    case .constant(.value(let constant)): return column.cell.fitted(constant).map { .constant($0) }
-    case .function(.now, _) where column.cell == .date: return .constant(.date(plan.now))
+    case .constant(.value(let constant)): return column.storageType.fitted(constant).map { .constant($0) }
+    case .function(.now, _) where column.storageType == .date: return .constant(.date(plan.now))
     default:
       // A value that reads other tables could find them already changed, or not changed yet.
       guard let sql = plan.sql(value, for: column, of: sourceMapping), !sql.text.contains("SELECT") else {
@@ -300,7 +300,7 @@ struct InPlaceStep {
   }
 
   /// Whether the foreign keys of the columns that stay are those of the new version.
-  private func referencesStay() -> Bool {
+  private func keepsReferences() -> Bool {
     let renames = self.renames
     return changes.allSatisfy { change in
       change.kept.allSatisfy { kept in
@@ -327,7 +327,7 @@ extension InPlaceStep {
       change.isTouched ? try session.number("SELECT count(*) FROM \(SQLite.quoted(change.old.name))") : 0
     }
     let nextKeys = try session.nextKeys(of: plan)
-    let births = try session.births()
+    let origins = try session.insertionOrigins()
     let lost = keepsFiles ? [] : lostFileColumns
     try session.listFiles(of: lost, in: "main", at: plan.now)
     try dropIndexes(session)
@@ -340,12 +340,13 @@ extension InPlaceStep {
     for table in created { try session.execute(table.sql()) }
     for change in changes where change.needsCopy { try declare(change, session) }
     if !lost.isEmpty { try session.keepFiles(of: plan.destination.fileColumns(ofStore: 0), in: "main") }
-    try renameKeys(session) { plan.firstKey(of: $0, births, nextKeys: nextKeys) }
-    try session.write(births, nextKeys: nextKeys, after: plan, to: "main")
+    try renameKeys(session) { plan.firstKey(of: $0, origins, nextKeys: nextKeys) }
+    try session.write(origins, nextKeys: nextKeys, after: plan, to: "main")
     for (change, count) in zip(changes, counts) where change.isTouched {
       let found = try session.number("SELECT count(*) FROM \(SQLite.quoted(change.new.name))")
       guard found == count else {
-        throw plan.error(.verificationFailed("\(found) rows were made of \(count)"), change.new.name)
+        throw plan.error(
+          .verificationFailed("\(found) rows were created instead of \(count)"), change.new.name)
       }
     }
     try makeIndexes(session)
@@ -438,7 +439,7 @@ extension InPlaceStep {
       return column.sql + (standIn.map { " DEFAULT \($0)" } ?? "")
     }
     guard definitions.count == change.new.columns.count, definitions.count == columns.count else {
-      throw plan.error(.verificationFailed("its columns are not those of the model"), change.new.name)
+      throw plan.error(.verificationFailed("its columns do not match the model"), change.new.name)
     }
     let sql =
       "CREATE TABLE \(SQLite.quoted(change.new.name)) (\((definitions + change.new.constraints).joined(separator: ", "))) "

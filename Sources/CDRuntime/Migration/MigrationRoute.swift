@@ -51,20 +51,20 @@ struct MigrationRoute {
   /// Finds the steps.
   ///
   /// - Parameters:
-  ///   - carried: The version that the store was written with, from its metadata.
+  ///   - storedVersion: The version that the store was written with, from its metadata.
   ///   - hash: Returns the data hash that a version gives for the store.
   ///   - holds: Returns the entities of a version whose objects the store holds.
   /// - Throws: ``MigrationError`` if no steps lead to the current version.
   @_optimize(none)
   init(
-    _ found: StoreMetadata, carrying carried: ModelVersion, model: ManagedObjectModel, infers: Bool, url: URL,
+    _ found: StoreMetadata, storedVersion: ModelVersion, model: ManagedObjectModel, infers: Bool, url: URL,
     hash: (ModelVersion) -> String?, holds: (ModelVersion) -> Set<String>
   ) throws(MigrationError) {
     self.found = found
     self.model = model
     self.url = url
     if !model.parts.isEmpty {
-      try addParts(of: model, carrying: carried, infers: infers, hash: hash, holds: holds)
+      try addParts(of: model, storedVersion: storedVersion, infers: infers, hash: hash, holds: holds)
       return
     }
     let line = VersionPaths(model)
@@ -74,7 +74,7 @@ struct MigrationRoute {
       ([model.version(found.versionNumber)].compactMap(\.self) + model.versions.reversed())
       .first { hash($0) == found.dataHash }
     if let known {
-      try addWay(from: known, infers: infers)
+      try addPath(from: known, infers: infers)
       return
     }
     // A draft is first brought to its own version, so that no mapping is skipped.
@@ -85,21 +85,21 @@ struct MigrationRoute {
     if own == nil, found.versionNumber > (model.versions.map(\.number).max() ?? 0) {
       throw MigrationError(url, .newerStore(current: current))
     }
-    addDraft(carried, to: target)
+    addDraft(storedVersion, to: target)
     if refusal != nil { return }
     try add(line.steps(from: target.number, to: current) ?? [], infers: infers)
   }
 
   /// Adds the steps of one model of a merged model, along that model's line.
-  private mutating func addWay(
+  private mutating func addPath(
     of part: ManagedObjectModel, along line: ManagedObjectModel, from number: Int, infers: Bool
   ) throws(MigrationError) {
     guard let start = line.version(number) else { throw MigrationError(url, .noPath) }
     (self.part, model) = (part, line)
-    try addWay(from: start, infers: infers)
+    try addPath(from: start, infers: infers)
   }
 
-  private mutating func addWay(from known: ModelVersion, infers: Bool) throws(MigrationError) {
+  private mutating func addPath(from known: ModelVersion, infers: Bool) throws(MigrationError) {
     let line = VersionPaths(model)
     guard let steps = line.steps(from: known.number, to: model.currentVersionNumber) else {
       return try addReturn(from: known, to: model.currentVersionNumber, line)
@@ -108,9 +108,9 @@ struct MigrationRoute {
   }
 
   /// Adds the step from a draft of a version to that version.
-  private mutating func addDraft(_ carried: ModelVersion, to target: ModelVersion) {
-    let draft = MigrationStep(fromDraft: carried, to: target)
-    let routeStep = RouteStep(step: draft, source: carried, destination: target)
+  private mutating func addDraft(_ storedVersion: ModelVersion, to target: ModelVersion) {
+    let draft = MigrationStep(fromDraft: storedVersion, to: target)
+    let routeStep = RouteStep(step: draft, source: storedVersion, destination: target)
     guard draft.isLossless else {
       let lost = draft.changes.filter { $0.isOpen || draft.losses.contains($0) }.map { "\($0)" }
       refusal = (
@@ -173,34 +173,34 @@ extension MigrationRoute {
   /// Finds the steps of a store that holds several models of a merged model.
   @_optimize(none)
   private mutating func addParts(
-    of merged: ManagedObjectModel, carrying carried: ModelVersion, infers: Bool,
+    of merged: ManagedObjectModel, storedVersion: ModelVersion, infers: Bool,
     hash: (ModelVersion) -> String?, holds: (ModelVersion) -> Set<String>
   ) throws(MigrationError) {
     let held = merged.currentVersion.map(holds) ?? []
-    let before = holds(carried)
+    let before = holds(storedVersion)
     var numbers: [UUID: Int] = [:]
     for part in merged.parts {
-      let number = try number(of: part, in: carried)
+      let number = try number(of: part, in: storedVersion)
       // If the objects of a model are in another store, they are migrated there.
       let isHeld =
         !(part.currentVersion.map { held.isDisjoint(with: $0.entities.map(\.name)) } ?? true)
         || !(part.version(number).map { before.isDisjoint(with: $0.entities.map(\.name)) } ?? true)
       numbers[part.id] = isHeld ? number : part.currentVersionNumber
     }
-    try addDraft(of: merged, at: numbers, carrying: carried, hash: hash)
+    try addDraft(of: merged, at: numbers, storedVersion: storedVersion, hash: hash)
     var waiting = merged.parts.filter { numbers[$0.id] != $0.currentVersionNumber }
     while refusal == nil, !waiting.isEmpty {
       // One model may have to remove an entity before another one can have it.
-      var movable: (place: Int, line: ManagedObjectModel)?
-      for (place, part) in waiting.enumerated() where movable == nil {
-        movable = line(of: part, in: merged, beside: numbers).map { (place, $0) }
+      var movable: (index: Int, line: ManagedObjectModel)?
+      for (index, part) in waiting.enumerated() where movable == nil {
+        movable = line(of: part, in: merged, beside: numbers).map { (index, $0) }
       }
-      guard let (place, line) = movable else {
+      guard let (index, line) = movable else {
         throw MigrationError(url, .collidingModels(waiting.map(\.name)))
       }
-      let part = waiting.remove(at: place)
+      let part = waiting.remove(at: index)
       guard let number = numbers[part.id] else { continue }
-      try addWay(of: part, along: line, from: number, infers: infers)
+      try addPath(of: part, along: line, from: number, infers: infers)
       numbers[part.id] = part.currentVersionNumber
     }
   }
@@ -208,8 +208,10 @@ extension MigrationRoute {
   /// The version of a merged model in a store: the version that the store's metadata name, if it fits; otherwise
   /// another version that fits; otherwise the version that the store has a draft of.
   @_optimize(none)
-  private func number(of part: ManagedObjectModel, in carried: ModelVersion) throws(MigrationError) -> Int {
-    let stored = carried.hashes.entities
+  private func number(of part: ManagedObjectModel, in storedVersion: ModelVersion) throws(MigrationError)
+    -> Int
+  {
+    let stored = storedVersion.hashes.entities
     func fits(_ version: ModelVersion) -> Bool {
       version.hashes.entities.allSatisfy { stored[$0.key]?.data == $0.value.data }
     }
@@ -229,15 +231,15 @@ extension MigrationRoute {
 
   /// Adds the step from a draft of a version to that version.
   private mutating func addDraft(
-    of merged: ManagedObjectModel, at numbers: [UUID: Int], carrying carried: ModelVersion,
+    of merged: ManagedObjectModel, at numbers: [UUID: Int], storedVersion: ModelVersion,
     hash: (ModelVersion) -> String?
   ) throws(MigrationError) {
     guard let first = merged.parts.first, let number = numbers[first.id],
       var start = merged.line(ofPart: first.id, beside: numbers)?.version(number)
     else { throw MigrationError(url, .collidingModels(merged.parts.map(\.name))) }
     if hash(start) == found.dataHash { return }
-    start.number = carried.number
-    addDraft(carried, to: start)
+    start.number = storedVersion.number
+    addDraft(storedVersion, to: start)
   }
 
   /// The line of a merged model, if it has all versions that the model passes; otherwise nil. If no path exists, the

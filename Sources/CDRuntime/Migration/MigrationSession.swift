@@ -19,7 +19,7 @@ final class MigrationSession {
   var routeStep: MigrationRoute.RouteStep?
   var entity: String?
   /// The index of the step, and the number of all steps.
-  var place = (step: 0, of: 1)
+  var stepPosition = (step: 0, of: 1)
   /// The log of a rehearsal; nil for a real migration.
   var log: RehearsalLog?
   private var last: Double = 0
@@ -73,7 +73,7 @@ final class MigrationSession {
   /// Reports how much of the step is done, from 0 to 1.
   func report(_ part: Double) {
     guard let observer, let routeStep else { return }
-    let fraction = (Double(place.step) + min(max(part, 0), 1)) / Double(max(place.of, 1))
+    let fraction = (Double(stepPosition.step) + min(max(part, 0), 1)) / Double(max(stepPosition.of, 1))
     last = max(last, fraction)
     observer.report(
       MigrationProgress(

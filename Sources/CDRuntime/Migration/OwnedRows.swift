@@ -33,12 +33,12 @@ struct OwnedRows {
   }
 
   @inline(never)
-  private func gone(_ entity: EntityPlan) -> String { "temp.\"gone_\(entity.root)\"" }
+  private func exclusionTable(_ entity: EntityPlan) -> String { "temp.\"gone_\(entity.root)\"" }
 
   /// The condition that a row with the given alias is of one of some entities.
-  private func isOf(_ kinds: some Sequence<Int>, _ entity: EntityPlan, _ alias: String) -> String {
+  private func isOf(_ subtree: some Sequence<Int>, _ entity: EntityPlan, _ alias: String) -> String {
     guard plan.source.entities[entity.root].hasEntityColumn else { return "1" }
-    let names = kinds.map { SQLite.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
+    let names = subtree.map { SQLite.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
     return "\(alias)._entity IN (\(names))"
   }
 
@@ -47,24 +47,26 @@ struct OwnedRows {
   /// - Throws: ``MigrationError`` with the reason ``MigrationError/Reason-swift.enum/ownsObjects(relationship:)`` if a
   ///   mapping does not allow that.
   @_optimize(none)
-  func leave(_ session: MigrationSession) throws {
+  func excludeOwnedRows(_ session: MigrationSession) throws {
     guard !links.isEmpty || !refused.isEmpty else { return }
     var roots: Set<Int> = []
     for entity in plan.source.entities where entity.storeIndex == 0 && roots.insert(entity.root).inserted {
       try session.execute(
-        "CREATE TEMP TABLE \(gone(entity).dropFirst(5)) (pk INTEGER PRIMARY KEY, turn INTEGER NOT NULL)")
+        "CREATE TEMP TABLE \(exclusionTable(entity).dropFirst(5)) (pk INTEGER PRIMARY KEY, turn INTEGER NOT NULL)"
+      )
     }
     for entity in filtered {
-      let chosen = plan.sourceMappings.filter { $0.source.index == entity.index }.compactMap(\.chosen)
+      let chosen = plan.sourceMappings.filter { $0.source.index == entity.index }.compactMap(\.selectionTable)
         .map { " AND x._pk NOT IN (SELECT pk FROM \($0))" }.joined()
       try session.execute(
-        "INSERT INTO \(gone(entity)) SELECT x._pk, 0 FROM main.\(SQLite.quoted(entity.table)) AS x "
+        "INSERT INTO \(exclusionTable(entity)) SELECT x._pk, 0 FROM main.\(SQLite.quoted(entity.table)) AS x "
           + "WHERE \(isOf([entity.index], entity, "x"))\(chosen)")
     }
     try follow(session)
-    for sourceMapping in plan.sourceMappings where sourceMapping.mayFollowOwner {
-      guard let chosen = sourceMapping.chosen else { continue }
-      try session.execute("DELETE FROM \(chosen) WHERE pk IN (SELECT pk FROM \(gone(sourceMapping.source)))")
+    for sourceMapping in plan.sourceMappings where sourceMapping.mayBeExcludedWithOwner {
+      guard let chosen = sourceMapping.selectionTable else { continue }
+      try session.execute(
+        "DELETE FROM \(chosen) WHERE pk IN (SELECT pk FROM \(exclusionTable(sourceMapping.source)))")
     }
     for (owner, relationship) in refused { try refuse(owner, relationship, session) }
   }
@@ -77,15 +79,15 @@ struct OwnedRows {
       isDone = true
       for (owner, relationship) in links {
         let pairs = plan.pairs(relationship, of: owner)
-        let kinds = pairs.target.subtree.filter(reached.contains)
+        let subtree = pairs.target.subtree.filter(reached.contains)
         let table = SQLite.quoted(pairs.target.table)
         let count = try session.run(
           SQLText(
             text:
-              "INSERT OR IGNORE INTO \(gone(pairs.target)) SELECT t._pk, \(turn + 1) FROM (\(pairs.sql)) AS p "
-              + "JOIN \(gone(owner)) AS g ON g.pk = p.owner AND g.turn = \(turn) "
+              "INSERT OR IGNORE INTO \(exclusionTable(pairs.target)) SELECT t._pk, \(turn + 1) FROM (\(pairs.sql)) AS p "
+              + "JOIN \(exclusionTable(owner)) AS g ON g.pk = p.owner AND g.turn = \(turn) "
               + "JOIN main.\(SQLite.quoted(owner.table)) AS o ON o._pk = p.owner AND \(isOf([owner.index], owner, "o")) "
-              + "JOIN main.\(table) AS t ON t._pk = p.target AND \(isOf(kinds, pairs.target, "t"))"))
+              + "JOIN main.\(table) AS t ON t._pk = p.target AND \(isOf(subtree, pairs.target, "t"))"))
         if count > 0 { isDone = false }
       }
       turn += 1
@@ -103,7 +105,7 @@ struct OwnedRows {
       let key = try session.key(
         SQLText(
           text: "SELECT p.owner FROM (\(pairs.sql)) AS p "
-            + "JOIN \(gone(owner)) AS g ON g.pk = p.owner "
+            + "JOIN \(exclusionTable(owner)) AS g ON g.pk = p.owner "
             + "JOIN main.\(SQLite.quoted(owner.table)) AS o ON o._pk = p.owner AND \(isOf([owner.index], owner, "o")) "
             + "JOIN main.\(SQLite.quoted(sourceMapping.source.table)) AS t ON t._pk = p.target\(condition) "
             + "ORDER BY p.owner LIMIT 1"))
@@ -118,14 +120,14 @@ struct OwnedRows {
   ) -> [String: Int]? {
     do {
       try EvaluatedRows(plan: plan, session: session, coordinator: read()).makeAll()
-      try leave(session)
+      try excludeOwnedRows(session)
       var result: [String: Int] = [:]
-      for place in reached {
-        let entity = plan.source.entities[place]
+      for index in reached {
+        let entity = plan.source.entities[index]
         result[entity.name] = Int(
           try session.number(
-            "SELECT count(*) FROM \(gone(entity)) AS g JOIN main.\(SQLite.quoted(entity.table)) AS x "
-              + "ON x._pk = g.pk AND \(isOf([place], entity, "x")) WHERE g.turn > 0"))
+            "SELECT count(*) FROM \(exclusionTable(entity)) AS g JOIN main.\(SQLite.quoted(entity.table)) AS x "
+              + "ON x._pk = g.pk AND \(isOf([index], entity, "x")) WHERE g.turn > 0"))
       }
       return result
     } catch {

@@ -22,7 +22,7 @@ struct StepCopy {
   private var schema: String { Self.schema }
 
   @inline(never)
-  private func fresh(_ table: String) -> String { "\(schema).\(SQLite.quoted(table))" }
+  private func newTable(_ table: String) -> String { "\(schema).\(SQLite.quoted(table))" }
 
   /// Creates everything except the derived values, which are computed from the finished store.
   ///
@@ -69,11 +69,11 @@ struct StepCopy {
     for root in plan.source.entities
     where root.root == root.index && root.storeIndex == 0 && root.hasEntityColumn {
       let names = root.subtree.map { SQLite.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
-      let strange = try session.key(
+      let unknown = try session.key(
         SQLText(text: "SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE _entity NOT IN (\(names)) LIMIT 1"))
-      if let strange {
+      if let unknown {
         session.entity = root.name
-        throw session.error(.verificationFailed("a row is of an unknown entity"), key: strange)
+        throw session.error(.verificationFailed("a row has an unknown entity"), key: unknown)
       }
     }
   }
@@ -88,10 +88,10 @@ struct StepCopy {
   @_optimize(none)
   private func copySystemTables() throws -> [Int: Int64] {
     let nextKeys = try session.nextKeys(of: plan)
-    let births = try session.births()
+    let origins = try session.insertionOrigins()
     var next = try plan.assignOffsets(nextKeys: nextKeys)
     for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
-      let first = plan.firstKey(of: root, births, nextKeys: nextKeys)
+      let first = plan.firstKey(of: root, origins, nextKeys: nextKeys)
       if first > 1 { next[root.index] = max(next[root.index] ?? 1, first) }
     }
     try keepMovedKeys()
@@ -108,7 +108,7 @@ struct StepCopy {
     try session.execute("INSERT INTO fresh._cdgen_files SELECT * FROM main._cdgen_files")
     try session.execute(
       "INSERT INTO fresh._cdgen_metadata SELECT * FROM main._cdgen_metadata WHERE \(StoreMetadata.areValues)")
-    try session.write(births, nextKeys: nextKeys, after: plan, to: schema)
+    try session.write(origins, nextKeys: nextKeys, after: plan, to: schema)
     return next
   }
 
@@ -120,11 +120,11 @@ struct StepCopy {
     var seen: Set<Int> = []
     // An old identifier leads to its object only if the mapping continues the entity. A record for any other mapping
     // would make identifiers of the destination's own objects lead to other objects.
-    for sourceMapping in plan.sourceMappings where plan.goesOn(sourceMapping.mapping) {
+    for sourceMapping in plan.sourceMappings where plan.isContinuation(sourceMapping.mapping) {
       guard seen.insert(sourceMapping.source.index).inserted, sourceMapping.offset != 0 else { continue }
-      for place in list.indices where list[place].entity == sourceMapping.source.name {
-        list[place].entity = sourceMapping.destination.name
-        list[place].offset += sourceMapping.offset
+      for index in list.indices where list[index].entity == sourceMapping.source.name {
+        list[index].entity = sourceMapping.destination.name
+        list[index].offset += sourceMapping.offset
       }
       let below = plan.nextSourceKeys[sourceMapping.source.root] ?? 1
       list.append(
@@ -138,9 +138,11 @@ struct StepCopy {
 
   @_optimize(none)
   private func evaluate(_ read: () throws -> PersistentStoreCoordinator) throws {
-    guard plan.sourceMappings.contains(where: { $0.chosen != nil || !$0.evaluations.isEmpty }) else { return }
+    guard plan.sourceMappings.contains(where: { $0.selectionTable != nil || !$0.evaluations.isEmpty }) else {
+      return
+    }
     try EvaluatedRows(plan: plan, session: session, coordinator: try read()).makeAll()
-    try OwnedRows(plan).leave(session)
+    try OwnedRows(plan).excludeOwnedRows(session)
   }
 
   // MARK: Rows
@@ -174,7 +176,7 @@ struct StepCopy {
     let insert = lacksValues ? "INSERT OR IGNORE" : "INSERT"
     do {
       return try session.run(
-        "\(raw: insert) INTO \(raw: fresh(entity.table)) (\(raw: list)) SELECT \(SQLText.joined(values, ", ")) \(raw: rows)"
+        "\(raw: insert) INTO \(raw: newTable(entity.table)) (\(raw: list)) SELECT \(SQLText.joined(values, ", ")) \(raw: rows)"
       )
     } catch {
       throw try explained(error, sourceMapping)
@@ -184,7 +186,7 @@ struct StepCopy {
   /// The `FROM …` clause for the rows of a source mapping.
   private func rows(_ sourceMapping: StepPlan.SourceMapping) -> String {
     var sql = "FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0"
-    if let chosen = sourceMapping.chosen { sql += " JOIN \(chosen) AS e ON e.pk = t0._pk" }
+    if let chosen = sourceMapping.selectionTable { sql += " JOIN \(chosen) AS e ON e.pk = t0._pk" }
     if sourceMapping.source.hasEntityColumn {
       sql += " WHERE t0._entity = \(SQLite.literal(sourceMapping.source.name))"
     }
@@ -276,8 +278,8 @@ struct StepCopy {
         let list = names.map(SQLite.quoted).joined(separator: ", ")
         for rows in joined(sourceMapping, pairs, relationship) {
           try session.execute(
-            "INSERT OR IGNORE INTO \(fresh(join.table)) (\(list)) SELECT \(values.joined(separator: ", ")) "
-              + "FROM (\(rows)) WHERE t IS NOT NULL\(unreplaced(relationship)) ORDER BY \(isSource ? "o, t" : "t, o")"
+            "INSERT OR IGNORE INTO \(newTable(join.table)) (\(list)) SELECT \(values.joined(separator: ", ")) "
+              + "FROM (\(rows)) WHERE t IS NOT NULL\(notReplacedCondition(relationship)) ORDER BY \(isSource ? "o, t" : "t, o")"
           )
         }
       }
@@ -299,7 +301,7 @@ extension StepCopy {
     // Two connections use the new file in turn, so neither keeps a transaction open while the other one works.
     try session.execute("COMMIT")
     let database = try SQLiteDatabase(
-      making: SQLiteStore(making: session.url, storeID: metadata.storeID), model: plan.destination)
+      creating: SQLiteStore(creating: session.url, storeID: metadata.storeID), model: plan.destination)
     let coordinator = PersistentStoreCoordinator(plan: plan.destination, engine: database)
     let store = try DestinationStore(
       path: target, of: database, nextKeys: nextKeys, files: files, url: session.url)
@@ -313,8 +315,8 @@ extension StepCopy {
     try session.execute("COMMIT")
     try work.relate()
     try session.execute("BEGIN")
-    try settle(work)
-    return store.madeCount
+    try resolvePlaceholders(work)
+    return store.createdCount
   }
 
   /// The value that a reference of a mapped object has until the app's own code has created the object that it refers
@@ -322,7 +324,7 @@ extension StepCopy {
   private func placeholder(_ column: ColumnPlan, _ sourceMapping: StepPlan.SourceMapping) -> SQLText? {
     guard plan.hasCustom, column.isReference,
       let relationship = sourceMapping.destination.slots[column.slot].relationship,
-      plan.followsCustom(relationship, for: sourceMapping)
+      plan.dependsOnCustomCode(relationship, for: sourceMapping)
     else { return nil }
     return "\(raw: "\(DestinationStore.placeholder)")"
   }
@@ -341,7 +343,7 @@ extension StepCopy {
         "JOIN main.\(SQLite.quoted(sourceMapping.source.table)) AS t0 ON t0._pk = p.owner\(condition)"
       )
     ]
-    if let number = plan.further(sourceMapping) {
+    if let number = plan.associationIndex(sourceMapping) {
       owners.append(
         (
           "t0.destination",
@@ -352,7 +354,7 @@ extension StepCopy {
     var targets = [(plan.resolved("p.target", pairs.target, as: new), "")]
     for other in plan.sourceMappings
     where pairs.target.subtree.contains(other.source.index) && new.subtree.contains(other.destination.index) {
-      guard let number = plan.further(other) else { continue }
+      guard let number = plan.associationIndex(other) else { continue }
       targets.append(
         (
           "g.destination",
@@ -369,8 +371,8 @@ extension StepCopy {
   }
 
   /// The condition that the app's own code has not replaced the relationship of a pair, on either side.
-  private func unreplaced(_ relationship: RelationshipPlan) -> String {
-    guard plan.hasReplaced else { return "" }
+  private func notReplacedCondition(_ relationship: RelationshipPlan) -> String {
+    guard plan.hasReplacedRelationships else { return "" }
     func condition(_ relationship: RelationshipPlan, _ key: String) -> String {
       " AND NOT EXISTS (SELECT 1 FROM \(Associations.replaced) AS r "
         + "WHERE r.name = \(SQLite.literal(relationship.path)) AND r.pk = \(key))"
@@ -387,15 +389,15 @@ extension StepCopy {
   /// Sets the references that rules define and that had to wait for the app's own code.
   @_optimize(none)
   func resolveReferences(_ work: CustomWork) throws {
-    plan.furtherMappings = try work.associations.mappings()
-    plan.hasReplaced = try work.associations.hasReplaced()
+    plan.mappingsWithAssociations = try work.associations.mappings()
+    plan.hasReplacedRelationships = try work.associations.hasReplacedRelationships()
     for sourceMapping in plan.sourceMappings {
-      let later = sourceMapping.isCustom ? work.laterSlots(of: sourceMapping.mapping) : []
+      let later = sourceMapping.isCustom ? work.deferredSlots(of: sourceMapping.mapping) : []
       session.entity = sourceMapping.destination.name
       for column in sourceMapping.destination.columns where column.isReference {
         guard let relationship = sourceMapping.destination.slots[column.slot].relationship,
           sourceMapping.isCustom
-            ? later.contains(column.slot) : plan.followsCustom(relationship, for: sourceMapping)
+            ? later.contains(column.slot) : plan.dependsOnCustomCode(relationship, for: sourceMapping)
         else { continue }
         try resolve(column, relationship, sourceMapping)
       }
@@ -422,14 +424,14 @@ extension StepCopy {
     _ column: ColumnPlan, _ relationship: RelationshipPlan, _ sourceMapping: StepPlan.SourceMapping
   ) throws {
     var value = plan.reference(relationship, for: sourceMapping)
-    if plan.hasReplaced, let inverse = relationship.inverseSlot,
+    if plan.hasReplacedRelationships, let inverse = relationship.inverseSlot,
       let path = plan.destination.entities[relationship.destination].slots[inverse].relationship?.path
     {
       let name = SQLite.literal(path)
       value =
         "(SELECT v FROM (SELECT \(value) AS v) WHERE NOT EXISTS (SELECT 1 FROM \(raw: Associations.replaced) AS r WHERE r.name = \(raw: name) AND r.pk = v))"
     }
-    plan.waiting.insert(Self.path(sourceMapping.destination, column))
+    plan.placeholderColumns.insert(Self.path(sourceMapping.destination, column))
     if column.isMandatory { value = "coalesce(\(value), \(raw: "\(DestinationStore.placeholder)"))" }
     let name = SQLite.quoted(column.name)
     try update(sourceMapping, name, value, where: "d.\(name) = \(DestinationStore.placeholder)")
@@ -453,11 +455,11 @@ extension StepCopy {
       conditions.append("t0._entity = \(SQLite.literal(sourceMapping.source.name))")
     }
     let all = conditions.joined(separator: " AND ")
-    let table = fresh(sourceMapping.destination.table)
+    let table = newTable(sourceMapping.destination.table)
     try session.run(
       "UPDATE \(raw: table) AS d SET \(raw: column) = \(value) FROM main.\(raw: old) AS t0 WHERE t0._pk = d._pk - \(raw: "\(sourceMapping.offset)") AND \(raw: all)"
     )
-    guard let number = plan.further(sourceMapping) else { return }
+    guard let number = plan.associationIndex(sourceMapping) else { return }
     try session.run(
       "UPDATE \(raw: table) AS d SET \(raw: column) = \(value) FROM \(raw: Associations.table) AS a, main.\(raw: old) AS t0 WHERE a.mapping = \(raw: "\(number)") AND a.root = \(raw: "\(sourceMapping.source.root)") AND a.destination = d._pk AND t0._pk = a.source AND \(raw: all)"
     )
@@ -466,37 +468,39 @@ extension StepCopy {
   /// Throws if a mandatory reference is still a placeholder, clears the other placeholders, and stores the next free
   /// keys.
   @_optimize(none)
-  func settle(_ work: CustomWork) throws {
-    for name in work.store.passingIndexes {
+  func resolvePlaceholders(_ work: CustomWork) throws {
+    for name in work.store.temporaryIndexes {
       try session.execute("DROP INDEX \(Self.schema).\(SQLite.quoted(name))")
     }
     var seen: Set<String> = []
     for entity in plan.destination.entities where entity.storeIndex == 0 {
       for column in entity.columns where column.isReference {
         let path = Self.path(entity, column)
-        let isTouched = column.isMandatory && work.store.touchedRoots.contains(entity.root)
-        guard plan.waiting.contains(path) || isTouched, seen.insert(path).inserted else { continue }
+        let isTouched = column.isMandatory && work.store.filledRoots.contains(entity.root)
+        guard plan.placeholderColumns.contains(path) || isTouched, seen.insert(path).inserted else {
+          continue
+        }
         let name = SQLite.quoted(column.name)
         let isPlaceholder = "\(name) = \(DestinationStore.placeholder)"
         if column.isMandatory {
           let found = try session.key(
-            SQLText(text: "SELECT _pk FROM \(fresh(entity.table)) WHERE \(isPlaceholder) LIMIT 1"))
+            SQLText(text: "SELECT _pk FROM \(newTable(entity.table)) WHERE \(isPlaceholder) LIMIT 1"))
           guard let found else { continue }
           let property = entity.slots[column.slot].name
           let error = plan.error(
             .missingValue(property: property), entity.name, try sourceKey(found, entity))
           guard let log = session.log else { throw error }
           let keys = try session.keys(
-            SQLText(text: "SELECT _pk FROM \(fresh(entity.table)) WHERE \(isPlaceholder) ORDER BY _pk"))
+            SQLText(text: "SELECT _pk FROM \(newTable(entity.table)) WHERE \(isPlaceholder) ORDER BY _pk"))
           let origin = plan.sourceMappings.first { $0.destination === entity }?.source.name
-          log.takeMissing(
+          log.recordMissing(
             error, of: origin ?? entity.name, property, count: keys.count,
             keys: try keys.prefix(MigrationReport.Problem.namedObjects).compactMap {
               try sourceKey($0, entity)
             })
           continue
         }
-        try session.execute("UPDATE \(fresh(entity.table)) SET \(name) = NULL WHERE \(isPlaceholder)")
+        try session.execute("UPDATE \(newTable(entity.table)) SET \(name) = NULL WHERE \(isPlaceholder)")
       }
     }
     for (root, next) in work.store.nextKeys {
@@ -541,11 +545,11 @@ extension StepCopy {
     try session.execute("CREATE TEMP TABLE gone (pk INTEGER PRIMARY KEY, kept INTEGER NOT NULL)")
     try session.execute(
       "INSERT INTO temp.gone SELECT _pk, kept FROM (SELECT _pk, \(survivor)(_pk) OVER "
-        + "(PARTITION BY \(columns.joined(separator: ", "))) AS kept FROM \(fresh(entity.table)) "
+        + "(PARTITION BY \(columns.joined(separator: ", "))) AS kept FROM \(newTable(entity.table)) "
         + "WHERE \(conditions.joined(separator: " AND "))) WHERE _pk <> kept")
     try session.log?.countDuplicates(rule, session)
     try redirect(to: entity)
-    try session.execute("DELETE FROM \(fresh(entity.table)) WHERE _pk IN (SELECT pk FROM temp.gone)")
+    try session.execute("DELETE FROM \(newTable(entity.table)) WHERE _pk IN (SELECT pk FROM temp.gone)")
     try session.execute("DROP TABLE temp.gone")
   }
 
@@ -561,14 +565,14 @@ extension StepCopy {
         else { continue }
         let name = SQLite.quoted(column.name)
         try session.execute(
-          "UPDATE \(fresh(plan.table)) SET \(name) = (SELECT kept FROM temp.gone WHERE pk = \(name)) "
+          "UPDATE \(newTable(plan.table)) SET \(name) = (SELECT kept FROM temp.gone WHERE pk = \(name)) "
             + "WHERE \(name) IN (SELECT pk FROM temp.gone)")
       }
     }
     for join in model.joins where model.entities[join.source].storeIndex == 0 {
       for (column, side) in [("_source", join.source), ("_target", join.target)]
       where model.entities[side].root == entity.root {
-        let table = fresh(join.table)
+        let table = newTable(join.table)
         try session.execute(
           "UPDATE OR IGNORE \(table) SET \(column) = (SELECT kept FROM temp.gone WHERE pk = \(column)) "
             + "WHERE \(column) IN (SELECT pk FROM temp.gone)")
@@ -614,10 +618,10 @@ extension StepCopy {
     }
     var found = 0 as Int64
     for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
-      found += try session.number("SELECT count(*) FROM \(fresh(root.table))")
+      found += try session.number("SELECT count(*) FROM \(newTable(root.table))")
     }
     guard !plan.mapping.duplicates.isEmpty || wanted == found else {
-      throw session.error(.verificationFailed("\(found) rows were made of \(wanted)"))
+      throw session.error(.verificationFailed("\(found) rows were created instead of \(wanted)"))
     }
   }
 }

@@ -46,7 +46,8 @@ struct StepDerivation {
   ) throws -> [Row]? {
     let context = ManagedObjectContext(coordinator)
     let reader = try context.reader()
-    guard let batch = try reader.rows(ofKind: entity, isOwn: true, after: last, count: Self.batchSize) else {
+    guard let batch = try reader.rows(ofSubtree: entity, isOwn: true, after: last, count: Self.batchSize)
+    else {
       return nil
     }
     last = batch.last
@@ -55,13 +56,15 @@ struct StepDerivation {
       var values: [(String, AttributeValue)] = []
       for number in entity.derivedSlots {
         let slot = entity.slots[number]
-        guard case .attribute(let attribute, let cell) = slot.kind, let derivation = attribute.derivation,
+        guard case .attribute(let attribute, let storageType) = slot.kind,
+          let derivation = attribute.derivation,
           slot.isStored
         else { continue }
         do {
-          guard let value = try evaluator.value(of: derivation, for: object).single.flatMap(cell.fitted)
+          guard
+            let value = try evaluator.value(of: derivation, for: object).single.flatMap(storageType.fitted)
           else {
-            throw FetchError.evaluation("the derivation gives no fitting value")
+            throw FetchError.evaluation("the derivation has no value of the attribute's type")
           }
           values.append((entity.columns[slot.columns.lowerBound].name, value))
         } catch {

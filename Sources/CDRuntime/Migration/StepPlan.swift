@@ -27,11 +27,11 @@ final class StepPlan {
   /// The next free key of each source root, by its index. It is known after ``assignOffsets(nextKeys:)``.
   private(set) var nextSourceKeys: [Int: Int64] = [:]
   /// The indexes of the custom mappings that have objects with keys other than the source object's.
-  var furtherMappings: Set<Int> = []
+  var mappingsWithAssociations: Set<Int> = []
   /// The reference columns, each with its table, that may contain placeholders.
-  var waiting: Set<String> = []
+  var placeholderColumns: Set<String> = []
   /// Whether the app's own code has replaced to-many relationships as a whole.
-  var hasReplaced = false
+  var hasReplacedRelationships = false
   /// Whether a calculation in SQL may have no result for some row, so that its statement fails.
   var mayFail = false
   /// Whether the evaluator makes all calculations that may fail. Its errors name the row.
@@ -60,13 +60,13 @@ final class StepPlan {
     /// Whether the app's own code creates the objects.
     var isCustom: Bool { mapping.kind == .custom }
     /// Whether objects of the source may stay behind with their owners.
-    var mayFollowOwner = false
+    var mayBeExcludedWithOwner = false
     /// Whether rules migrate all objects of the source.
-    var isUnrestricted: Bool { mapping.filter == nil && !isCustom && !mayFollowOwner }
+    var isUnrestricted: Bool { mapping.filter == nil && !isCustom && !mayBeExcludedWithOwner }
     /// The expressions that the evaluator computes for each object.
     var evaluations: [Evaluation] = []
     /// The temporary table with the keys of the chosen objects and their evaluated values; nil if neither is needed.
-    var chosen: String? {
+    var selectionTable: String? {
       isCustom || isUnrestricted && evaluations.allSatisfy { $0.isPair } ? nil : "temp.\"chosen_\(number)\""
     }
   }
@@ -76,8 +76,8 @@ final class StepPlan {
     let name: String
     let expression: ValueExpression
     /// The type of the value; nil for the objects of a relationship.
-    let cell: StorageType?
-    var isPair: Bool { cell == nil }
+    let storageType: StorageType?
+    var isPair: Bool { storageType == nil }
   }
 
   @_optimize(none)
@@ -91,17 +91,17 @@ final class StepPlan {
     self.url = url
     self.now = now
     makeSourceMappings()
-    for place in sourceMappings.indices where !sourceMappings[place].isCustom {
-      sourceMappings[place].mayFollowOwner =
-        ownership.excludedWithOwners[sourceMappings[place].source.name] != nil
+    for index in sourceMappings.indices where !sourceMappings[index].isCustom {
+      sourceMappings[index].mayBeExcludedWithOwner =
+        ownership.excludedWithOwners[sourceMappings[index].source.name] != nil
     }
-    for place in sourceMappings.indices { findEvaluations(of: place) }
+    for index in sourceMappings.indices { findEvaluations(of: index) }
   }
 
   /// Makes the evaluator compute all calculations that may fail in SQL.
   func evaluateAll() {
     evaluatesAll = true
-    for place in sourceMappings.indices { findEvaluations(of: place) }
+    for index in sourceMappings.indices { findEvaluations(of: index) }
   }
 
   func error(_ reason: MigrationError.Reason, _ entity: String? = nil, _ key: Int64? = nil) -> MigrationError
@@ -122,10 +122,10 @@ final class StepPlan {
       let first =
         own.first { $0.destination == rootPlan.name && $0.source == name }
         ?? own.first { $0.source.flatMap(source.entity).map { source.entities[$0.root].name } == name }
-        ?? own.first { goesOn($0) } ?? own.first
+        ?? own.first { isContinuation($0) } ?? own.first
       if let first, let plan = source.entity(first.source ?? "") {
         let branch = own.first { $0.source == first.source }.flatMap { branches[$0.name] }
-        groups[rootPlan.index] = [GroupKey(root: plan.root, turn: 0, branch: branch)]
+        groups[rootPlan.index] = [GroupKey(root: plan.root, occurrence: 0, branch: branch)]
       }
     }
     for each in ordered {
@@ -133,9 +133,9 @@ final class StepPlan {
         let to = each.destination.flatMap(destination.entity),
         from.storeIndex == 0, to.storeIndex == 0
       else { continue }
-      let turn = seen[SeenKey(entity: from.index, table: to.root), default: 0]
-      seen[SeenKey(entity: from.index, table: to.root)] = turn + 1
-      let key = GroupKey(root: from.root, turn: turn, branch: branches[each.name])
+      let occurrence = seen[SeenKey(entity: from.index, table: to.root), default: 0]
+      seen[SeenKey(entity: from.index, table: to.root)] = occurrence + 1
+      let key = GroupKey(root: from.root, occurrence: occurrence, branch: branches[each.name])
       var known = groups[to.root] ?? []
       if !known.contains(key) { known.append(key) }
       groups[to.root] = known
@@ -149,14 +149,14 @@ final class StepPlan {
 
   /// Whether the mapping's source is the entity that the destination was in the old version: the entity of the same
   /// name, or the one that it was renamed from.
-  func goesOn(_ mapping: EntityMapping) -> Bool {
+  func isContinuation(_ mapping: EntityMapping) -> Bool {
     guard let entity = mapping.destination.flatMap(destination.entity)?.description else { return false }
     return mapping.source == entity.renamedFrom ?? entity.name
   }
 
   private struct GroupKey: Hashable {
     let root: Int
-    let turn: Int
+    let occurrence: Int
     let branch: String?
   }
 
@@ -168,7 +168,7 @@ final class StepPlan {
     }
     var result: [String: String] = [:]
     for list in Dictionary(grouping: own, by: \.source).values {
-      let main = list.first(where: goesOn) ?? list.first
+      let main = list.first(where: isContinuation) ?? list.first
       for each in list where each.name != main?.name {
         result[each.name] = "\(step.destination).\(each.name)"
       }
@@ -197,13 +197,13 @@ final class StepPlan {
     var result: [Int: Int64] = [:]
     for (root, list) in sources {
       var offset: Int64 = 0
-      for (group, place) in list.enumerated() {
-        let last = nextKeys[place] ?? 1
-        nextSourceKeys[place] = last
+      for (group, index) in list.enumerated() {
+        let last = nextKeys[index] ?? 1
+        nextSourceKeys[index] = last
         // The offset exceeds the keys of both sources, so that no old key is the same as a new key.
         if group > 0 { offset = max(offset, last) }
         guard offset <= SQLiteDatabase.largestKey - last else {
-          throw error(.store(.damagedKeys(url, entity: source.entities[place].name)))
+          throw error(.store(.damagedKeys(url, entity: source.entities[index].name)))
         }
         for sourceMapping in sourceMappings.indices
         where sourceMappings[sourceMapping].destination.root == root
@@ -227,7 +227,9 @@ final class StepPlan {
     if sourceMapping.source.hasEntityColumn {
       parts.append("\(alias)._entity = \(SQLite.literal(sourceMapping.source.name))")
     }
-    if let chosen = sourceMapping.chosen { parts.append("\(alias)._pk IN (SELECT pk FROM \(chosen))") }
+    if let selection = sourceMapping.selectionTable {
+      parts.append("\(alias)._pk IN (SELECT pk FROM \(selection))")
+    }
     if sourceMapping.isCustom {
       let table = "\(StepCopy.schema).\(SQLite.quoted(sourceMapping.destination.table))"
       let own =
@@ -255,8 +257,8 @@ final class StepPlan {
   }
 
   @_optimize(none)
-  private func findEvaluations(of place: Int) {
-    let sourceMapping = sourceMappings[place]
+  private func findEvaluations(of index: Int) {
+    let sourceMapping = sourceMappings[index]
     var found: [Evaluation] = []
     // The values of custom mappings are computed when their objects are created.
     for column in sourceMapping.destination.columns where !column.isReference && !sourceMapping.isCustom {
@@ -266,7 +268,7 @@ final class StepPlan {
         continue
       }
       if sql(value, for: column, of: sourceMapping) == nil {
-        found.append(Evaluation(name: path, expression: value, cell: column.cell))
+        found.append(Evaluation(name: path, expression: value, storageType: column.storageType))
       }
     }
     for each in sourceMapping.mapping.relationships {
@@ -274,19 +276,19 @@ final class StepPlan {
       else {
         continue
       }
-      found.append(Evaluation(name: each.name, expression: value, cell: nil))
+      found.append(Evaluation(name: each.name, expression: value, storageType: nil))
     }
-    sourceMappings[place].evaluations = found
+    sourceMappings[index].evaluations = found
   }
 
   /// The path of a column: `attribute`, or `attribute.field`.
   func path(of column: ColumnPlan, in entity: EntityPlan) -> String {
     let slot = entity.slots[column.slot]
     guard case .composite(_, let fields) = slot.kind,
-      let place = entity.columns[slot.columns].firstIndex(where: { $0.name == column.name }),
-      fields.indices.contains(place - slot.columns.lowerBound)
+      let index = entity.columns[slot.columns].firstIndex(where: { $0.name == column.name }),
+      fields.indices.contains(index - slot.columns.lowerBound)
     else { return slot.name }
-    return "\(slot.name).\(fields[place - slot.columns.lowerBound].description.name)"
+    return "\(slot.name).\(fields[index - slot.columns.lowerBound].description.name)"
   }
 
   func isDerived(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
@@ -305,10 +307,10 @@ extension StepPlan {
     case .attribute: return steps.count == 1 ? entity.columns[slot.columns.lowerBound] : nil
     case .composite(_, let fields):
       guard steps.count == 2, case .key(let field) = steps[1],
-        let place = fields.firstIndex(where: { $0.description.name == field }),
-        slot.columns.lowerBound + place < slot.columns.upperBound
+        let index = fields.firstIndex(where: { $0.description.name == field }),
+        slot.columns.lowerBound + index < slot.columns.upperBound
       else { return nil }
-      return entity.columns[slot.columns.lowerBound + place]
+      return entity.columns[slot.columns.lowerBound + index]
     case .relationship: return nil
     }
   }
@@ -322,7 +324,7 @@ extension StepPlan {
   func copiedColumn(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping)
     -> ColumnPlan?
   {
-    guard let old = sourceColumn(value, of: sourceMapping.source), old.cell == column.cell,
+    guard let old = sourceColumn(value, of: sourceMapping.source), old.storageType == column.storageType,
       !isExternal(old, in: sourceMapping.source) || isExternal(column, in: sourceMapping.destination)
     else { return nil }
     return old
@@ -336,14 +338,15 @@ extension StepPlan {
     }
     switch value.kind {
     case .constant(.value(let constant)):
-      return column.cell.fitted(constant).map { "\(bind: $0)" }
-    case .function(.now, _) where column.cell == .date:
+      return column.storageType.fitted(constant).map { "\(bind: $0)" }
+    case .function(.now, _) where column.storageType == .date:
       return "\(bind: .date(now))"
     case .cast(let inner, .attribute(let type), _):
       // These conversions succeed for every value in SQL, so the fallback of the cast is never needed.
-      if StorageType(type, in: destination.graph) == column.cell,
+      if StorageType(type, in: destination.graph) == column.storageType,
         let old = sourceColumn(inner, of: sourceMapping.source), !isExternal(old, in: sourceMapping.source),
-        let converted = Self.converted("t0.\(raw: SQLite.quoted(old.name))", old.cell, to: column.cell)
+        let converted = Self.converted(
+          "t0.\(raw: SQLite.quoted(old.name))", old.storageType, to: column.storageType)
       {
         return converted
       }
@@ -374,14 +377,14 @@ extension StepPlan {
       result.sql.parserDepth <= SQLPredicate.maximumTermDepth, result.sql.bindings.count <= 1000
     else { return nil }
     let sql: SQLText? =
-      switch (result.kind, column.cell) {
+      switch (result.kind, column.storageType) {
       case (.int(let range), .bool): range.lowerBound >= 0 && range.upperBound <= 1 ? result.sql : nil
-      case (.int(let range), let cell):
-        cell.integerRange.map { limited(result.sql, range, to: $0, &compiler) }
-          ?? (cell == .double ? result.sql : nil)
+      case (.int(let range), let storageType):
+        storageType.integerRange.map { limited(result.sql, range, to: $0, &compiler) }
+          ?? (storageType == .double ? result.sql : nil)
       // A value of this type may be in a file.
       case (.data, _), (.opaque, _): nil
-      case (let kind, let cell): kind == SQLValue.Kind(cell) ? result.sql : nil
+      case (let kind, let storageType): kind == SQLValue.Kind(storageType) ? result.sql : nil
       }
     guard let sql, compiler.mayFail else { return sql }
     mayFail = true
@@ -425,8 +428,8 @@ extension StepPlan {
       return copiedDerived(column, for: sourceMapping).map { "t0.\(raw: SQLite.quoted($0.name))" } ?? "NULL"
     }
     let path = self.path(of: column, in: sourceMapping.destination)
-    if let place = sourceMapping.evaluations.firstIndex(where: { $0.name == path && !$0.isPair }) {
-      return "e.c\(raw: "\(place)")"
+    if let index = sourceMapping.evaluations.firstIndex(where: { $0.name == path && !$0.isPair }) {
+      return "e.c\(raw: "\(index)")"
     }
     guard let value = sourceMapping.mapping.attributes.first(where: { $0.name == path })?.value else {
       return "NULL"
@@ -440,7 +443,7 @@ extension StepPlan {
     guard let slot = sourceMapping.source.slot(sourceMapping.destination.slots[column.slot].name),
       slot.columns.count == 1,
       slot.attribute?.derivation == new?.derivation, new?.derivation != nil,
-      sourceMapping.source.columns[slot.columns.lowerBound].cell == column.cell
+      sourceMapping.source.columns[slot.columns.lowerBound].storageType == column.storageType
     else { return nil }
     return sourceMapping.source.columns[slot.columns.lowerBound]
   }
@@ -477,8 +480,8 @@ extension StepPlan {
 
   /// The root of the source entity whose objects become the destination objects of a relationship.
   private func evaluatedTarget(of relationship: RelationshipPlan) -> EntityPlan? {
-    let kinds = destination.entities[relationship.destination].subtree
-    return sourceMappings.first { kinds.contains($0.destination.index) }.map {
+    let subtree = destination.entities[relationship.destination].subtree
+    return sourceMappings.first { subtree.contains($0.destination.index) }.map {
       source.entities[$0.source.root]
     }
   }
@@ -497,7 +500,7 @@ extension StepPlan {
         "SELECT _pk AS owner, \(name) AS target, NULL AS position, NULL AS inverse_position FROM \(own) "
         + "WHERE \(name) IS NOT NULL"
     case .inverseReference, .referencesOfOthers:
-      let name = SQLite.quoted(source.referenceColumn(behind: relationship)?.name ?? "_pk")
+      let name = SQLite.quoted(source.inverseReferenceColumn(of: relationship)?.name ?? "_pk")
       let position = source.positionColumn(of: relationship).map(SQLite.quoted) ?? "NULL"
       sql =
         "SELECT \(name) AS owner, _pk AS target, \(position) AS position, NULL AS inverse_position "
@@ -543,12 +546,12 @@ extension StepPlan {
       let condition = condition(sourceMapping, "s").map { " AND \($0)" } ?? ""
       let own =
         "(SELECT s._pk\(offset) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS s WHERE s._pk = \(key)\(condition))"
-      guard let number = further(sourceMapping) else { return [own] }
-      let kinds = new.subtree.map(String.init).joined(separator: ", ")
+      guard let number = associationIndex(sourceMapping) else { return [own] }
+      let subtree = new.subtree.map(String.init).joined(separator: ", ")
       return [
         own,
         "(SELECT f.destination FROM \(Associations.table) AS f WHERE f.source = \(key) AND f.mapping = \(number) "
-          + "AND f.root = \(sourceMapping.source.root) AND f.entity IN (\(kinds)) ORDER BY f.id LIMIT 1)",
+          + "AND f.root = \(sourceMapping.source.root) AND f.entity IN (\(subtree)) ORDER BY f.id LIMIT 1)",
       ]
     }
     return switch parts.count {
@@ -588,9 +591,9 @@ extension StepPlan {
   private func inverseReference(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> SQLText
   {
     guard let inverse = relationship.inverse else { return "NULL" }
-    let kinds = destination.entities[relationship.destination].subtree
+    let subtree = destination.entities[relationship.destination].subtree
     var parts: [String] = []
-    for owner in sourceMappings where kinds.contains(owner.destination.index) {
+    for owner in sourceMappings where subtree.contains(owner.destination.index) {
       guard let pairs = pairs(of: owner, inverse.name), pairs.target.root == sourceMapping.source.root else {
         continue
       }
@@ -598,7 +601,7 @@ extension StepPlan {
       parts.append(
         "(SELECT min(o._pk) + \(owner.offset) FROM (\(pairs.sql)) AS p JOIN main.\(SQLite.quoted(owner.source.table)) "
           + "AS o ON o._pk = p.owner WHERE p.target = t0._pk\(condition))")
-      guard let number = further(owner) else { continue }
+      guard let number = associationIndex(owner) else { continue }
       parts.append(
         "(SELECT min(f.destination) FROM (\(pairs.sql)) AS p JOIN \(Associations.table) AS f "
           + "ON f.source = p.owner AND f.mapping = \(number) AND f.root = \(owner.source.root) "
@@ -615,22 +618,22 @@ extension StepPlan {
 
   /// The index of a custom mapping, by which the table of associations names it; nil if the mapping has no
   /// associations.
-  func further(_ sourceMapping: SourceMapping) -> Int? {
-    guard sourceMapping.isCustom, !furtherMappings.isEmpty else { return nil }
+  func associationIndex(_ sourceMapping: SourceMapping) -> Int? {
+    guard sourceMapping.isCustom, !mappingsWithAssociations.isEmpty else { return nil }
     return mapping.entityMappings.firstIndex { $0.name == sourceMapping.mapping.name }.flatMap {
-      furtherMappings.contains($0) ? $0 : nil
+      mappingsWithAssociations.contains($0) ? $0 : nil
     }
   }
 
   /// Whether a reference leads to objects that the app's own code has yet to create.
-  func followsCustom(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> Bool {
+  func dependsOnCustomCode(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> Bool {
     let new = destination.entities[relationship.destination]
-    let makers = sourceMappings.filter { $0.isCustom && new.subtree.contains($0.destination.index) }
-    if makers.isEmpty { return false }
+    let customMappings = sourceMappings.filter { $0.isCustom && new.subtree.contains($0.destination.index) }
+    if customMappings.isEmpty { return false }
     switch objects(of: sourceMapping, relationship.name) {
     case .objects?:
       guard let old = pairs(of: sourceMapping, relationship.name)?.target else { return false }
-      return makers.contains { old.subtree.contains($0.source.index) }
+      return customMappings.contains { old.subtree.contains($0.source.index) }
     case .none?: return false
     case .inverse?, nil: return hasInversePairs(relationship)
     }
@@ -639,9 +642,9 @@ extension StepPlan {
   /// Whether a mapping rule sets the relationship's inverse.
   func hasInversePairs(_ relationship: RelationshipPlan) -> Bool {
     guard let inverse = relationship.inverse else { return false }
-    let kinds = destination.entities[relationship.destination].subtree
+    let subtree = destination.entities[relationship.destination].subtree
     return sourceMappings.contains {
-      kinds.contains($0.destination.index) && pairs(of: $0, inverse.name) != nil
+      subtree.contains($0.destination.index) && pairs(of: $0, inverse.name) != nil
     }
   }
 

@@ -50,8 +50,10 @@ struct StoreMigration {
   /// Makes one attempt. Nil if the store was changed in the meantime.
   private func attempt() throws -> (steps: [MigrationError.Step], backup: URL?)? {
     let policies = makePolicies()
-    guard let begun = try beginAlone(policies) else { return nil }
-    let (lock, found, plans, inPlace) = (begun.lock, begun.found, begun.plans, begun.inPlace)
+    guard let lockedStore = try lockStore(policies) else { return nil }
+    let (lock, found, plans, inPlace) = (
+      lockedStore.lock, lockedStore.found, lockedStore.plans, lockedStore.inPlace
+    )
     let isInPlace = inPlace.count == plans.count
     lock.connection.wait(forOthers: description.busyTimeout)
     do {
@@ -60,7 +62,7 @@ struct StoreMigration {
         try migrateInPlace(inPlace, plans, found, lock)
         return (steps, nil)
       }
-      return (steps, try migrateBeside(plans, found, lock, policies))
+      return (steps, try migrateToNewFile(plans, found, lock, policies))
     } catch {
       try? lock.connection.execute("ROLLBACK")
       throw lock.wrapped(error)
@@ -68,8 +70,8 @@ struct StoreMigration {
   }
 
   /// Plans the migration and takes the lock. Waits up to a second for others that have the store open: without it, two
-  /// processes that migrate the store at once would both give up.
-  private func beginAlone(_ policies: Policies) throws -> Begun? {
+  /// processes that migrate the store at once would both fail.
+  private func lockStore(_ policies: Policies) throws -> LockedStore? {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(max(0, min(description.busyTimeout, 1)))
     while true {
@@ -84,7 +86,7 @@ struct StoreMigration {
     }
   }
 
-  private struct Begun {
+  private struct LockedStore {
     /// The session that has the store's lock.
     let lock: MigrationSession
     let found: StoreMetadata
@@ -96,8 +98,8 @@ struct StoreMigration {
   private func plan(_ policies: Policies) throws -> (StoreMetadata, [StepPlan]) {
     let reader = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
     return try reader.read {
-      let (found, carried) = try read(reader)
-      let route = try findRoute(found, carried)
+      let (found, storedVersion) = try read(reader)
+      let route = try findRoute(found, storedVersion)
       if let refusal = route.refusal { throw refusal.error }
       let plans = try makePlans(route.routeSteps, policies)
       try checkSchema(plans, reader)
@@ -110,7 +112,7 @@ struct StoreMigration {
   /// - Returns: Nil if the store was changed in the meantime, or if indexes were removed.
   /// - Throws: ``StoreError/busy(_:)`` if another connection writes to the store.
   @_optimize(none)
-  private func begin(_ policies: Policies) throws -> Begun? {
+  private func begin(_ policies: Policies) throws -> LockedStore? {
     let identity = FileIdentity(path)
     let (found, plans) = try plan(policies)
     let inPlace = plans.compactMap { InPlaceStep($0) }
@@ -145,7 +147,7 @@ struct StoreMigration {
         return nil
       }
     } catch { throw lock.wrapped(error) }
-    return Begun(lock: lock, found: found, plans: plans, inPlace: inPlace)
+    return LockedStore(lock: lock, found: found, plans: plans, inPlace: inPlace)
   }
 
   /// Removes the indexes that lack rows of the tables that the migration reads.
@@ -186,19 +188,20 @@ struct StoreMigration {
 
   /// Opens a connection to a file, with the observer and the log of this migration.
   func session(
-    _ path: String, routeStep: MigrationRoute.RouteStep? = nil, place: (step: Int, of: Int) = (0, 1)
+    _ path: String, routeStep: MigrationRoute.RouteStep? = nil, stepPosition: (step: Int, of: Int) = (0, 1)
   ) throws -> MigrationSession {
     let session = try MigrationSession(
       path: path, url: url, observer: description.migrationObserver, busyTimeout: description.busyTimeout)
     session.routeStep = routeStep
-    session.place = place
+    session.stepPosition = stepPosition
     session.log = log
     return session
   }
 
-  func findRoute(_ found: StoreMetadata, _ carried: ModelVersion) throws -> MigrationRoute {
+  func findRoute(_ found: StoreMetadata, _ storedVersion: ModelVersion) throws -> MigrationRoute {
     try MigrationRoute(
-      found, carrying: carried, model: model, infers: description.infersMappingModelAutomatically, url: url
+      found, storedVersion: storedVersion, model: model, infers: description.infersMappingModelAutomatically,
+      url: url
     ) { version in
       (try? plan(version))?.dataHash(ofStore: 0).description
     } holds: { version in
@@ -298,9 +301,9 @@ struct StoreMigration {
   private func migrateInPlace(
     _ steps: [InPlaceStep], _ plans: [StepPlan], _ found: StoreMetadata, _ session: MigrationSession
   ) throws {
-    for (place, (step, plan)) in zip(steps, plans).enumerated() {
+    for (index, (step, plan)) in zip(steps, plans).enumerated() {
       session.routeStep = plan.routeStep
-      session.place = (place, steps.count)
+      session.stepPosition = (index, steps.count)
       session.report(0)
       try step.run(session)
       session.report(1)
@@ -315,7 +318,7 @@ struct StoreMigration {
 
   /// - Returns: The location of the old file.
   @_optimize(none)
-  private func migrateBeside(
+  private func migrateToNewFile(
     _ plans: [StepPlan], _ found: StoreMetadata, _ lock: MigrationSession, _ policies: Policies
   ) throws -> URL {
     let files = MigrationFiles(url)
@@ -327,13 +330,13 @@ struct StoreMigration {
     defer { if isDone { values.keep() } else { values.discard() } }
     var source = url
     var target = path
-    for (place, plan) in plans.enumerated() {
-      target = files.work(place)
+    for (index, plan) in plans.enumerated() {
+      target = files.work(index)
       let file = URL(filePath: target)
       lock.routeStep = plan.routeStep
-      try make(plan, from: source, at: target, place: (place, plans.count), found, policies, values)
+      try make(plan, from: source, at: target, stepPosition: (index, plans.count), found, policies, values)
       files.linkExternalFiles(target)
-      try derive(plan, at: file, place: (place, plans.count))
+      try derive(plan, at: file, stepPosition: (index, plans.count))
       if source != url { try FileManager.default.removeItem(at: source) }
       source = file
     }
@@ -342,19 +345,19 @@ struct StoreMigration {
     let pending = found.pendingBackups + (description.keepsBackup ? [] : [backup])
     if let last = plans.last { try finish(last, at: target, backups: pending) }
     try lock.checkCancelled()
-    try files.put(target, backup: backup, timeout: description.busyTimeout)
+    try files.replaceStore(with: target, backup: backup, timeout: description.busyTimeout)
     isDone = true
     return url.deletingLastPathComponent().appending(path: backup)
   }
 
   @_optimize(none)
   func make(
-    _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int),
+    _ plan: StepPlan, from source: URL, at target: String, stepPosition: (step: Int, of: Int),
     _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
   ) throws {
     if let step = InPlaceStep(plan, onCopy: true) {
       do {
-        return try change(step, of: plan, from: source, at: target, place: place, found)
+        return try change(step, of: plan, from: source, at: target, stepPosition: stepPosition, found)
       } catch let error
         where error is InPlaceStep.ValueMissing || (error as? MigrationError)?.isOfRows == true
       {
@@ -364,14 +367,14 @@ struct StoreMigration {
       }
     }
     do {
-      try copy(plan, from: source, at: target, place: place, found, policies, files)
+      try copy(plan, from: source, at: target, stepPosition: stepPosition, found, policies, files)
     } catch let error as MigrationError where plan.mayFail && !plan.evaluatesAll && error.isOfStatement {
       // A row has no result. Without a journal the file is unusable after a failed statement. The evaluator can name
       // the row. The app's own code has not run yet, because it runs after all rows are written.
       try FileManager.default.removeItem(atPath: target)
       log?.startAgain()
       plan.evaluateAll()
-      try copy(plan, from: source, at: target, place: place, found, policies, files)
+      try copy(plan, from: source, at: target, stepPosition: stepPosition, found, policies, files)
     }
   }
 
@@ -379,10 +382,10 @@ struct StoreMigration {
   @_optimize(none)
   private func change(
     _ step: InPlaceStep, of plan: StepPlan, from source: URL, at target: String,
-    place: (step: Int, of: Int), _ found: StoreMetadata
+    stepPosition: (step: Int, of: Int), _ found: StoreMetadata
   ) throws {
     try MigrationFaults.reach("make \(target)")
-    let session = try session(target, routeStep: plan.routeStep, place: place)
+    let session = try session(target, routeStep: plan.routeStep, stepPosition: stepPosition)
     // No journal, because an unfinished file is thrown away.
     _ = try session.rows("PRAGMA journal_mode = OFF")
     try session.execute("PRAGMA synchronous = OFF")
@@ -398,7 +401,7 @@ struct StoreMigration {
     try step.run(session, keepsFiles: description.keepsBackup)
     try session.execute(
       "DELETE FROM _cdgen_metadata WHERE NOT \(StoreMetadata.areValues) AND key NOT IN ("
-        + "\(SQLite.literal(MovedKeys.metadataKey)), \(SQLite.literal(StoreBirths.metadataKey)))")
+        + "\(SQLite.literal(MovedKeys.metadataKey)), \(SQLite.literal(InsertionOrigins.metadataKey)))")
     session.report(0.95)
     try MigrationFaults.reach("metadata")
     do { try metadata(plan, found).write(to: session.connection) } catch { throw session.wrapped(error) }
@@ -406,12 +409,12 @@ struct StoreMigration {
   }
 
   private func copy(
-    _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int),
+    _ plan: StepPlan, from source: URL, at target: String, stepPosition: (step: Int, of: Int),
     _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
   ) throws {
     try MigrationFaults.reach("make \(target)")
     let session = try session(
-      source.absoluteURL.absoluteString + "?mode=ro", routeStep: plan.routeStep, place: place)
+      source.absoluteURL.absoluteString + "?mode=ro", routeStep: plan.routeStep, stepPosition: stepPosition)
     // No journal, because an unfinished file is thrown away.
     try session.execute("PRAGMA foreign_keys = OFF")
     try session.execute("ATTACH \(SQLite.literal(target)) AS \(StepCopy.schema)")
@@ -433,10 +436,11 @@ struct StoreMigration {
     try session.execute("COMMIT")
   }
 
-  func derive(_ plan: StepPlan, at file: URL, place: (step: Int, of: Int)) throws {
+  func derive(_ plan: StepPlan, at file: URL, stepPosition: (step: Int, of: Int)) throws {
     let derivation = StepDerivation(plan: plan)
     guard derivation.isNeeded else { return }
-    let session = try session(file.path(percentEncoded: false), routeStep: plan.routeStep, place: place)
+    let session = try session(
+      file.path(percentEncoded: false), routeStep: plan.routeStep, stepPosition: stepPosition)
     session.report(0.96)
     try derivation.run(session) {
       var own = description
@@ -466,7 +470,7 @@ struct StoreMigration {
     let isRight: Bool
     do { isRight = try schema.isSame(as: session.connection) } catch { throw session.wrapped(error) }
     guard found.dataHash == plan.destination.dataHash(ofStore: 0).description, isRight else {
-      throw session.error(.verificationFailed("its tables are not those of the model"))
+      throw session.error(.verificationFailed("its tables do not match the model"))
     }
     try MigrationFaults.reach("quick_check")
     let check = try session.rows("PRAGMA quick_check(1)").first?.first ?? nil

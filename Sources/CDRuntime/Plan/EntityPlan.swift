@@ -135,9 +135,9 @@ final class EntityPlan: Sendable {
     if let slot = slot(key) { return Array(slot.columns) }
     let parts = key.split(separator: ".", maxSplits: 1).map(String.init)
     guard parts.count == 2, let slot = slot(parts[0]), case .composite(_, let fields) = slot.kind,
-      let place = fields.firstIndex(where: { $0.description.name == parts[1] }), slot.isStored
+      let index = fields.firstIndex(where: { $0.description.name == parts[1] }), slot.isStored
     else { return [] }
-    return [slot.columns.lowerBound + place]
+    return [slot.columns.lowerBound + index]
   }
 
   func isKind(of other: EntityPlan) -> Bool { lineage.contains(other.index) }

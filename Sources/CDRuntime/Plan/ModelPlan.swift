@@ -13,7 +13,7 @@ final class ModelPlan: Sendable {
   let version: ModelVersion
   let graph: EntityGraph
   let entities: [EntityPlan]
-  let places: [String: Int]
+  let entityIndices: [String: Int]
   let joins: [JoinPlan]
   private let versionHashes: VersionHashes
   /// The current versions of the models that a merged model consists of.
@@ -101,7 +101,7 @@ final class ModelPlan: Sendable {
         return relationship.hasMinimum
       }
     }
-    places = Dictionary(
+    entityIndices = Dictionary(
       entities.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })
   }
 
@@ -109,23 +109,25 @@ final class ModelPlan: Sendable {
   var hasDerivedSlots: Bool { !derivedNames.isEmpty }
 
   /// The data hash of the entities that a store holds. It is the version's own hash if the store holds all entities.
-  func dataHash(ofStore place: Int) -> Digest {
-    let names = entities.filter { $0.storeIndex == place }.map(\.name)
-    let hashes = source(ofStore: place).hashes
+  func dataHash(ofStore storeIndex: Int) -> Digest {
+    let names = entities.filter { $0.storeIndex == storeIndex }.map(\.name)
+    let hashes = source(ofStore: storeIndex).hashes
     return names.count == hashes.entities.count ? hashes.data : hashes.data(of: names)
   }
 
   /// Whether a store has all entities of the model.
-  func isWhole(store place: Int) -> Bool { parts.isEmpty && entities.allSatisfy { $0.storeIndex == place } }
+  func isWhole(store storeIndex: Int) -> Bool {
+    parts.isEmpty && entities.allSatisfy { $0.storeIndex == storeIndex }
+  }
 
   /// The model and version that identify a store.
-  func source(ofStore place: Int) -> StoreSource {
-    let names = Set(entities.filter { $0.storeIndex == place }.map(\.name))
+  func source(ofStore storeIndex: Int) -> StoreSource {
+    let names = Set(entities.filter { $0.storeIndex == storeIndex }.map(\.name))
     return parts.first { !names.isEmpty && names.isSubset(of: $0.hashes.entities.keys) }
       ?? StoreSource(model: model, version: version, versionHashes: versionHashes)
   }
 
-  func entity(_ name: String) -> EntityPlan? { places[name].map { entities[$0] } }
+  func entity(_ name: String) -> EntityPlan? { entityIndices[name].map { entities[$0] } }
 }
 
 // The columns that hold the references of a relationship.
@@ -134,13 +136,13 @@ extension ModelPlan {
   /// relationship is not ordered, or if a join table holds the order.
   func positionColumn(of relationship: RelationshipPlan) -> String? {
     guard relationship.isOrdered, case .referencesOfOthers = relationship.storage,
-      let column = referenceColumn(behind: relationship)
+      let column = inverseReferenceColumn(of: relationship)
     else { return nil }
     return column.name + ".position"
   }
 
   /// The column of the destination that holds the references of a relationship's inverse.
-  func referenceColumn(behind relationship: RelationshipPlan) -> ColumnPlan? {
+  func inverseReferenceColumn(of relationship: RelationshipPlan) -> ColumnPlan? {
     let destination = entities[relationship.destination]
     guard let slot = relationship.inverseSlot, let column = destination.slots[slot].columns.first
     else { return nil }

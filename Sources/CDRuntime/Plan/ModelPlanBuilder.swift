@@ -3,9 +3,9 @@ struct ModelPlanBuilder {
   private let graph: EntityGraph
   private let traits: [String: EntityTraits]
   private let assignment: StoreAssignment
-  private var places: [String: Int] = [:]
+  private var entityIndices: [String: Int] = [:]
   private var joins: [JoinPlan] = []
-  private var joinPlaces: [String: Int] = [:]
+  private var joinIndices: [String: Int] = [:]
 
   init(graph: EntityGraph, traits: [String: EntityTraits], assignment: StoreAssignment) {
     self.graph = graph
@@ -15,7 +15,7 @@ struct ModelPlanBuilder {
 
   mutating func build() throws -> ([EntityPlan], [JoinPlan]) {
     let entities = graph.entitiesParentsFirst
-    for (place, entity) in entities.enumerated() { places[entity.name] = place }
+    for (entityIndex, entity) in entities.enumerated() { entityIndices[entity.name] = entityIndex }
     let columnNames = ColumnNames(graph)
     var plans: [EntityPlan] = []
     for (index, entity) in entities.enumerated() {
@@ -24,17 +24,17 @@ struct ModelPlanBuilder {
       let slots = try self.slots(of: entity, columns: columns)
       plans.append(
         EntityPlan(
-          index: index, description: entity, root: places[root.name] ?? index, table: root.name,
-          storeIndex: assignment.places[root.name],
+          index: index, description: entity, root: entityIndices[root.name] ?? index, table: root.name,
+          storeIndex: assignment.storeIndices[root.name],
           slots: slots,
           columns: try columns.map { column in
             ColumnPlan(
               name: columnNames.name(of: column, root: root.name), slot: column.slot,
-              cell: try cell(of: column), isReference: column.kind == .reference,
+              storageType: try storageType(of: column), isReference: column.kind == .reference,
               isMandatory: isMandatory(column))
           },
-          subtree: [index] + graph.descendants(of: entity.name).compactMap { places[$0.name] },
-          lineage: graph.lineage(of: entity.name).compactMap { places[$0.name] },
+          subtree: [index] + graph.descendants(of: entity.name).compactMap { entityIndices[$0.name] },
+          lineage: graph.lineage(of: entity.name).compactMap { entityIndices[$0.name] },
           lineageNames: Set(graph.lineage(of: entity.name).map(\.name)),
           hasEntityColumn: !graph.subentities(of: root.name).isEmpty,
           traits: traits[entity.name] ?? EntityTraits()))
@@ -69,18 +69,18 @@ struct ModelPlanBuilder {
         return .composite(
           attribute,
           try composite.fields.map { field in
-            guard let cell = StorageType(field.type, in: graph) else {
+            guard let storageType = StorageType(field.type, in: graph) else {
               throw ModelError.unknownType(
                 entity: slot.entity, property: "\(attribute.name).\(field.name)", type: field.type.schemaName)
             }
-            return FieldPlan(description: field, cell: cell)
+            return FieldPlan(description: field, storageType: storageType)
           })
       }
-      guard let cell = StorageType(attribute.type, in: graph) else {
+      guard let storageType = StorageType(attribute.type, in: graph) else {
         throw ModelError.unknownType(
           entity: slot.entity, property: attribute.name, type: attribute.type.schemaName)
       }
-      return .attribute(attribute, cell)
+      return .attribute(attribute, storageType)
     case .relationship(let relationship):
       return .relationship(try plan(relationship, slot: slot, columns: columns))
     case .fetched(let property):
@@ -91,7 +91,7 @@ struct ModelPlanBuilder {
   private mutating func plan(
     _ relationship: RelationshipDescription, slot: PropertySlot, columns: Range<Int>
   ) throws -> RelationshipPlan {
-    guard let destination = places[relationship.destination] else {
+    guard let destination = entityIndices[relationship.destination] else {
       throw ModelError.unknownEntity(
         entity: slot.entity, property: relationship.name, destination: relationship.destination)
     }
@@ -119,7 +119,7 @@ struct ModelPlanBuilder {
   }
 
   private func storeIndex(of entity: String) -> Int? {
-    graph.root(of: entity).flatMap { assignment.places[$0.name] }
+    graph.root(of: entity).flatMap { assignment.storeIndices[$0.name] }
   }
 
   private mutating func join(
@@ -135,10 +135,10 @@ struct ModelPlanBuilder {
       let other = "\(owner).\(inverse.name)"
       if other.utf8.lexicographicallyPrecedes(own.utf8) { table = other }
     }
-    if let place = joinPlaces[table] { return .join(place, isSource: table == own) }
-    let place = joins.count
-    joinPlaces[table] = place
-    let owner = places[slot.entity] ?? destination
+    if let index = joinIndices[table] { return .join(index, isSource: table == own) }
+    let index = joins.count
+    joinIndices[table] = index
+    let owner = entityIndices[slot.entity] ?? destination
     let isSource = table == own
     let isSymmetric = inverse == relationship && slot.entity == relationship.destination
     joins.append(
@@ -147,16 +147,16 @@ struct ModelPlanBuilder {
         isOrdered: isSource ? relationship.isOrdered : inverse?.isOrdered ?? false,
         isInverseOrdered: isSymmetric
           ? false : isSource ? inverse?.isOrdered ?? false : relationship.isOrdered))
-    return .join(place, isSource: isSource)
+    return .join(index, isSource: isSource)
   }
 
-  private func cell(of column: StoredColumn) throws -> StorageType {
+  private func storageType(of column: StoredColumn) throws -> StorageType {
     guard let type = column.type else { return .int64 }
-    guard let cell = StorageType(type, in: graph) else {
+    guard let storageType = StorageType(type, in: graph) else {
       throw ModelError.unknownType(
         entity: column.entity, property: column.name, type: type.schemaName)
     }
-    return cell
+    return storageType
   }
 
   /// Whether every row of the entity must have a value in the column.

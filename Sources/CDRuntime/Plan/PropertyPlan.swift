@@ -16,7 +16,7 @@ final class PropertyPlan: Sendable {
   let columns: Range<Int>
   /// The storage type of an attribute; nil for a composite and for a relationship. Reading it from `kind` would retain
   /// and release the values in `kind`.
-  let cell: StorageType?
+  let storageType: StorageType?
   let reading: Reading
   /// Whether a value can break only two rules: a mandatory value is missing, or a number is NaN.
   let isMerelyMandatory: Bool
@@ -28,12 +28,12 @@ final class PropertyPlan: Sendable {
     self.kind = kind
     self.columns = columns
     reading = Reading(kind, columns)
-    guard case .attribute(let attribute, let cell) = kind else {
-      self.cell = nil
+    guard case .attribute(let attribute, let storageType) = kind else {
+      self.storageType = nil
       isMerelyMandatory = false
       return
     }
-    self.cell = cell
+    self.storageType = storageType
     var isEnumeration = false
     if case .enumeration = attribute.type { isEnumeration = true }
     isMerelyMandatory =
@@ -46,7 +46,7 @@ final class PropertyPlan: Sendable {
 
   /// How the value is read from a row.
   enum Reading {
-    case cell(StorageType, column: Int)
+    case attribute(StorageType, column: Int)
     case reference(column: Int)
     /// From several columns.
     case fields
@@ -57,7 +57,7 @@ final class PropertyPlan: Sendable {
       self =
         switch (columns.first, kind) {
         case (nil, _): .none
-        case (let column?, .attribute(_, let cell)): .cell(cell, column: column)
+        case (let column?, .attribute(_, let storageType)): .attribute(storageType, column: column)
         case (_?, .composite): .fields
         case (let column?, .relationship): .reference(column: column)
         }
@@ -83,13 +83,13 @@ extension PropertyPlan {
   /// - Parameter isTyped: Whether the objects have a generated class, whose mandatory attributes cannot be nil.
   func hasRules(isTyped: Bool) -> Bool {
     switch kind {
-    case .attribute(let attribute, let cell):
+    case .attribute(let attribute, let storageType):
       if attribute.derivation != nil { return !attribute.isOptional }
       if !isTyped, !attribute.isOptional { return true }
       if attribute.minimum != nil || attribute.maximum != nil || attribute.pattern != nil { return true }
       if attribute.minimumLength != nil || attribute.maximumLength != nil { return true }
       if case .enumeration = attribute.type { return true }
-      return cell.hasNotANumber || cell == .codable && !attribute.isOptional
+      return storageType.hasNotANumber || storageType == .codable && !attribute.isOptional
     case .composite: return true
     case .relationship(let relationship):
       let description = relationship.description
@@ -101,7 +101,7 @@ extension PropertyPlan {
 /// A field of a composite.
 struct FieldPlan: Sendable {
   let description: AttributeDescription
-  let cell: StorageType
+  let storageType: StorageType
 }
 
 /// A relationship, with the information about its storage. It is a class so that passing it costs little.
@@ -194,7 +194,7 @@ struct ColumnPlan: Sendable {
   /// The name in the table, not quoted.
   let name: String
   let slot: Int
-  let cell: StorageType
+  let storageType: StorageType
   let isReference: Bool
   let isMandatory: Bool
 }

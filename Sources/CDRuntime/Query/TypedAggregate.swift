@@ -168,7 +168,7 @@ extension EntityClass {
 private struct AggregateRow {
   let values: [FetchedValue]
   let entity: String
-  private var place = 0
+  private var index = 0
 
   init(values: [FetchedValue], entity: String) {
     self.values = values
@@ -176,14 +176,15 @@ private struct AggregateRow {
   }
 
   private mutating func next() -> AttributeValue {
-    defer { place += 1 }
-    return values.indices.contains(place) ? values[place].attribute ?? .null : .null
+    defer { index += 1 }
+    return values.indices.contains(index) ? values[index].attribute ?? .null : .null
   }
 
   mutating func next<Object, Value>(_ aggregate: TypedAggregate<Object, Value>) throws -> Value {
     let value = next()
     guard let decoded = aggregate.decode(value) else {
-      throw FetchError.evaluation("'\(entity)': \(aggregate.aggregate.name) has no value of \(Value.self)")
+      throw FetchError.evaluation(
+        "'\(entity)': \(aggregate.aggregate.name) does not have the type \(Value.self)")
     }
     return decoded
   }
@@ -193,7 +194,7 @@ private struct AggregateRow {
     // The group of objects without a value has the key nil, which an optional type accepts.
     if let key = value.decoded(as: Key.self) { return key }
     if let type = Key.self as? any OptionalDecoding.Type, let key = type.decoded(value) as? Key { return key }
-    throw FetchError.evaluation("'\(entity).\(keyPath)' has a value that is none of \(Key.self)")
+    throw FetchError.evaluation("'\(entity).\(keyPath)' has a value that does not have the type \(Key.self)")
   }
 }
 

@@ -67,7 +67,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   private let registrar = ObservationRegistrar()
   private var current: [FetchedResultsSection<Object>] = []
   private var failure: (any Error)?
-  private var places: [ManagedObjectID: FetchedIndex] = [:]
+  private var indices: [ManagedObjectID: FetchedIndex] = [:]
   private var streams: [AsyncStream<FetchedResultsDiff>.Continuation] = []
 
   /// Fetches the objects of a request, and updates them from now on.
@@ -108,7 +108,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// Returns the position of an object; nil if it is not in the results.
   public func index(of object: Object) -> FetchedIndex? {
     registrar.access(self, keyPath: \.sections)
-    return places[object.objectID]
+    return indices[object.objectID]
   }
 
   // MARK: Changes
@@ -154,7 +154,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     current = new
     index()
     registrar.didSet(self, keyPath: \.sections)
-    if context.isReading { tellAgain() }
+    if context.isReading { notifyAfterSnapshot() }
     streams.removeAll { stream in
       if case .terminated = stream.yield(diff) { return true }
       return false
@@ -164,7 +164,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
   /// Schedules another notification for the end of the snapshot. A tracked body that is reading the sections now is
   /// not observed before all of its reads are done.
-  private func tellAgain() {
+  private func notifyAfterSnapshot() {
     context.noteLater { [weak self] in
       guard let self else { return }
       registrar.withMutation(of: self, keyPath: \.sections) {}
@@ -207,10 +207,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
   }
 
   private func index() {
-    places.removeAll(keepingCapacity: true)
+    indices.removeAll(keepingCapacity: true)
     for (section, objects) in current.enumerated() {
       for (item, object) in objects.objects.enumerated() {
-        places[object.objectID] = FetchedIndex(section: section, item: item)
+        indices[object.objectID] = FetchedIndex(section: section, item: item)
       }
     }
   }

@@ -77,20 +77,21 @@ public struct FetchedResultsDiff: Hashable, Sendable {
     let oldNumbers = Dictionary(
       old.enumerated().map { ($0.element.value, $0.offset) }, uniquingKeysWith: { first, _ in first })
     let common = new.indices.filter { oldNumbers[new[$0].value] != nil }
-    let risen = Positions.longestRise(common.map { oldNumbers[new[$0].value].map { Int64($0) + 1 } })
+    let increasing = Positions.longestIncreasingRun(
+      common.map { oldNumbers[new[$0].value].map { Int64($0) + 1 } })
     var oldSections: [Int: Int] = [:]
-    for place in risen {
-      let number = common[place]
+    for index in increasing {
+      let number = common[index]
       oldSections[number] = oldNumbers[new[number].value]
     }
     let kept = Set(oldSections.values)
     deletedSections = old.indices.filter { !kept.contains($0) }
     insertedSections = new.indices.filter { oldSections[$0] == nil }
 
-    var oldPlaces: [ManagedObjectID: FetchedIndex] = [:]
+    var oldIndices: [ManagedObjectID: FetchedIndex] = [:]
     for (section, content) in old.enumerated() {
       for (item, id) in content.ids.enumerated() {
-        oldPlaces[id] = FetchedIndex(section: section, item: item)
+        oldIndices[id] = FetchedIndex(section: section, item: item)
       }
     }
     var insertions: [FetchedIndex] = []
@@ -99,21 +100,21 @@ public struct FetchedResultsDiff: Hashable, Sendable {
     for (section, content) in new.enumerated() {
       // Objects of a section that keep their order relative to each other are not moved.
       let before = content.ids.map { id -> Int64? in
-        guard let place = oldPlaces[id], place.section == oldSections[section] else { return nil }
-        return Int64(place.item) + 1
+        guard let index = oldIndices[id], index.section == oldSections[section] else { return nil }
+        return Int64(index.item) + 1
       }
-      let staying = Positions.longestRise(before)
+      let staying = Positions.longestIncreasingRun(before)
       for (item, id) in content.ids.enumerated() {
-        let place = FetchedIndex(section: section, item: item)
-        guard let from = oldPlaces.removeValue(forKey: id) else {
-          insertions.append(place)
+        let index = FetchedIndex(section: section, item: item)
+        guard let from = oldIndices.removeValue(forKey: id) else {
+          insertions.append(index)
           continue
         }
-        if !staying.contains(item) { moves.append(Move(from: from, to: place)) }
-        if isUpdated(id) { updates.append(place) }
+        if !staying.contains(item) { moves.append(Move(from: from, to: index)) }
+        if isUpdated(id) { updates.append(index) }
       }
     }
-    deletions = oldPlaces.values.sorted()
+    deletions = oldIndices.values.sorted()
     self.insertions = insertions
     self.moves = moves
     self.updates = updates

@@ -25,7 +25,7 @@
 
   /// The name of the property of a key path; nil if the path is not in the table.
   func name(of path: AnyKeyPath) -> String? {
-    guard let place = paths.firstIndex(of: path), names.indices.contains(place) else { return nil }
-    return String(names[place])
+    guard let index = paths.firstIndex(of: path), names.indices.contains(index) else { return nil }
+    return String(names[index])
   }
 }

@@ -19,10 +19,10 @@ struct KeyRanges {
   /// The ranges in ascending order, with overlapping and adjacent ranges joined.
   static func normalized(_ ranges: [ClosedRange<ObjectKey>]) -> [ClosedRange<ObjectKey>] {
     // Most statements return keys in ascending order already.
-    if zip(ranges, ranges.dropFirst()).allSatisfy({ isApart($0, $1) }) { return ranges }
+    if zip(ranges, ranges.dropFirst()).allSatisfy({ areSeparate($0, $1) }) { return ranges }
     var result: [ClosedRange<ObjectKey>] = []
     for next in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
-      if let last = result.last, !isApart(last, next) {
+      if let last = result.last, !areSeparate(last, next) {
         result[result.count - 1] = last.lowerBound...max(last.upperBound, next.upperBound)
       } else {
         result.append(next)
@@ -33,7 +33,7 @@ struct KeyRanges {
 
   /// Whether at least one key lies between two ranges, the first of which is lower.
   @inline(__always)
-  private static func isApart(_ left: ClosedRange<ObjectKey>, _ right: ClosedRange<ObjectKey>) -> Bool {
+  private static func areSeparate(_ left: ClosedRange<ObjectKey>, _ right: ClosedRange<ObjectKey>) -> Bool {
     left.upperBound < right.lowerBound && right.lowerBound - 1 != left.upperBound
   }
 
@@ -42,11 +42,11 @@ struct KeyRanges {
     _ taken: [ClosedRange<ObjectKey>], from keys: [ClosedRange<ObjectKey>]
   ) -> [ClosedRange<ObjectKey>] {
     var left: [ClosedRange<ObjectKey>] = []
-    var place = 0
+    var index = 0
     for keys in keys {
       var rest: ClosedRange<ObjectKey>? = keys
-      while place < taken.count, taken[place].upperBound < keys.lowerBound { place += 1 }
-      var next = place
+      while index < taken.count, taken[index].upperBound < keys.lowerBound { index += 1 }
+      var next = index
       while let keys = rest, next < taken.count, taken[next].lowerBound <= keys.upperBound {
         if keys.lowerBound < taken[next].lowerBound {
           left.append(keys.lowerBound...taken[next].lowerBound - 1)

@@ -95,7 +95,8 @@ extension ManagedObjectID: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let id = ManagedObjectID(text: try container.decode(String.self)) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is no identifier's URI.")
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "This is not an identifier's URI.")
     }
     self = id
   }

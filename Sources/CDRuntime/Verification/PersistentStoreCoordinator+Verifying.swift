@@ -51,24 +51,24 @@ extension StoreFinding: CustomStringConvertible {
     switch self {
     case .damaged(let text): "damaged: \(text)"
     case .danglingReference(let entity, let key, let destination):
-      "'\(entity)' p\(key) refers to an object of '\(destination)' that is not there"
+      "'\(entity)' p\(key) refers to an object of '\(destination)' that does not exist"
     case .oneDirection(let entity, let relationship, let key, let other):
-      "'\(entity)' p\(key) has p\(other) in '\(relationship)', and p\(other) does not have p\(key)"
+      "'\(entity)' p\(key) has p\(other) in '\(relationship)', but p\(other) does not have p\(key)"
     case .unreadable(let error):
       "\(error.objectID.map { "\($0): " } ?? "")\(error)"
     case .invalid(let error): "\(error)"
     case .unknownEntity(let entity, let key, let name):
-      "'\(entity)' p\(key) is of the entity '\(name)', which the model has not or which is abstract"
-    case .wrongHash(let key): "the metadata's \(key) is not that of the model that the store carries"
+      "'\(entity)' p\(key) has the entity '\(name)', which is unknown to the model or abstract"
+    case .wrongHash(let key): "the metadata's \(key) does not match the model in the store"
     case .unreadableHistory(let id): "row \(id) of _cdgen_history cannot be read"
     case .incompleteSave(let id, let store, let missing):
       "save \(id) of the store \(store) has not reached the stores "
         + missing.map(\.uuidString).joined(separator: ", ")
     case .keyTaken(let entity):
-      "the next key of '\(entity)' is taken, or none follow; set it in _cdgen_keys above the largest _pk"
+      "the next key of '\(entity)' is in use, or is the last one; set it in _cdgen_keys above the largest _pk"
     case .unreadableMetadata(let key):
       "the metadata's \(key) cannot be read; restore the store from a backup"
-    case .foreignObject(let object): "\(object) was made by another program; drop it if nobody needs it"
+    case .foreignObject(let object): "\(object) was created by another program; drop it if it is not needed"
     }
   }
 }
@@ -86,7 +86,7 @@ extension PersistentStoreCoordinator {
     var findings: [StoreFinding] = []
     if let database = engine as? SQLiteDatabase {
       let session = try database.session()
-      defer { database.giveBack(session) }
+      defer { database.returnSession(session) }
       findings = try verifyTables(session.attached, session.connection)
     }
     for root in plan.entities where root.root == root.index && engine.stores.store(of: root) != nil {
@@ -111,19 +111,19 @@ extension PersistentStoreCoordinator {
             entity: row[0] ?? "", key: row[1].flatMap { Int64($0) } ?? 0, destination: row[2] ?? ""))
       }
       let stored = try StoredSchema(connection, schema: schema)
-      findings += stored.harmlessObjects(SQLiteSchema(plan, store: store.place)).map { .foreignObject($0) }
+      findings += stored.harmlessObjects(SQLiteSchema(plan, store: store.index)).map { .foreignObject($0) }
       findings += try wrongHashes(of: store, schema, connection)
       findings += try unreadableHistory(of: schema, connection)
-      findings += try unreadableBirths(of: store, schema, connection)
+      findings += try unreadableOrigins(of: store, schema, connection)
       findings += try foreignEntries(of: schema, connection)
     }
     findings += try incompleteSaves(stores, connection)
     findings += try danglingReferences(stores, connection)
     findings += try danglingPairs(stores, connection)
-    findings += try oneDirections(stores, connection)
+    findings += try oneSidedRelationships(stores, connection)
     for root in plan.entities where root.root == root.index {
       guard let store = stores.store(of: root) else { continue }
-      findings += try strangeRows(of: root, connection)
+      findings += try unknownEntityRows(of: root, connection)
       // If there is no counter, keys begin at 1.
       let isRight = try connection.scalar(
         "SELECT coalesce((SELECT next FROM \(stores.schema(of: store)).\"_cdgen_keys\" "
@@ -145,7 +145,7 @@ extension PersistentStoreCoordinator {
       for case let relationship? in entity.relationships where relationship.owner == entity.name {
         let destination = plan.entities[relationship.destination]
         guard case .reference(let column) = relationship.storage, stores.store(of: destination) != nil,
-          let condition = isNone(
+          let condition = missingCondition(
             of: destination, "t0.\(SQLite.quoted(entity.columns[column].name))",
             isGuaranteed: relationship.isGuaranteed)
         else { continue }
@@ -176,7 +176,9 @@ extension PersistentStoreCoordinator {
         ),
       ]
       for side in sides {
-        guard let condition = isNone(of: side.entity, "t0.\(side.column)", isGuaranteed: side.isGuaranteed)
+        guard
+          let condition = missingCondition(
+            of: side.entity, "t0.\(side.column)", isGuaranteed: side.isGuaranteed)
         else {
           continue
         }
@@ -195,7 +197,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Parameter isGuaranteed: Whether a foreign key guarantees that the row exists.
   @_optimize(none)
-  private func isNone(of entity: EntityPlan, _ key: String, isGuaranteed: Bool) -> String? {
+  private func missingCondition(of entity: EntityPlan, _ key: String, isGuaranteed: Bool) -> String? {
     let rows = "SELECT 1 FROM \(SQLite.quoted(entity.table)) AS t1 WHERE t1._pk = \(key)"
     // A row of an entity that the model does not have is reported separately.
     let others = plan.entities[entity.root].subtree.filter { !entity.subtree.contains($0) }
@@ -209,7 +211,7 @@ extension PersistentStoreCoordinator {
   /// Finds symmetric relationships that lead in one direction only. All other relationships store both directions in
   /// one row.
   @_optimize(none)
-  private func oneDirections(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
+  private func oneSidedRelationships(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
     -> [StoreFinding]
   {
     var findings: [StoreFinding] = []
@@ -224,8 +226,8 @@ extension PersistentStoreCoordinator {
           sql =
             "SELECT t0._pk, t0.\(name) FROM \(table) AS t0 JOIN \(table) AS t1 ON t1._pk = t0.\(name) "
             + "WHERE t1.\(name) IS NOT t0._pk ORDER BY 1"
-        case .join(let place, _):
-          let join = SQLite.quoted(plan.joins[place].table)
+        case .join(let index, _):
+          let join = SQLite.quoted(plan.joins[index].table)
           sql =
             "SELECT t0._source, t0._target FROM \(join) AS t0 WHERE NOT EXISTS (SELECT 1 FROM \(join) AS t1 "
             + "WHERE t1._source = t0._target AND t1._target = t0._source) ORDER BY 1, 2"
@@ -245,12 +247,13 @@ extension PersistentStoreCoordinator {
 
   /// Finds rows that cannot become objects. A fetch skips them.
   @_optimize(none)
-  private func strangeRows(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+  private func unknownEntityRows(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding]
+  {
     let table = SQLite.quoted(root.table)
     var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
-      StoreFinding.damaged("'\(root.name)' has a row \(row[0] ?? ""), and keys begin at 1")
+      StoreFinding.damaged("'\(root.name)' has a row \(row[0] ?? ""), but keys begin at 1")
     }
-    findings += try strangeBooleans(of: root, connection)
+    findings += try invalidBooleans(of: root, connection)
     guard root.hasEntityColumn else { return findings }
     let names = root.subtree.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
     let claimed = "_entity IN (\(names))"
@@ -263,15 +266,16 @@ extension PersistentStoreCoordinator {
 
   /// Finds numbers other than 0 and 1 in columns of Booleans. A fetch reads them as true.
   @_optimize(none)
-  private func strangeBooleans(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+  private func invalidBooleans(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let columns = Set(
-      root.subtree.flatMap { plan.entities[$0].columns }.filter { $0.cell == .bool }.map(\.name))
+      root.subtree.flatMap { plan.entities[$0].columns }.filter { $0.storageType == .bool }.map(\.name))
     return try columns.sorted().flatMap { column in
       let name = SQLite.quoted(column)
       return try connection.rows(
         "SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE \(name) NOT IN (0, 1) ORDER BY _pk LIMIT 100"
       ).map {
-        StoreFinding.damaged("'\(root.name)' p\($0[0] ?? "") has a value of '\(column)' that is no Boolean")
+        StoreFinding.damaged(
+          "'\(root.name)' p\($0[0] ?? "") has a value of '\(column)' that is not a Boolean")
       }
     }
   }
@@ -280,21 +284,24 @@ extension PersistentStoreCoordinator {
   @_optimize(none)
   private func foreignEntries(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let names = try connection.rows("SELECT name FROM \(schema).\"_cdgen_files\"").compactMap { $0[0] }
-    let strange = names.filter { UUID(uuidString: $0) == nil }.count
+    let unknown = names.filter { UUID(uuidString: $0) == nil }.count
     var findings: [StoreFinding] = []
-    if strange > 0 {
-      findings.append(.foreignObject("a list with \(strange) names of files in _cdgen_files"))
+    if unknown > 0 {
+      findings.append(.foreignObject("a list with \(unknown) names of files in _cdgen_files"))
     }
     let roots = Set(plan.entities.filter { $0.root == $0.index }.map(\.name))
     let keyed = try connection.rows("SELECT entity FROM \(schema).\"_cdgen_keys\"").map { $0[0] ?? "" }
-    let strangers = keyed.filter { !roots.contains($0) }.count
-    if strangers > 0 {
-      findings.append(.foreignObject("a list with \(strangers) counters of no entity's keys in _cdgen_keys"))
+    let unknownKeys = keyed.filter { !roots.contains($0) }.count
+    if unknownKeys > 0 {
+      findings.append(
+        .foreignObject("a list with \(unknownKeys) counters of unknown entities in _cdgen_keys"))
     }
     let counters = try connection.rows(
       "SELECT 1 FROM \(schema).sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq < 0 OR seq > "
         + "\(SQLiteDatabase.largestKey)")
-    if !counters.isEmpty { findings.append(.damaged("the counter of _cdgen_history is not one of saves")) }
+    if !counters.isEmpty {
+      findings.append(.damaged("the counter of _cdgen_history is not a valid number of saves"))
+    }
     return findings
   }
 
@@ -308,7 +315,8 @@ extension PersistentStoreCoordinator {
       let context = ManagedObjectContext(self)
       context.keepAllErrors()
       guard
-        let batch = try context.reader().rows(ofKind: root, isOwn: false, after: last, count: Self.batchSize)
+        let batch = try context.reader().rows(
+          ofSubtree: root, isOwn: false, after: last, count: Self.batchSize)
       else {
         return
       }

@@ -16,7 +16,7 @@ extension PersistentStoreCoordinator {
     let found = try PersistentStoreMetadata(connection, schema: schema, url: store.url)
     let hashes = ModelHashes(found.modelVersion)
     // If the store has a configuration, its hash covers only the entities of that configuration.
-    let names = plan.entities.filter { $0.storeIndex == store.place }.map(\.name)
+    let names = plan.entities.filter { $0.storeIndex == store.index }.map(\.name)
     let data =
       names.count == found.modelVersion.entities.count ? hashes.data : hashes.data(of: names)
     let pairs = [
@@ -59,14 +59,14 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds notes on global identifiers that cannot be read, or that name tables that the store does not have.
-  func unreadableBirths(
+  func unreadableOrigins(
     of store: SQLiteStore, _ schema: String, _ connection: SQLiteConnection
   ) throws -> [StoreFinding] {
-    let text = try connection.metadata(StoreBirths.metadataKey, schema: schema)
-    let births = try? StoreBirths(text: text, storeID: store.storeID, url: store.url)
-    let roots = plan.entities.filter { $0.root == $0.index && $0.storeIndex == store.place }.map(\.name)
-    let isRight = births?.tables.intervals.keys.allSatisfy(roots.contains) == true
-    return isRight ? [] : [.unreadableMetadata(key: StoreBirths.metadataKey)]
+    let text = try connection.metadata(InsertionOrigins.metadataKey, schema: schema)
+    let origins = try? InsertionOrigins(text: text, storeID: store.storeID, url: store.url)
+    let roots = plan.entities.filter { $0.root == $0.index && $0.storeIndex == store.index }.map(\.name)
+    let isRight = origins?.tables.intervals.keys.allSatisfy(roots.contains) == true
+    return isRight ? [] : [.unreadableMetadata(key: InsertionOrigins.metadataKey)]
   }
 
   /// Finds the rows of the history that a context could not read.

@@ -66,11 +66,11 @@ extension DecodingContext {
   }
 
   private static let attributeHints: [String: String] = [
-    "optional": "an optional attribute has a '?' behind its type: String?",
-    "indexed": "indexes stand in the entity under 'indexes'",
-    "index": "indexes stand in the entity under 'indexes'",
-    "unique": "unique attributes stand in the entity under 'unique'",
-    "to": "relationships stand under 'relationships'",
+    "optional": "an optional attribute has a '?' after its type: String?",
+    "indexed": "write indexes in the entity under 'indexes'",
+    "index": "write indexes in the entity under 'indexes'",
+    "unique": "write unique attributes in the entity under 'unique'",
+    "to": "write relationships under 'relationships'",
     "enum": "the enum's name is the 'type'",
   ]
 
@@ -81,7 +81,7 @@ extension DecodingContext {
     let codec = reader.int("codec", atLeast: 1)
     if let node = reader.node("codable") {
       if let type = reader.node("type") {
-        error(type, "an attribute has 'type' or 'codable', and not both")
+        error(type, "an attribute has either 'type' or 'codable', not both")
         return false
       }
       guard owner != .composite else {
@@ -94,14 +94,15 @@ extension DecodingContext {
       let name = isOptional ? String(text.dropLast()) : text
       guard SwiftTypeSyntax.isType(name) else {
         error(
-          node, "'\(text)' is no Swift type; write one such as Settings, MyApp.Settings or \"[String: Int]\"")
+          node,
+          "'\(text)' is not a Swift type; write one such as Settings, MyApp.Settings or \"[String: Int]\"")
         return false
       }
       result.type = .codable(type: name, codec: codec ?? 1)
       result.isOptional = isOptional
       return true
     }
-    if let node = reader.node("codec") { error(node, "'codec' belongs to a 'codable', which is not here") }
+    if let node = reader.node("codec") { error(node, "'codec' is only allowed together with 'codable'") }
     guard let node = reader.node("type") else {
       reader.reportMissing("\(owner.noun) needs a 'type' (or 'codable')")
       return false
@@ -157,7 +158,10 @@ extension DecodingContext {
         guard let node = reader.node(key) else { continue }
         let remedy = result.type.hasLength ? "; bounds of its length are 'minLength' and 'maxLength'" : ""
         error(
-          node, "'\(key)' bounds numbers and dates, and this is of type \(result.type.schemaName)\(remedy)")
+          node,
+          "'\(key)' is allowed for numbers and dates, but this attribute has the type "
+            + "\(result.type.schemaName)\(remedy)"
+        )
       }
       return
     }

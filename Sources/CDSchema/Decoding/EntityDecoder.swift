@@ -9,8 +9,8 @@ extension DecodingContext {
     "className": "the class of an entity is named by 'class'",
     "fields": "an entity has 'attributes'",
     "properties": "an entity has 'attributes' and 'relationships'",
-    "fetchRequests": "fetches that the schema names stand under 'fetches'",
-    "uniquenessConstraints": "they stand under 'unique'",
+    "fetchRequests": "write named fetches under 'fetches'",
+    "uniquenessConstraints": "write them under 'unique'",
   ]
 
   func decodeEntity(_ pair: MarkedNode.Pair) -> EntityDescription {

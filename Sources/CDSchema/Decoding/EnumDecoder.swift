@@ -18,7 +18,7 @@ extension DecodingContext {
     guard
       let reader = MappingReader(
         pair.value, of: element, at: pair.key, noun: "an enum", keys: .stringEnumeration,
-        hints: ["values": "its cases stand under 'cases'", "rawType": "it is 'type' here"], context: self)
+        hints: ["values": "write its cases under 'cases'", "rawType": "it is 'type' here"], context: self)
     else {
       broken.insert(element)
       return result
@@ -31,7 +31,7 @@ extension DecodingContext {
         (result.rawType, hasType) = (traits.type, true)
       } else {
         error(
-          node, "the type of an enum is \(Self.rawTypes), and not '\(text)'",
+          node, "the type of an enum is \(Self.rawTypes), not '\(text)'",
           suggestion: ForeignTypes.names[ForeignTypes.key(text)].flatMap { name in
             types.contains { $0.name == name } ? name : nil
           })
@@ -65,7 +65,7 @@ extension DecodingContext {
       declare(place, at: key)
       positions.record(value, as: "value", of: place)
       if let first = seen[rawValue] {
-        error(value, "case '\(name)' has the raw value of case '\(first)'; each needs its own")
+        error(value, "case '\(name)' has the same raw value as case '\(first)'; each case needs its own")
         broken.insert(element)
       } else {
         seen[rawValue] = name
@@ -89,7 +89,7 @@ extension DecodingContext {
         error(
           node,
           "the cases of an enum of \(owner.rawType.schemaName) need their raw values, "
-            + "since stores keep those: { first: 0, second: 1 }")
+            + "because stores contain them: { first: 0, second: 1 }")
         broken.insert(element)
       }
       for node in elements {
@@ -98,14 +98,14 @@ extension DecodingContext {
           continue
         }
         if cases.contains(where: { $0.name == name }) {
-          error(node, "case '\(name)' is here a second time")
+          error(node, "case '\(name)' is repeated here")
           broken.insert(element)
           continue
         }
         add(name, at: node, .string(name), from: node)
       }
     case .scalar, .refused:
-      error(node, "'cases' is a mapping of names to raw values, and not \(node.kindName)")
+      error(node, "'cases' is a mapping of names to raw values, not \(node.kindName)")
       return []
     }
     if cases.isEmpty { error(node, "enum '\(owner.name)' has no cases; it needs one at least") }

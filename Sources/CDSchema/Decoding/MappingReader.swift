@@ -75,7 +75,7 @@ struct MappingReader {
     case "false": return false
     default:
       context.error(
-        node, "'\(key)' is true or false, and not '\(text)'",
+        node, "'\(key)' is true or false, not '\(text)'",
         suggestion: LiteralDecoder.likelyBool(text))
       return nil
     }
@@ -85,7 +85,7 @@ struct MappingReader {
   func int(_ key: String, atLeast minimum: Int) -> Int? {
     guard let node = values[key], let text = context.text(of: node, as: "'\(key)'") else { return nil }
     guard let number = LiteralDecoder.integer(text), number >= Int64(minimum) else {
-      context.error(node, "'\(key)' is an integer of at least \(minimum), and not '\(text)'")
+      context.error(node, "'\(key)' is an integer of at least \(minimum), not '\(text)'")
       return nil
     }
     return Int(number)
@@ -95,7 +95,7 @@ struct MappingReader {
   func list(_ key: String, of what: String) -> [MarkedNode]? {
     guard let node = values[key] else { return nil }
     guard case .sequence(let elements) = node.content else {
-      context.error(node, "'\(key)' is a list of \(what), and not \(node.kindName)")
+      context.error(node, "'\(key)' is a list of \(what), not \(node.kindName)")
       return nil
     }
     return elements
@@ -125,7 +125,7 @@ extension DecodingContext {
     if case .mapping(let pairs) = node.content { return pairs }
     if node.isEmpty { return [] }
     let remedy = YAMLSyntaxMessage.gluedKey(in: node).map { "; write a blank after the colon: '\($0)'" } ?? ""
-    error(node, "\(noun) is a mapping of keys to values, and not \(node.kindName)\(remedy)")
+    error(node, "\(noun) is a mapping of keys to values, not \(node.kindName)\(remedy)")
     return nil
   }
 
@@ -136,7 +136,7 @@ extension DecodingContext {
       return nil
     }
     if let text = node.text { return text }
-    error(node, "\(what) is a text, and not \(node.kindName)")
+    error(node, "\(what) is a text, not \(node.kindName)")
     return nil
   }
 
@@ -161,7 +161,7 @@ extension DecodingContext {
     diagnostics.error(
       source.location(at: offset),
       "'\(word)' starts a comment in YAML and is not part of the text before it; quote the text, "
-        + "or put a blank behind the '#' of a comment")
+        + "or put a blank after the '#' of a comment")
     return true
   }
 

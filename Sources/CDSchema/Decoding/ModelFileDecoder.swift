@@ -27,14 +27,14 @@ extension DecodingContext {
         keys: .model,
         hints: [
           "name": "the model's name is the folder's",
-          "entities": "entities stand in the files of the versions, such as 1.yaml",
+          "entities": "write entities in the files of the versions, such as 1.yaml",
         ], context: self)
     else { return result }
     if let node = reader.node("id") {
       if let text = reader.text("id") {
         result.id = UUID(uuidString: text)
         if result.id == nil {
-          error(node, "'id' is a UUID such as 5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11, and not '\(text)'")
+          error(node, "'id' is a UUID such as 5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11, not '\(text)'")
         }
       }
     } else {
@@ -56,9 +56,9 @@ extension DecodingContext {
     for node in reader.list("imports", of: "modules' names") ?? [] {
       guard let name = text(of: node, as: "a module's name") else { continue }
       if !NameRules.isDottedIdentifier(name) {
-        error(node, "'\(name)' is no name of a module")
+        error(node, "'\(name)' is not a valid name of a module")
       } else if !seen.insert(name).inserted {
-        error(node, "module '\(name)' is here a second time")
+        error(node, "module '\(name)' is repeated here")
       } else {
         result.imports.append(name)
       }

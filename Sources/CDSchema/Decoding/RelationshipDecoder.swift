@@ -119,7 +119,7 @@ extension DecodingContext {
       if let bounds = CountRange(text) {
         (result.minimumCount, result.maximumCount) = (bounds.minimum, bounds.maximum)
       } else {
-        error(node, "'count' is a number or a range such as 0...500, 1... or ...5, and not '\(text)'")
+        error(node, "'count' is a number or a range such as 0...500, 1... or ...5, not '\(text)'")
       }
     }
     // A count of at least one object makes the relationship mandatory, unless `optional` says otherwise.

@@ -82,7 +82,7 @@ extension SchemaKeys {
     SchemaKey(
       "current",
       [
-        "description": "The version that generated classes speak for; the highest if not said.",
+        "description": "The version of the generated classes; the highest by default.",
         "type": "integer", "minimum": 1,
       ]),
     SchemaKey(
@@ -187,7 +187,7 @@ extension SchemaKeys {
     SchemaKey(
       "default",
       [
-        "description": "What a new object has: a value of the type, a case's name, now() or uuid().",
+        "description": "The value of a new object: a value of the type, a case's name, now() or uuid().",
         "type": ["string", "number", "boolean", "object", "null"],
       ]),
     SchemaKey("min", ["description": "The least allowed number or date.", "type": ["number", "string"]]),
@@ -329,7 +329,8 @@ extension SchemaKeys {
     SchemaKey(
       "onDuplicate",
       [
-        "description": "Which of equal objects stays, by entity and unique properties.", "type": "object",
+        "description": "The object that stays if several are equal, by entity and unique properties.",
+        "type": "object",
         "additionalProperties": [
           "type": "object", "additionalProperties": ["enum": .words(of: DuplicateRule.Survivor.self)],
         ],
@@ -353,12 +354,12 @@ extension SchemaKeys {
     SchemaKey(
       "policy",
       ["description": "custom: the app's own code makes the objects, or completes them.", "enum": ["custom"]]),
-    SchemaKey("where", ["description": "Which objects are taken.", "$ref": "#/$defs/expression"]),
+    SchemaKey("where", ["description": "Selects the objects to migrate.", "$ref": "#/$defs/expression"]),
     SchemaKey(
       "owned",
       [
         "description":
-          "What becomes of an object whose owner 'where' leaves behind. An owner's relationship has the delete rule 'cascade'.",
+          "What happens to objects whose owners 'where' excludes. An owner's relationship has the rule 'cascade'.",
         "enum": .words(of: OwnedObjects.self), "default": "drop",
       ]),
     SchemaKey("attributes", .reference("rules")),
@@ -366,14 +367,14 @@ extension SchemaKeys {
     SchemaKey(
       "drop",
       [
-        "description": "Properties of the older version whose loss is meant.", "type": "array",
+        "description": "Properties of the older version whose loss is confirmed.", "type": "array",
         "uniqueItems": true, "items": ["type": "string"],
       ]),
     SchemaKey(
       "undecided",
       [
         "description":
-          "What a person has yet to say, by property, or 'where': the step is not proven before.",
+          "The decisions that are still to be made, by property, or 'where': the step is not proven before.",
         "type": "object", "additionalProperties": ["type": "string"],
       ]),
   ])

@@ -62,7 +62,7 @@ extension DecodingContext {
       let article = traits.name.hasPrefix("I") ? "an" : "a"
       let generator = what == "the default" ? traits.generator ?? "" : ""
       error(
-        node, "\(what) of \(article) \(traits.name) is \(generator)\(traits.form), and not '\(text)'",
+        node, "\(what) of \(article) \(traits.name) is \(generator)\(traits.form), not '\(text)'",
         suggestion: type == .bool ? LiteralDecoder.likelyBool(text) : nil)
     }
   }
@@ -77,7 +77,7 @@ extension DecodingContext {
   private func compositeValue(_ node: MarkedNode, of name: String, as what: String) -> AttributeValue? {
     guard let composite = composites[name] else { return nil }
     guard case .mapping(let pairs) = node.content else {
-      error(node, "\(what) of '\(name)' is a mapping of its fields to values, and not \(node.kindName)")
+      error(node, "\(what) of '\(name)' is a mapping of its fields to values, not \(node.kindName)")
       return nil
     }
     var values: [String: AttributeValue] = [:]

@@ -26,9 +26,9 @@ extension DecodingContext {
       let reader = MappingReader(
         root, of: element, at: start, noun: "a version", keys: .version,
         hints: [
-          "id": "the model's identity stands in model.yaml",
-          "current": "the current version is named in model.yaml",
-          "imports": "imports stand in model.yaml",
+          "id": "write the model's identity in model.yaml",
+          "current": "name the current version in model.yaml",
+          "imports": "write imports in model.yaml",
           "version": "the version's number is the file's name",
         ], context: self)
     else { return DecodedVersion(version: result, hasBases: false, broken: [element]) }
@@ -61,11 +61,11 @@ extension DecodingContext {
       guard let text = text(of: node, as: "'basedOn'") else { continue }
       guard let number = LiteralDecoder.integer(text), number >= 1, number <= Int64(VersionFile.highestNumber)
       else {
-        error(node, "'basedOn' is the number of a version, or a list of them, and not '\(text)'")
+        error(node, "'basedOn' is the number of a version, or a list of them, not '\(text)'")
         continue
       }
       if result.contains(Int(number)) {
-        error(node, "version \(number) is here a second time")
+        error(node, "version \(number) is repeated here")
         continue
       }
       positions.record(node, as: "basedOn[\(result.count)]", of: reader.element)
@@ -81,14 +81,14 @@ extension DecodingContext {
       guard case .sequence(let nodes) = pair.value.content else {
         error(
           pair.value.isEmpty ? pair.key : pair.value,
-          "a configuration is a list of entities, and not \(pair.value.kindName)")
+          "a configuration is a list of entities, not \(pair.value.kindName)")
         return nil
       }
       var entities: [String] = []
       for node in nodes {
         guard let name = text(of: node, as: "an entity's name") else { continue }
         if entities.contains(name) {
-          error(node, "entity '\(name)' is here a second time")
+          error(node, "entity '\(name)' is repeated here")
           continue
         }
         positions.record(node, as: "entities[\(entities.count)]", of: element)

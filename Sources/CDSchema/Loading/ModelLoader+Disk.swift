@@ -69,7 +69,8 @@ extension ModelLoader {
       let attributes = try FileManager.default.attributesOfItem(atPath: target)
       guard let type = attributes[.type] as? FileAttributeType, type == .typeRegular else {
         let isLink = attributes[.type] as? FileAttributeType == .typeSymbolicLink
-        diagnostics.error(place, isLink ? "the link leads nowhere" : "this is no plain file")
+        diagnostics.error(
+          place, isLink ? "the link leads to a file that does not exist" : "this is not a regular file")
         return nil
       }
       // A file beyond the size limit is not read at all.

@@ -119,10 +119,10 @@ private enum FileNameAdvice {
     if let number = Int(stem) {
       if number == 0 { return "versions are numbered from 1; \(rule)" }
       if number > 0, number <= VersionFile.highestNumber {
-        return "'\(name)' is no version's name; did you mean '\(number).yaml'?"
+        return "'\(name)' is not the name of a version; did you mean '\(number).yaml'?"
       }
       return "a version's number is from 1 to \(VersionFile.highestNumber); \(rule)"
     }
-    return "'\(name)' is no name for a file here; \(rule)"
+    return "'\(name)' is not a valid file name in a model; \(rule)"
   }
 }

@@ -43,7 +43,7 @@ struct LockParser {
     if !parser.hasFormat {
       diagnostics.error(
         SourceLocation(path: file.path, line: 1, column: 1),
-        "this is no file of locked versions, which has a line 'lock \(LockText.formatVersion)'; "
+        "this is not a file of locked versions, which begins with a line 'lock \(LockText.formatVersion)'; "
           + "restore it from version control")
     }
     return parser.entries
@@ -111,7 +111,7 @@ struct LockParser {
     }
     let name = words.dropFirst().dropLast().joined(separator: " ")
     guard words.count > 1, let element = LockText.element(words[0], name) else {
-      return damaged(place, "'\(words.joined(separator: " "))' is no line of this file")
+      return damaged(place, "'\(words.joined(separator: " "))' is not a line of this file")
     }
     guard digits.utf8.count == LockedVersion.digitCount, digits.allSatisfy(\.isHexDigit),
       block?.elements[element] == nil
@@ -150,7 +150,7 @@ struct LockParser {
       if first.version != version {
         diagnostics.error(
           block.location,
-          "version \(block.number) is locked in line \(first.location.line) already, as something else: "
+          "version \(block.number) is already locked in line \(first.location.line), with other hashes: "
             + "two branches have released different versions under one number; renumber one of them")
       }
       return

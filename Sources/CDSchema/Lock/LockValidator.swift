@@ -46,7 +46,8 @@ struct LockValidator {
     if differences.isEmpty {
       diagnostics.error(
         entry.definitionLocation,
-        "these are not the hashes of version \(version.number), of which every element is as it was locked; "
+        "these hashes do not match version \(version.number), although none of its elements has changed since the "
+          + "lock; "
           + "restore the file from version control, or remove the block and run 'cdgen lock'")
     }
   }
@@ -61,18 +62,20 @@ struct LockValidator {
       guard let place = positions.location(of: element, version: number) else { return }
       diagnostics.error(
         place,
-        "version \(number) is locked, and did not have \(element) when it was: stores of it exist; \(remedy)")
+        "version \(number) is locked, and \(element) was added since: stores of the version exist; \(remedy)")
     case .changed(let element):
       guard let place = positions.location(of: element, version: number) else { return }
       diagnostics.error(
         place,
-        "version \(number) is locked, and \(element) is not what it was then: stores of it exist; \(remedy)")
+        "version \(number) is locked, and \(element) was changed since: stores of the version exist; \(remedy)"
+      )
     case .removed(let element):
       // A removed element has no line of its own, so the nearest line of its former owner is used.
       guard let place = positions.location(of: element, version: number) else { return }
       diagnostics.error(
         place,
-        "version \(number) is locked, and \(element) is no longer in it: stores of it exist; \(remedy)")
+        "version \(number) is locked, and \(element) was removed since: stores of the version exist; \(remedy)"
+      )
     }
   }
 }

@@ -10,10 +10,10 @@ struct DecodedMapping {
 extension DecodingContext {
   private static let ruleHints = [
     "source": "the entity that objects come from is 'from'",
-    "filter": "which objects are taken is said by 'where'",
-    "predicate": "which objects are taken is said by 'where'",
+    "filter": "'where' selects the objects to migrate",
+    "predicate": "'where' selects the objects to migrate",
     "custom": "write 'policy: custom'",
-    "onDuplicate": "it stands beside 'entities', with the entity's name below it",
+    "onDuplicate": "write it beside 'entities', with the entity's name below it",
     "to": "the entity that the objects become is the name above",
   ]
 
@@ -30,8 +30,8 @@ extension DecodingContext {
       let reader = MappingReader(
         root ?? start, of: element, at: start, noun: "a mapping", keys: .mapping,
         hints: [
-          "from": "the versions are those of the file's name; of an entity, 'from' stands below 'entities'",
-          "attributes": "they stand below an entity, and those below 'entities'",
+          "from": "the file's name gives the versions; the 'from' of an entity is written below 'entities'",
+          "attributes": "write them below an entity, and the entity below 'entities'",
         ], context: self)
     else { return DecodedMapping(rules: rules, isBroken: true) }
     for pair in reader.pairs("entities") { decodeRules(pair, of: element, into: &rules) }
@@ -47,7 +47,7 @@ extension DecodingContext {
       if let rule = decodeRule(pair.value, pair.name, at: pair.key, rules) { rules.entities.append(rule) }
       return
     }
-    if nodes.isEmpty { error(pair.value, "an empty list says nothing of '\(pair.name)'") }
+    if nodes.isEmpty { error(pair.value, "an empty list has no meaning for '\(pair.name)'") }
     for node in nodes {
       if let rule = decodeRule(node, pair.name, at: node, rules) { rules.entities.append(rule) }
     }
@@ -69,7 +69,7 @@ extension DecodingContext {
     rule.name = mappingName(reader)
     if let text = reader.text("policy"), let node = reader.node("policy") {
       rule.isCustom = text == "custom"
-      if !rule.isCustom { error(node, "the one policy is 'custom', and not '\(text)'", suggestion: "custom") }
+      if !rule.isCustom { error(node, "the only policy is 'custom', not '\(text)'", suggestion: "custom") }
     }
     if let node = reader.node("where") { rule.filter = predicate(node) }
     if let text = reader.text("owned"), let node = reader.node("owned") {
@@ -79,7 +79,7 @@ extension DecodingContext {
       } else {
         error(
           node,
-          "'owned' is \(words.joined(separator: " or ")), and not '\(text)'",
+          "'owned' is \(words.joined(separator: " or ")), not '\(text)'",
           suggestion: closestName(to: text, in: words))
       }
     }
@@ -121,7 +121,7 @@ extension DecodingContext {
     for node in reader.list(key, of: what) ?? [] {
       guard let name = text(of: node, as: "a name") else { continue }
       if result.contains(name) {
-        error(node, "'\(name)' is here a second time")
+        error(node, "'\(name)' is repeated here")
         continue
       }
       positions.record(node, as: "\(key)[\(result.count)]", of: reader.element)
@@ -140,7 +140,8 @@ extension DecodingContext {
         guard let word = text(of: pair.value, as: "'\(pair.name)'") else { continue }
         guard let survivor = DuplicateRule.Survivor(rawValue: word) else {
           error(
-            pair.value, "of equal objects one stays by \(words.joined(separator: " or ")), and not '\(word)'",
+            pair.value,
+            "the object that stays is chosen by \(words.joined(separator: " or ")), not '\(word)'",
             suggestion: closestName(to: word, in: words))
           continue
         }

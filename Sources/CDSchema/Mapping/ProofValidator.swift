@@ -81,7 +81,7 @@ struct ProofValidator {
     if broken.contains(where: { $0.hasPrefix("\(number)-") }) { return }
     diagnostics.error(
       place,
-      "version \(number) is locked, and there is no way from it to version \(current): name it in 'basedOn' of "
+      "version \(number) is locked, but no migration steps lead from it to version \(current): name it in 'basedOn' of "
         + "version \(current), or write a mapping \(file)")
   }
 

@@ -35,7 +35,7 @@ struct StepChecks {
       }
       for number in [rules.source, rules.destination] where !numbers.contains(number) {
         diagnostics.error(
-          place, "there is no version \(number); its file would be \(VersionFile.name(of: number))")
+          place, "the model has no version \(number); its file would be \(VersionFile.name(of: number))")
       }
     }
   }

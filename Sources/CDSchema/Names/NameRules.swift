@@ -15,13 +15,13 @@ public enum NameRules {
   /// The reason why a name is refused; nil for a valid name.
   public static func problem(with name: String) -> String? {
     if !isIdentifier(name) {
-      return "'\(name)' is no name: a name is a letter and then letters, digits and underscores"
+      return "'\(name)' is not a valid name: a name is a letter and then letters, digits and underscores"
     }
     if name.hasPrefix("_") {
-      return "'\(name)' starts with an underscore; such names are kept for cdgen's own columns and tables"
+      return "'\(name)' starts with an underscore; such names are reserved for cdgen's own columns and tables"
     }
     if name.lowercased().hasPrefix("sqlite_") {
-      return "'\(name)' starts with 'sqlite_'; such names are SQLite's own"
+      return "'\(name)' starts with 'sqlite_'; such names are reserved for SQLite"
     }
     return nil
   }

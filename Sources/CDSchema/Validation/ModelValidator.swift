@@ -55,7 +55,7 @@ struct ModelValidator {
         diagnostics.error(location, "version \(base) cannot be based on itself")
       } else if base > version.number {
         diagnostics.error(
-          location, "version \(version.number) can only be based on lower versions, and not on \(base)")
+          location, "version \(version.number) can only be based on lower versions, not on \(base)")
       } else if !numbers.contains(base) {
         diagnostics.error(
           location, "there is no version \(base); its file would be \(VersionFile.name(of: base))")

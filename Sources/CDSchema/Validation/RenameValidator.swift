@@ -38,7 +38,11 @@ struct RenameValidator {
   ) {
     let element = SchemaElement.part(.entity(entity.name), version: version.number)
     guard !bases.isEmpty else {
-      error(element, "'renamedFrom' speaks of the version that this one is based on, and there is none")
+      error(
+        element,
+        "'renamedFrom' names an element of the version that this one is based on, but this version is not based on "
+          + "another"
+      )
       return
     }
     guard bases.contains(where: { $0.entity(old) != nil }) else {
@@ -48,12 +52,12 @@ struct RenameValidator {
       return
     }
     if let other = sources[old] {
-      error(element, "'\(other)' is renamed from '\(old)' already; a mapping can make two entities of one")
+      error(element, "'\(other)' is already renamed from '\(old)'; use a mapping to split an entity into two")
     } else if kept.contains(old) {
       error(
         element,
-        "there is still an entity '\(old)' here, which keeps its objects; "
-          + "a mapping can make two entities of one")
+        "this version still has an entity '\(old)', which keeps its objects; "
+          + "use a mapping to split an entity into two")
     }
     sources[old] = entity.name
   }
@@ -76,12 +80,16 @@ struct RenameValidator {
     for (name, old, element, isAttribute) in attributes + relationships {
       guard let old else { continue }
       guard !bases.isEmpty else {
-        error(element, "'renamedFrom' speaks of the version that this one is based on, and there is none")
+        error(
+          element,
+          "'renamedFrom' names an element of the version that this one is based on, but this version is not based "
+            + "on another"
+        )
         continue
       }
       let steps = old.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       guard steps.count <= 2 else {
-        error(element, "'renamedFrom' is a property's name, or Entity.name, and not '\(old)'")
+        error(element, "'renamedFrom' is a property's name, or Entity.name, not '\(old)'")
         continue
       }
       let owner = steps.count == 2 ? steps[0] : entity.renamedFrom ?? entity.name
@@ -105,7 +113,7 @@ struct RenameValidator {
       if let other = sources[old] {
         error(element, "'\(other)' is renamed from '\(old)' already")
       } else if steps.count == 1, unrenamed.contains(property) {
-        error(element, "there is still a '\(property)' here, which keeps its values")
+        error(element, "this version still has '\(property)', which keeps its values")
       }
       sources[old] = name
     }
@@ -119,7 +127,11 @@ struct RenameValidator {
         .field(composite: composite.name, name: field.name), version: version.number)
       let names = bases.flatMap { $0.composite(composite.name)?.fields.map(\.name) ?? [] }
       if bases.isEmpty {
-        error(element, "'renamedFrom' speaks of the version that this one is based on, and there is none")
+        error(
+          element,
+          "'renamedFrom' names an element of the version that this one is based on, but this version is not based "
+            + "on another"
+        )
       } else if !names.contains(old) {
         error(
           element, "'\(composite.name)' of \(baseName) has no field '\(old)'",
@@ -127,7 +139,7 @@ struct RenameValidator {
       } else if let other = sources[old] {
         error(element, "'\(other)' is renamed from '\(old)' already")
       } else if composite.fields.contains(where: { $0.name == old && $0.renamedFrom == nil }) {
-        error(element, "there is still a '\(old)' here, which keeps its values")
+        error(element, "this version still has '\(old)', which keeps its values")
       }
       sources[old] = field.name
     }

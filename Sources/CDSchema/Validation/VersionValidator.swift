@@ -134,9 +134,9 @@ struct VersionValidator {
   /// Reports a name that is not an entity. If it is another element's name, the message says so instead of "unknown".
   private func reportUnknownEntity(_ name: String, _ element: SchemaElement, _ key: String) {
     if graph.enumeration(name) != nil {
-      error(element, key, "'\(name)' is an enum and no entity; an attribute can have it as its type")
+      error(element, key, "'\(name)' is an enum, not an entity; an attribute can have it as its type")
     } else if graph.composite(name) != nil {
-      error(element, key, "'\(name)' is a composite and no entity; an attribute can have it as its type")
+      error(element, key, "'\(name)' is a composite, not an entity; an attribute can have it as its type")
     } else {
       error(
         element, key, "unknown entity '\(name)'",
@@ -227,7 +227,7 @@ extension VersionValidator {
       if let first = firstFolded[folded] {
         error(
           entityElement(entity), nil,
-          "'\(entity.name)' and '\(first)' differ only in case, and the tables of a store do not tell them apart"
+          "'\(entity.name)' and '\(first)' differ only in case, so a store cannot have a table for each"
         )
       } else {
         firstFolded[folded] = entity.name
@@ -237,7 +237,7 @@ extension VersionValidator {
 
   private func validateReserved(_ noun: String, _ name: String, swiftName: String, _ element: SchemaElement) {
     if noun == "entity", swiftName != name, !NameRules.isIdentifier(swiftName) {
-      error(element, "class", "'\(swiftName)' is no name of a Swift class")
+      error(element, "class", "'\(swiftName)' is not a valid name of a Swift class")
       return
     }
     let problem: String
@@ -264,7 +264,7 @@ extension VersionValidator {
       if !NameRules.isIdentifier(each.name) {
         error(
           element, nil,
-          "'\(each.name)' is no name: a name is a letter and then letters, digits and underscores")
+          "'\(each.name)' is not a valid name: a name is a letter and then letters, digits and underscores")
       } else if ReservedNames.cases.contains(each.name) {
         error(element, nil, "a case cannot be called '\(each.name)' in Swift; choose another name")
       }
@@ -283,7 +283,7 @@ extension VersionValidator {
       if let first = folded[field.name.lowercased()] {
         error(
           element, nil,
-          "'\(field.name)' and '\(first)' differ only in case, and the columns of a store do not tell them apart"
+          "'\(field.name)' and '\(first)' differ only in case, so a table cannot have a column for each"
         )
       }
       folded[field.name.lowercased()] = field.name
@@ -385,7 +385,7 @@ extension VersionValidator {
     _ swiftName: String, of name: String, _ element: SchemaElement, reserved: Set<String>, owner: String
   ) {
     if swiftName != name, !NameRules.isIdentifier(swiftName) {
-      error(element, "swiftName", "'\(swiftName)' is no name of a Swift property")
+      error(element, "swiftName", "'\(swiftName)' is not a valid name of a Swift property")
     } else if reserved.contains(swiftName) {
       let capitalised = swiftName.prefix(1).uppercased() + swiftName.dropFirst()
       let other = owner.prefix(1).lowercased() + owner.dropFirst() + capitalised
@@ -407,7 +407,7 @@ extension VersionValidator {
             error(
               property.element, nil,
               "'\(property.name)' and '\(other)' differ only in case, "
-                + "and the columns of a store do not tell them apart")
+                + "so a table cannot have a column for each")
           }
           if first[folded] == nil { first[folded] = property.name }
         }
@@ -441,10 +441,10 @@ extension VersionValidator {
       default:
         error(
           element, "external",
-          "'external' is for Data and codable values, not for \(attribute.type.schemaName)")
+          "'external' is allowed for Data and codable values, not for \(attribute.type.schemaName)")
       }
       if attribute.isTransient {
-        error(element, "external", "a transient attribute is not stored, and so not externally")
+        error(element, "external", "a transient attribute is not stored, so it cannot be external")
       }
     }
     guard attribute.derivation != nil else { return }
@@ -452,11 +452,11 @@ extension VersionValidator {
       error(element, "transient", "a derived attribute is stored, and so cannot be transient")
     }
     if attribute.defaultValue != nil {
-      error(element, "default", "a derived attribute is always computed, and so has no default")
+      error(element, "default", "a derived attribute is always computed, so it cannot have a default")
     }
     switch attribute.type {
     case .composite, .codable:
-      error(element, "type", "an expression gives no value of type \(attribute.type.schemaName)")
+      error(element, "type", "an expression cannot have a value of type \(attribute.type.schemaName)")
     default: break
     }
   }
@@ -485,7 +485,7 @@ extension VersionValidator {
         let remedy = attribute.type.isOrdered ? "; the bounds of a value are 'min' and 'max'" : ""
         error(
           element, key,
-          "'\(key)' bounds a String or a Data, and this is of type "
+          "'\(key)' is allowed for a String or a Data, but this attribute has the type "
             + "\(attribute.type.schemaName)\(remedy)")
       }
       return
@@ -510,11 +510,12 @@ extension VersionValidator {
     guard let pattern = attribute.pattern else { return }
     guard attribute.type == .string else {
       error(
-        element, "pattern", "'pattern' is for a String, and this is of type \(attribute.type.schemaName)")
+        element, "pattern",
+        "'pattern' is allowed for a String, but this attribute has the type \(attribute.type.schemaName)")
       return
     }
     guard PatternMatch.expression(pattern) != nil else {
-      error(element, "pattern", "'\(pattern)' is no regular expression")
+      error(element, "pattern", "'\(pattern)' is not a regular expression")
       return
     }
     guard case .value(.string(let text))? = attribute.defaultValue else { return }
@@ -524,7 +525,7 @@ extension VersionValidator {
     case .tooCostly:
       error(
         element, "pattern",
-        "to match the default with '\(pattern)' takes too many steps, and no object with such a value could be "
+        "matching the default with '\(pattern)' takes too many steps, so objects with such a value could not be "
           + "saved; rewrite the pattern without repetitions within repetitions")
     }
   }
@@ -559,7 +560,7 @@ extension VersionValidator {
     switch graph.property(name, of: destination) {
     case .relationship(let found): inverse = found
     case .some:
-      error(element, "inverse", "'\(name)' of '\(destination)' is no relationship")
+      error(element, "inverse", "'\(name)' of '\(destination)' is not a relationship")
       return
     case nil:
       // A relationship with a wrong declaration is missing in the model, and is already reported.
@@ -600,7 +601,7 @@ extension VersionValidator {
       warning(
         element, "onDelete",
         "this and \(other) both cascade, so that deleting one object deletes "
-          + "everything that hangs together with it")
+          + "all objects that are related to it, directly or indirectly")
     case (.deny, .deny):
       warning(
         element, "onDelete",
@@ -650,8 +651,8 @@ extension VersionValidator {
     where depth == EntityGraph.mostAncestors + 1 && !isInCycle(entity) {
       error(
         entityElement(entity), "parent",
-        "'\(entity.name)' has more than \(EntityGraph.mostAncestors) ancestors, which is the most that an entity can have; "
-          + "let entities inherit from one further up")
+        "'\(entity.name)' has more than \(EntityGraph.mostAncestors) ancestors, which is the maximum; "
+          + "let the entity inherit from an entity higher up")
     }
   }
 
@@ -709,7 +710,7 @@ extension VersionValidator {
       let element = SchemaElement.index(version: version.number, entity: entity.name, index: place)
       if broken.contains(element) { continue }
       if seen.contains(index) {
-        error(element, nil, "the same index is here a second time")
+        error(element, nil, "the same index is repeated here")
         continue
       }
       seen.append(index)
@@ -724,7 +725,7 @@ extension VersionValidator {
         version: version.number, entity: entity.name, index: place)
       if broken.contains(element) { continue }
       if !seen.insert(Set(names)).inserted {
-        error(element, nil, "the same properties are unique here a second time")
+        error(element, nil, "the same properties are repeated here")
         continue
       }
       validate(names, element, of: entity, noun: "a unique constraint", allowsFields: false)
@@ -740,7 +741,7 @@ extension VersionValidator {
     for (place, keyPath) in keyPaths.enumerated() {
       let key = "elements[\(place)]"
       if !seen.insert(keyPath).inserted {
-        error(element, key, step: 0, "'\(keyPath)' is here a second time")
+        error(element, key, step: 0, "'\(keyPath)' is repeated here")
         continue
       }
       let steps = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -754,7 +755,7 @@ extension VersionValidator {
             "'\(relationship.name)' is a to-many relationship, which has no column for \(noun)")
         } else if steps.count > 1 {
           error(
-            element, key, step: 1, "\(noun) covers properties of '\(entity.name)' alone, and not '\(keyPath)'"
+            element, key, step: 1, "\(noun) can only contain properties of '\(entity.name)', not '\(keyPath)'"
           )
         }
       case .fetched:
@@ -772,12 +773,14 @@ extension VersionValidator {
     if isBroken(attribute.name, of: owner) { return }
     if attribute.isTransient {
       error(
-        element, key, step: 0, "'\(attribute.name)' is transient and not stored, so \(noun) cannot have it")
+        element, key, step: 0, "'\(attribute.name)' is transient and not stored, so \(noun) cannot contain it"
+      )
       return
     }
     if attribute.storesExternally {
       error(
-        element, key, step: 0, "'\(attribute.name)' is stored outside the table, so \(noun) cannot have it")
+        element, key, step: 0, "'\(attribute.name)' is stored outside the table, so \(noun) cannot contain it"
+      )
       return
     }
     switch attribute.type {
@@ -785,7 +788,7 @@ extension VersionValidator {
       guard let composite = graph.composite(name) else { return }
       let fields = composite.fields.map(\.name)
       if !allowsFields {
-        error(element, key, step: 0, "'\(attribute.name)' is a composite, which \(noun) cannot have")
+        error(element, key, step: 0, "'\(attribute.name)' is a composite, which \(noun) cannot contain")
       } else if steps.count == 1 {
         error(
           element, key, step: 0,
@@ -799,7 +802,7 @@ extension VersionValidator {
     case .codable:
       error(
         element, key, step: 0,
-        "'\(attribute.name)' is a codable value, which has no order, so \(noun) cannot have it")
+        "'\(attribute.name)' is a codable value, which has no order, so \(noun) cannot contain it")
     default:
       if steps.count > 1 {
         error(
@@ -838,7 +841,7 @@ extension VersionValidator {
     for (place, sortKey) in keys.enumerated() {
       let key = "sort[\(place)]"
       if !seen.insert(sortKey.keyPath).inserted {
-        error(element, key, step: 0, "'\(sortKey.keyPath)' is here a second time")
+        error(element, key, step: 0, "'\(sortKey.keyPath)' is repeated here")
       } else {
         validateSortPath(sortKey.keyPath, element, key, of: entity)
       }
@@ -960,11 +963,13 @@ extension VersionValidator {
     if !checked.isStorable {
       error(
         element, "derived",
-        "a derived attribute is stored, and so cannot depend on what is not: "
+        "a derived attribute is stored, so it cannot depend on values that are not stored: "
           + "a transient attribute or a FUNCTION")
     } else if !checked.isTotal {
       error(
-        element, "derived", "the conversion may fail; say what the value then is: CAST(x, 'Int64', else)")
+        element, "derived",
+        "the conversion may fail; write the value for that case as the third argument: CAST(x, 'Int64', else)"
+      )
     }
   }
 
@@ -988,7 +993,7 @@ extension VersionValidator {
       let place = positions.location(of: element, key: key, utf8Offset: offset ?? 0)
       guard let place = place ?? positions.nearest(to: element, key: key) else { continue }
       diagnostics.error(
-        place, "nothing gives the variable '$\(name)' a value here; only 'fetches' have variables")
+        place, "the variable '$\(name)' has no value here; only 'fetches' have variables")
     }
   }
 

@@ -153,7 +153,7 @@ struct YAMLParser {
       if let first = firstOffsets[name] {
         report(
           key.range.lowerBound,
-          "'\(name)' is here a second time; the first is in line \(source.location(at: first).line)")
+          "'\(name)' is repeated here; the first is in line \(source.location(at: first).line)")
         continue
       }
       firstOffsets[name] = key.range.lowerBound

@@ -33,7 +33,7 @@ enum YAMLSyntaxMessage {
       let value = source.text(colon + 1..<word.endIndex)
       guard NameRules.isIdentifier(name) else { continue }
       return (
-        start, "'\(name):\(value)' is no key and value; write a blank after the colon: '\(name): \(value)'"
+        start, "'\(name):\(value)' is not a key and value; write a blank after the colon: '\(name): \(value)'"
       )
     }
     return nil

@@ -39,9 +39,9 @@ public struct ModelDecodingError: Error, Hashable, Sendable, CustomStringConvert
   public var description: String {
     let text =
       switch reason {
-      case .syntax(let error): "this is no JSON: \(error)"
+      case .syntax(let error): "this is not JSON: \(error)"
       case .unsupportedFormat(let version):
-        "this is format version \(version), and this release of cdgen reads version "
+        "this has format version \(version), but this release of cdgen reads version "
           + "\(Self.formatVersion); compile the model with the same release"
       case .missingMember(let name): "the member '\(name)' is missing"
       case .unknownMember(let name):

@@ -77,8 +77,8 @@ extension XcodeBundle {
       throw XcodeBundleError(
         path: path,
         message:
-          "this is no property list, so that nobody knows which version is current: \(error.message). Choose it in "
-          + "Xcode's file inspector, which writes the file anew")
+          "this is not a property list, so the current version is unknown: \(error.message). Choose it in "
+          + "Xcode's file inspector, which writes the file again")
     }
   }
 
@@ -88,7 +88,7 @@ extension XcodeBundle {
       let target = resolved(path)
       let attributes = try FileManager.default.attributesOfItem(atPath: target)
       guard attributes[.type] as? FileAttributeType == .typeRegular else {
-        throw XcodeBundleError(path: path, message: "this is no plain file")
+        throw XcodeBundleError(path: path, message: "this is not a regular file")
       }
       if let size = attributes[.size] as? UInt64, size > UInt64(MarkupLimits.size) {
         throw XcodeBundleError(

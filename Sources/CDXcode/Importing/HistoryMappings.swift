@@ -68,7 +68,7 @@ struct HistoryMappings {
     var lines = note.map { [$0] } ?? []
     if rules != given ?? MappingRules(source: rules.source, destination: rules.destination) {
       lines.append(
-        "What is dropped is gone from the newer version in Xcode too, where Core Data let go of it.")
+        "The newer version in Xcode does not have the dropped elements either; Core Data drops their data.")
     }
     let losses = questions.filter(Self.isConfirmable)
     let others = questions.filter { !Self.isConfirmable($0) }
@@ -81,8 +81,8 @@ struct HistoryMappings {
     }
     if !losses.isEmpty {
       lines.append(
-        "Core Data let go of the following, and asked nobody. Is that what is meant? If so, confirm all of it with "
-          + "'cdgen diff MODEL --from \(rules.source) --to \(rules.destination) --accept'; if not, say what becomes of it:"
+        "Core Data drops the following without asking. Is this intended? If so, confirm all of it with "
+          + "'cdgen diff MODEL --from \(rules.source) --to \(rules.destination) --accept'; if not, write rules for it:"
       )
       for change in losses {
         let others = change.remedies.filter { !$0.isConfirmation }.text(mapping: name)

@@ -148,7 +148,8 @@ extension VersionImporter {
     guard let pattern = element["regularExpressionString"], !pattern.isEmpty else { return }
     guard result.type == .string, (try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z")) != nil else {
       remark(
-        subject, "'\(pattern)' is no regular expression for a String; it is kept under 'info'", at: element)
+        subject, "'\(pattern)' is not a regular expression for a String; it is kept under 'info'", at: element
+      )
       return
     }
     result.pattern = pattern

@@ -54,7 +54,7 @@ extension VersionImporter {
           wrong.append(property.name)
           remark(
             "fetched property '\(property.name)' of '\(version.entities[place].name)'",
-            "its predicate '\(text)' cannot be taken over: \(problem.message); its element is kept under 'info' of the "
+            "its predicate '\(text)' cannot be imported: \(problem.message); its element is kept under 'info' of the "
               + "entity", at: request)
         }
       }
@@ -125,7 +125,7 @@ extension VersionImporter {
       case .failure(let problem):
         remark(
           subject,
-          "its predicate '\(text)' cannot be taken over: \(problem.message); it is kept under 'info' of the version",
+          "its predicate '\(text)' cannot be imported: \(problem.message); it is kept under 'info' of the version",
           at: element)
         return keep(element, of: .model)
       }

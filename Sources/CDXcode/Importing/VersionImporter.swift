@@ -134,7 +134,8 @@ struct VersionImporter {
         // 0 means that there is no limit.
         guard relationship.isToMany, count == nil, let text = element[name], text != "0" else { continue }
         remark(
-          subject, "'\(name)' of '\(text)' is no count that can be met; it is kept under 'info'", at: element)
+          subject, "'\(name)' of '\(text)' is not a count that can be met; it is kept under 'info'",
+          at: element)
       }
       let key = ElementIndex.relationship(place, version.entities[place].relationships.count)
       version.entities[place].relationships.append(relationship)

@@ -65,7 +65,7 @@ public struct XcodeImporter: Sendable {
           diagnostics.append(
             Diagnostic(
               .error, at: SourceLocation(path: version.path, line: root.line, column: root.column),
-              "this is no data model: its root is '\(root.name)' and not 'model'"))
+              "this is not a data model: its root is '\(root.name)' and not 'model'"))
           continue
         }
         if let excess = ModelLimits.excess(in: root) {
@@ -164,7 +164,7 @@ public struct XcodeImporter: Sendable {
       for base in entry.bases ?? [] where !seen.contains(base) {
         report("'\(entry.name)' is based on '\(base)', which does not stand before it")
       }
-      if !seen.insert(entry.name).inserted { report("version '\(entry.name)' is here a second time") }
+      if !seen.insert(entry.name).inserted { report("version '\(entry.name)' is repeated here") }
     }
     if entries.isEmpty { report("the file names no version") }
     for name in names + bundle.binaryNames + bundle.emptyNames where !seen.contains(name) {

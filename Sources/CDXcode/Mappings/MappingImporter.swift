@@ -48,7 +48,7 @@ struct MappingImporter {
             .warning, at: place,
             "the mapping model is for '\(archive.sourceVersion)' to '\(archive.destinationVersion)', and "
               + missing.map { "'\($0)'" }.joined(separator: " and ")
-              + " is no version that is imported; it is left out",
+              + " is not a version that is imported; it is left out",
             suggestion: missing.first.flatMap { closestName(to: $0, in: model.versions.compactMap(\.label)) })
         )
       }
@@ -153,7 +153,7 @@ struct MappingTranslation {
           rule.owned = .keep
         }
       } else {
-        leaveOpen(UndecidedPart.filter, mapping, &rule, "the filter '\(text)' cannot be taken over")
+        leaveOpen(UndecidedPart.filter, mapping, &rule, "the filter '\(text)' cannot be imported")
       }
     }
     for attribute in mapping.attributes { add(attribute, mapping, source, destination, &rule) }
@@ -202,7 +202,7 @@ struct MappingTranslation {
     func refuse() {
       leaveOpen(
         property.name, mapping, &rule,
-        "the expression '\(text)' for attribute '\(property.name)' cannot be taken over")
+        "the expression '\(text)' for attribute '\(property.name)' cannot be imported")
     }
     guard let expression = Self.value(path, as: attribute.type) else { return refuse() }
     let checked = ExpressionChecker(graph: from).check(expression, on: source)
@@ -229,7 +229,7 @@ struct MappingTranslation {
       else {
         return leaveOpen(
           property.name, mapping, &rule,
-          "the expression '\(text)' for relationship '\(property.name)' cannot be taken over")
+          "the expression '\(text)' for relationship '\(property.name)' cannot be imported")
       }
       path = String(text[comma.lowerBound...].dropFirst(2).dropLast())
     }
@@ -247,7 +247,7 @@ struct MappingTranslation {
     else {
       return leaveOpen(
         property.name, mapping, &rule,
-        "the path '\(text)' for relationship '\(property.name)' cannot be taken over")
+        "the path '\(text)' for relationship '\(property.name)' cannot be imported")
     }
     rule.relationships.append(PropertyMapping(name: property.name, value: expression))
   }
@@ -279,7 +279,7 @@ struct MappingTranslation {
       Diagnostic(
         .warning, at: SourceLocation(path: path, line: mapping.line, column: mapping.column),
         "mapping '\(mapping.name)': \(message)"))
-    notes.append("Not taken over: of '\(mapping.name)', \(message).")
+    notes.append("Not imported: of '\(mapping.name)', \(message).")
   }
 }
 

@@ -53,7 +53,7 @@ extension MappingTranslation {
     case .entity: rules.entities[part.entity] = EntityRule(destination: rule.destination)
     case .attribute, .relationship: return
     }
-    let message = "\(text) cannot be taken over: \(problem)"
+    let message = "\(text) cannot be imported: \(problem)"
     let mapping = report(rule, message)
     // If the entity has no objects, there is nothing to decide.
     if case .entity = part.kind, from.entity(inferredSource(of: rule.destination) ?? "") == nil { return }

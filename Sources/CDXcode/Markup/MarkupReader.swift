@@ -38,7 +38,7 @@ struct MarkupReader {
         root = try element()
       } else {
         throw error(
-          root == nil ? "this is no XML: it starts with no element" : "something follows the root element")
+          root == nil ? "this is not XML: it starts with no element" : "something follows the root element")
       }
     }
     guard let root else { throw error("the document has no element") }
@@ -52,7 +52,7 @@ struct MarkupReader {
     }
     let text = bytes[offset...]
     guard String(validating: text, as: UTF8.self) != nil else {
-      throw error("the text is no valid UTF-8")
+      throw error("the text is not valid UTF-8")
     }
   }
 
@@ -176,7 +176,7 @@ struct MarkupReader {
       let place = offset
       let name = try self.name("an attribute")
       guard seen.insert(name).inserted else {
-        throw error("attribute '\(name)' is here a second time", at: place)
+        throw error("attribute '\(name)' is repeated here", at: place)
       }
       guard seen.count <= MarkupLimits.attributes else {
         throw error("an element has more than \(MarkupLimits.attributes) attributes")
@@ -252,7 +252,7 @@ struct MarkupReader {
     guard let number else { throw error("the entity '&\(name);' is not defined", at: start) }
     let isAllowed = number >= 0x20 || number == 0x09 || number == 0x0A || number == 0x0D
     guard isAllowed, number != 0xFFFE, number != 0xFFFF, let scalar = Unicode.Scalar(number) else {
-      throw error("'&\(name);' is no character of XML", at: start)
+      throw error("'&\(name);' is not a character of XML", at: start)
     }
     return Array(String(Character(scalar)).utf8)
   }

@@ -56,7 +56,7 @@ struct Import: ParsableCommand {
 
   @Flag(
     help: ArgumentHelp(
-      "Confirm what is plainly lost from one version to the next, as Core Data let go of it.",
+      "Confirm the data that is clearly lost from one version to the next, as Core Data drops it.",
       discussion:
         "Otherwise each loss is a question in the mapping of its step, and 'cdgen diff --accept' confirms those of one."
     ))
@@ -96,7 +96,7 @@ struct Import: ParsableCommand {
       throw Failure(order, "there is no such file")
     }
     guard !text.unicodeScalars.contains(where: { $0 == "\u{0}" || $0 == "\u{FFFD}" }) else {
-      throw Failure(order, "this is no text; an order names the versions, a line each, the oldest first")
+      throw Failure(order, "this is not a text; an order names the versions, a line each, the oldest first")
     }
     return text
   }

@@ -54,8 +54,9 @@ struct Lock: ParsableCommand {
       if all, new.count >= Self.longHistory {
         try Console.write(
           line:
-            "\(folder): \(new.count) versions at once. A locked version's stores have to migrate for good; what no "
-            + "user has any more need not be kept. To leave out versions, import Xcode's model again with an --order file "
+            "\(folder): \(new.count) versions at once. Stores of a locked version must stay migratable forever; "
+            + "versions that no "
+            + "user has any more need not be kept. To omit versions, import Xcode's model again with an --order file "
             + "that lacks them, or lock the others with --version.")
       }
       let text = LockText.text(of: loaded.lockedVersions + new.map { LockedVersion($0) })
@@ -91,6 +92,7 @@ struct Lock: ParsableCommand {
     let result = ModelLoader.load(name: loaded.model?.name ?? "", files: files, folder: folder)
     guard result.hasErrors else { return }
     ModelFolder.report(result.diagnostics.filter { $0.severity == .error })
-    throw Failure(folder, "nothing was locked: stores of a locked version must have a way to the current one")
+    throw Failure(
+      folder, "nothing was locked: migration steps must lead from a locked version to the current one")
   }
 }

@@ -64,7 +64,7 @@ struct Stub: ParsableCommand {
       let file = OutputFile(path: output, contents: "")
       guard try file.currentContents() == nil else {
         throw Failure(
-          output, "there is a file of this name already, and what is in it stays: name another with --output")
+          output, "the file already exists and was not changed: name another with --output")
       }
       do {
         guard let text = try text(of: unproven, loaded, path) else {
@@ -105,7 +105,7 @@ struct Stub: ParsableCommand {
       throw Failure(self.model, "there is no version \(number)")
     }
     guard source != destination, let path = VersionPaths(model).path(from: source, to: destination) else {
-      throw Failure(self.model, "no store goes from version \(source) to version \(destination)")
+      throw Failure(self.model, "no migration steps lead from version \(source) to version \(destination)")
     }
     return path
   }

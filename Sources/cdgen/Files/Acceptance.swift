@@ -20,7 +20,8 @@ struct Acceptance {
       else {
         throw Failure(
           path,
-          "nothing can be added to this file as it is written; add the 'drop's that 'cdgen diff' names by hand"
+          "this file cannot be edited automatically in its present form; add the 'drop's that 'cdgen diff' names "
+            + "by hand"
         )
       }
       try OutputFile(path: path, contents: text).write()

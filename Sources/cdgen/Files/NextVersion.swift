@@ -46,7 +46,8 @@ struct NextVersion {
     guard let copy, copy.basedOn == [basedOn], copy.label == nil else {
       throw Failure(
         path,
-        "this file cannot be copied as it is written; copy it to \(VersionFile.name(of: number)) by hand, "
+        "this file cannot be copied automatically in its present form; copy it to \(VersionFile.name(of: number)) "
+          + "by hand, "
           + "without its 'label' and 'renamedFrom's, and with 'basedOn: [\(basedOn)]'")
     }
   }

@@ -23,7 +23,7 @@ struct RequestError: Error, CustomStringConvertible {
       stage = .parse
       position = error.utf16Offset
     case let error as JSONParsingError:
-      message = "the request is no JSON: \(error)"
+      message = "the request is not JSON: \(error)"
       stage = .parse
     case FetchError.invalid(_, let diagnostics):
       message = diagnostics.map(\.description).joined(separator: "; ")

@@ -48,7 +48,7 @@ struct Convert: ParsableCommand {
       throw Failure("there is no store at \(store)")
     }
     guard !FileManager.default.fileExists(atPath: out) else {
-      throw Failure("there is a file at \(out) already; it was left as it is")
+      throw Failure("the file \(out) already exists; it was not changed")
     }
     let location = type.location(URL(filePath: out))
     if CoreDataStore.isStore(at: URL(filePath: store)) { return try convertCoreDataStore(to: location) }
@@ -78,7 +78,7 @@ struct Convert: ParsableCommand {
     }
     for remark in copy.remarks { Lines.error("warning: \(remark)") }
     if copy.losses.count > 0 {
-      Lines.error("warning: \(copy.losses.count) values were not taken over:\n\(copy.losses)")
+      Lines.error("warning: \(copy.losses.count) values were not copied:\n\(copy.losses)")
     }
     if CoreDataModel.isXcodes(path) {
       Lines.error(
@@ -95,8 +95,8 @@ struct Convert: ParsableCommand {
 
   private func remedy(_ losses: CoreDataLosses) -> String {
     losses.unacceptableCount == 0
-      ? "nothing was made; --accept-losses goes on without them"
-      : "nothing was made; \(losses.unacceptableCount) of them are objects that cannot be without the value: correct "
+      ? "nothing was created; --accept-losses continues without them"
+      : "nothing was created; in \(losses.unacceptableCount) of them an object cannot exist without the value: correct "
         + "the store with the app that made it, or make the property optional in the model's version"
   }
 }

@@ -28,7 +28,7 @@ struct Create: ParsableCommand {
   func run() throws {
     let model = try ModelSource.load(model, version: version)
     guard !FileManager.default.fileExists(atPath: store) else {
-      throw Failure("there is a file at \(store) already; it was left as it is")
+      throw Failure("the file \(store) already exists; it was not changed")
     }
     _ = try PersistentStoreCoordinator(model: model, at: type.location(URL(filePath: store)))
     try Lines.write("\(store): \(model.name), version \(model.currentVersionNumber)")

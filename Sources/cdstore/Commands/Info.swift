@@ -93,7 +93,7 @@ struct Info: ParsableCommand {
       return ("\(model.name), one of the versions \(titles.joined(separator: ", "))", nil)
     } catch let error as CoreDataStoreError {
       guard case .noFittingVersion = error else { throw error }
-      return ("\(model.name), and of none of its versions", error)
+      return ("\(model.name), but none of its versions", error)
     }
   }
 

@@ -36,7 +36,7 @@ struct Load: ParsableCommand {
     do {
       json = try JSONValue(parsing: Array(data))
     } catch {
-      throw Failure("\(file) is no JSON: \(error)")
+      throw Failure("\(file) is not JSON: \(error)")
     }
     let container = try ModelSource.open(store, model: model)
     let context = container.newContext()

@@ -89,7 +89,7 @@ struct Migrate: ParsableCommand {
         try migrate(description, model, progress)
       }
     } catch let error as MigrationError where error.reason == .cancelled {
-      Lines.error("interrupted; the store is as it was")
+      Lines.error("interrupted; the store was not changed")
       throw ExitCode(130)
     }
   }

@@ -36,7 +36,8 @@ struct LoadFile {
   /// - Throws: ``Failure`` with every mistake.
   mutating func insert(_ json: JSONValue) throws -> [(entity: String, count: Int)] {
     guard case .object(let members) = json else {
-      throw Failure("the file holds \(json.kindName); it takes an object: entity name → list of rows")
+      throw Failure(
+        "the file contains \(json.kindName), but must contain an object: entity name → list of rows")
     }
     if let idAttribute, !members.contains(where: { keepsID($0.key) }) {
       mistakes.append("none of the entities has a String attribute '\(idAttribute)' for --id")

@@ -36,9 +36,9 @@ struct MigrationOutcome {
         source == destination ? "" : "version \(source) to version \(destination), which stores the same; "
       lines.append(
         "\(store): \(way.isEmpty ? "version \(destination); " : way)"
-          + (hasNewIndexes ? "its indexes were brought up to date" : "nothing had to be done"))
+          + (hasNewIndexes ? "its indexes were brought up to date" : "nothing to do"))
     } else {
-      lines.append("\(store): version \(destination) already")
+      lines.append("\(store): already at version \(destination)")
     }
     if let findings {
       lines += findings

@@ -17,13 +17,13 @@ struct RehearsalText {
     if !report.brokenRules.isEmpty {
       lines += [
         "",
-        "objects that break a rule of version \(report.reached); they cannot be saved before they are put right:",
+        "objects that break a rule of version \(report.reached); they cannot be saved until they are corrected:",
       ]
       lines += report.brokenRules.map { "  \($0)" }
     }
     if !report.steps.isEmpty { lines += ["", room] }
     if let refusal = report.refusal {
-      lines.append("it would fail, and the store be as it was:")
+      lines.append("the migration would fail, and leave the store unchanged:")
       lines.append("  \(advice ?? "\(refusal)")")
     } else if !report.steps.isEmpty {
       lines.append("it would succeed")
@@ -65,7 +65,7 @@ struct RehearsalText {
     guard let refusal = report.refusal, case .missingPolicy(let mapping) = refusal.reason else { return nil }
     let place = refusal.step.map { "the step from \($0)" } ?? "a step"
     return
-      "\(place) has code of the app's own, for '\(mapping)', which cannot run here: rehearse it in the app, "
+      "\(place) has code of the app's own, for '\(mapping)', which cannot run here: rehearse the migration in the app, "
       + "with MigrationRehearsal" + (report.reached == report.source ? "" : "; all up to there was rehearsed")
   }
 
@@ -78,11 +78,11 @@ struct RehearsalText {
       lines.append("  lost:")
       lines += step.losses.map { loss in
         let number = loss.count.map { ": \(Self.count($0, loss.unit))" } ?? ""
-        return "    \(loss.description)\(number)" + (loss.isConfirmed ? "" : "; nobody has confirmed that")
+        return "    \(loss.description)\(number)" + (loss.isConfirmed ? "" : "; this loss is not confirmed")
       }
     }
     if !step.problems.isEmpty {
-      lines.append("  in the way:")
+      lines.append("  obstacles:")
       lines += step.problems.map { "    \($0)" }
     }
     if showsSQL, !step.statements.isEmpty {

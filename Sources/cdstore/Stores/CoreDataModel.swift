@@ -30,7 +30,7 @@ enum CoreDataModel {
   /// Refuses a Core Data store where a store of cdgen is needed. The message contains the remedy.
   static func refuse(_ store: String) throws {
     guard CoreDataStore.isStore(at: URL(filePath: store)) else { return }
-    throw Failure("\(store) is a store of Core Data; 'cdstore convert' makes one of cdgen of it")
+    throw Failure("\(store) is a store of Core Data; convert it with 'cdstore convert'")
   }
 
   /// Refuses a file that is not a Core Data store, although the options are for one. The message says what the file is,
@@ -42,7 +42,7 @@ enum CoreDataModel {
         "\(store) is a store of cdgen's, which carries its model; \(options) for stores of Core Data")
     }
     _ = try CoreDataStore(at: url)
-    throw Failure("\(store) is no store of Core Data")
+    throw Failure("\(store) is not a store of Core Data")
   }
 
   static func isXcodes(_ path: String) -> Bool {

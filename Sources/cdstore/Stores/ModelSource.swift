@@ -29,7 +29,7 @@ enum ModelSource {
       do {
         return try ManagedObjectModel(contentsOf: URL(filePath: path))
       } catch {
-        throw Failure("\(path) is no compiled model: \(error)")
+        throw Failure("\(path) is not a compiled model: \(error)")
       }
     }
     let loaded = ModelLoader.load(folder: path)
@@ -80,7 +80,7 @@ enum ModelSource {
   ) throws -> PersistentContainer {
     guard isReadOnly else {
       throw Failure(
-        "\(url.relativePath) is a store of Core Data, which is never written to; 'cdstore convert' makes one of cdgen"
+        "\(url.relativePath) is a store of Core Data, which is never written to; convert it with 'cdstore convert'"
       )
     }
     guard let model else {

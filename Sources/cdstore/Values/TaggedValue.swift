@@ -58,7 +58,7 @@ struct TaggedValue {
     switch (tag, value) {
     case ("$double", .int(let number)): return .double(Double(number))
     case ("$double", .string(let text)):
-      guard let number = Double(text) else { throw Failure("\"\(text)\" is no number") }
+      guard let number = Double(text) else { throw Failure("\"\(text)\" is not a number") }
       return .double(number)
     case ("$date", .int(let seconds)): return .date(Date(timeIntervalSince1970: Double(seconds)))
     case ("$decimal", .string(let text)):

@@ -23,8 +23,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("DROP TABLE Z_METADATA", "FILE is no store of Core Data: it has no table Z_METADATA"),
-    ("DROP TABLE Z_PRIMARYKEY", "FILE is no store of Core Data: it has no table Z_PRIMARYKEY"),
+    ("DROP TABLE Z_METADATA", "FILE is not a store of Core Data: it has no table Z_METADATA"),
+    ("DROP TABLE Z_PRIMARYKEY", "FILE is not a store of Core Data: it has no table Z_PRIMARYKEY"),
     ("DELETE FROM Z_METADATA", "the store FILE is damaged: Z_METADATA has no row"),
     (
       "INSERT INTO Z_METADATA SELECT 2, Z_UUID, Z_PLIST FROM Z_METADATA",
@@ -49,7 +49,7 @@ import Testing
     ),
     (
       "ALTER TABLE Z_METADATA RENAME COLUMN Z_PLIST TO Z_LIST",
-      "FILE is no store of Core Data: Z_METADATA has no column Z_PLIST"
+      "FILE is not a store of Core Data: Z_METADATA has no column Z_PLIST"
     ),
     (
       "UPDATE Z_PRIMARYKEY SET Z_SUPER = CASE Z_ENT WHEN 3 THEN 4 ELSE 3 END WHERE Z_ENT IN (3, 4)",
@@ -61,7 +61,7 @@ import Testing
     ),
     (
       "UPDATE Z_PRIMARYKEY SET Z_SUPER = 999 WHERE Z_ENT = 3",
-      "the store FILE is damaged: 'Book' inherits from entity 999, which Z_PRIMARYKEY has not"
+      "the store FILE is damaged: 'Book' inherits from entity 999, which Z_PRIMARYKEY does not contain"
     ),
     (
       "UPDATE Z_PRIMARYKEY SET Z_NAME = 'Book' WHERE Z_ENT = 4",
@@ -73,15 +73,15 @@ import Testing
     ),
     (
       "UPDATE ZITEM SET Z_ENT = 99 WHERE Z_PK = 1",
-      "the store FILE is damaged: 1 rows of ZITEM are of entity 99, which it has not"
+      "the store FILE is damaged: 1 rows of ZITEM are of entity 99, which it does not have"
     ),
     (
       "UPDATE ZITEM SET Z_ENT = NULL WHERE Z_PK = 1",
-      "the store FILE is damaged: 1 rows of ZITEM are of entity NULL, which it has not"
+      "the store FILE is damaged: 1 rows of ZITEM are of entity NULL, which it does not have"
     ),
     (
       "UPDATE ZITEM SET Z_ENT = 7 WHERE Z_PK = 1",
-      "the store FILE is damaged: 1 rows of ZITEM are of entity 7, which it has not"
+      "the store FILE is damaged: 1 rows of ZITEM are of entity 7, which it does not have"
     ),
     (
       "UPDATE ZITEM SET Z_ENT = 2 WHERE Z_PK = 1",
@@ -89,31 +89,31 @@ import Testing
     ),
     (
       "DROP TABLE ZTAG; CREATE VIEW ZTAG AS SELECT 1 Z_PK, 7 Z_ENT, 1 Z_OPT, 'x' ZNAME",
-      "FILE is no store of Core Data: ZTAG is no plain table"
+      "FILE is not a store of Core Data: ZTAG is not an ordinary table"
     ),
     (
       "ALTER TABLE Z_PRIMARYKEY RENAME TO P; CREATE VIEW Z_PRIMARYKEY AS SELECT * FROM P",
-      "FILE is no store of Core Data: Z_PRIMARYKEY is no plain table"
+      "FILE is not a store of Core Data: Z_PRIMARYKEY is not an ordinary table"
     ),
     (
       "DROP TABLE ZTAG; CREATE VIRTUAL TABLE ZTAG USING fts5(Z_PK, Z_ENT, Z_OPT, ZNAME)",
-      "FILE is no store of Core Data: ZTAG is no plain table"
+      "FILE is not a store of Core Data: ZTAG is not an ordinary table"
     ),
     (
       "DROP TABLE ZTAG; CREATE TABLE ZTAG (Z_PK INTEGER, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR)",
-      "FILE is no store of Core Data: Z_PK is not the key of ZTAG"
+      "FILE is not a store of Core Data: Z_PK is not the key of ZTAG"
     ),
     (
       "DROP TABLE ZTAG; CREATE TABLE ZTAG (Z_PK TEXT PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR)",
-      "FILE is no store of Core Data: Z_PK is not the key of ZTAG"
+      "FILE is not a store of Core Data: Z_PK is not the key of ZTAG"
     ),
     (
       "ALTER TABLE ZTAG ADD COLUMN ZSUM INTEGER AS (Z_PK + 1)",
-      "FILE is no store of Core Data: ZTAG has columns that are calculated"
+      "FILE is not a store of Core Data: ZTAG has columns that are calculated"
     ),
     (
       "UPDATE ZTAG SET Z_PK = -3 WHERE Z_PK = 3; DELETE FROM Z_3TAGS",
-      "the store FILE cannot be read, and was left as it is: a row of 'Tag' is not as it should be; correct or remove it"
+      "the store FILE cannot be read, and was not changed: a row of 'Tag' is invalid; correct or remove it"
     ),
   ]) func aFileThatCoreDataWouldNotLeaveIsRefused(sql: String, message: String) throws {
     #expect(try error(ShelfStore(extra: [sql])) == message)
@@ -152,7 +152,8 @@ import Testing
       try whole.prefix(length).write(to: store.url)
       let message = try error(store)
       #expect(
-        message.hasPrefix("the store FILE is damaged") || message == "FILE is no SQLite database", "\(length)"
+        message.hasPrefix("the store FILE is damaged") || message == "FILE is not a SQLite database",
+        "\(length)"
       )
     }
   }
@@ -183,7 +184,7 @@ import Testing
     #expect(throws: CoreDataStoreError.unreadable(missing, reason: "No such file or directory")) {
       try CoreDataStore(at: missing)
     }
-    #expect(throws: CoreDataStoreError.unreadable(store.folder, reason: "it is no plain file")) {
+    #expect(throws: CoreDataStoreError.unreadable(store.folder, reason: "it is not a regular file")) {
       try CoreDataStore(at: store.folder)
     }
   }

@@ -24,16 +24,16 @@ import Testing
   @Test(arguments: [
     (
       "CREATE VIEW ZEXTRA AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
-      "FILE is no store of Core Data: ZEXTRA is no plain table"
+      "FILE is not a store of Core Data: ZEXTRA is not an ordinary table"
     ),
     (
       "DROP TABLE ZTAG; CREATE VIEW ZTAG AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
         + "SELECT i Z_PK, 7 Z_ENT, 1 Z_OPT, 'x' ZNAME FROM n",
-      "FILE is no store of Core Data: ZTAG is no plain table"
+      "FILE is not a store of Core Data: ZTAG is not an ordinary table"
     ),
     (
       "ALTER TABLE ZTAG ADD COLUMN ZMANY AS (length(zeroblob(100000000)))",
-      "FILE is no store of Core Data: ZTAG has columns that are calculated"
+      "FILE is not a store of Core Data: ZTAG has columns that are calculated"
     ),
     (
       "DROP TABLE ZTAG; CREATE TABLE ZTAG (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR) "

@@ -18,45 +18,45 @@ import Testing
 
   static let cases = [
     Case(
-      sql: "UPDATE ZSAMPLE SET ZSMALL = 40000", loss: "Sample p1, small: a number that is no Int16",
+      sql: "UPDATE ZSAMPLE SET ZSMALL = 40000", loss: "Sample p1, small: a number that does not fit Int16",
       accepted: ("SELECT small FROM Sample", "NULL")),
     Case(
-      sql: "UPDATE ZSAMPLE SET ZMIDDLE = 1.5", loss: "Sample p1, middle: a number that is no Int32",
+      sql: "UPDATE ZSAMPLE SET ZMIDDLE = 1.5", loss: "Sample p1, middle: a number that does not fit Int32",
       accepted: ("SELECT middle FROM Sample", "NULL")),
     Case(
-      sql: "UPDATE ZSAMPLE SET ZLARGE = 'many'", loss: "Sample p1, large: text, which is no Int64",
+      sql: "UPDATE ZSAMPLE SET ZLARGE = 'many'", loss: "Sample p1, large: text, which is not of type Int64",
       accepted: ("SELECT large FROM Sample", "NULL")),
     Case(
-      sql: "UPDATE ZSAMPLE SET ZTEXT = x'ff'", loss: "Sample p1, text: bytes, which is no String",
+      sql: "UPDATE ZSAMPLE SET ZTEXT = x'ff'", loss: "Sample p1, text: bytes, which is not of type String",
       accepted: ("SELECT text FROM Sample", "NULL")),
     Case(
       sql: "UPDATE ZSAMPLE SET ZTEXT = CAST(x'ff' AS TEXT)",
-      loss: "Sample p1, text: text that is not UTF-8, which is no String",
+      loss: "Sample p1, text: text that is not UTF-8, which is not of type String",
       accepted: ("SELECT text FROM Sample", "NULL")),
     Case(
-      sql: "UPDATE ZSAMPLE SET ZPRICE = 'dear'", loss: "Sample p1, price: what is no Decimal",
+      sql: "UPDATE ZSAMPLE SET ZPRICE = 'dear'", loss: "Sample p1, price: an invalid Decimal",
       accepted: ("SELECT price FROM Sample", "NULL")),
     Case(
-      sql: "UPDATE ZSAMPLE SET ZCODE = x'00'", loss: "Sample p1, code: bytes, which is no UUID",
+      sql: "UPDATE ZSAMPLE SET ZCODE = x'00'", loss: "Sample p1, code: bytes, which is not of type UUID",
       accepted: ("SELECT code FROM Sample", "NULL")),
     Case(
-      sql: "UPDATE ZSAMPLE SET ZMADE = 'then'", loss: "Sample p1, made: text, which is no Date",
+      sql: "UPDATE ZSAMPLE SET ZMADE = 'then'", loss: "Sample p1, made: text, which is not of type Date",
       accepted: ("SELECT made FROM Sample", "NULL")),
     Case(
-      sql: "UPDATE ZSAMPLE SET ZMADE = 9e999", loss: "Sample p1, made: a number, which is no Date",
+      sql: "UPDATE ZSAMPLE SET ZMADE = 9e999", loss: "Sample p1, made: a number, which is not of type Date",
       accepted: ("SELECT made FROM Sample", "NULL")),
     Case(
       sql: "UPDATE ZSAMPLE SET ZWORDS = x'00'",
       loss:
-        "Sample p1, words: an archive of which no '[String]' can be made; as an attribute of type Data it is taken "
-        + "as it is", accepted: ("SELECT words FROM Sample", "NULL")),
+        "Sample p1, words: an archive that cannot be decoded as '[String]'; an attribute of type Data would keep the "
+        + "archive", accepted: ("SELECT words FROM Sample", "NULL")),
     Case(
       sql: "UPDATE ZSAMPLE SET ZSCAN = x'0507'",
-      loss: "Sample p1, scan: its first byte says neither that it is here nor in a file",
+      loss: "Sample p1, scan: its first byte marks neither a value in the row nor a value in a file",
       accepted: ("SELECT scan FROM Sample", "NULL")),
     Case(
       sql: "UPDATE ZSAMPLE SET ZSCAN = x'022e2e2f2e2e2f7365637265740000'",
-      loss: "Sample p1, scan: it names a file by what is no name of one",
+      loss: "Sample p1, scan: it contains an invalid file name",
       accepted: ("SELECT scan FROM Sample", "NULL")),
     Case(
       sql: "UPDATE ZSAMPLE SET ZSCAN = CAST(x'02' || '5F2B1C1E-2A5D-4B6E-9C53-0D6A3E1B7F01' AS BLOB)",
@@ -65,30 +65,31 @@ import Testing
         + "data", accepted: ("SELECT scan FROM Sample", "NULL")),
     Case(
       sql: "UPDATE ZAUTHOR SET ZNAME = NULL WHERE Z_PK = 2",
-      loss: "Author p2, name: it has no value, and is mandatory without a default",
+      loss: "Author p2, name: it has no value, but is mandatory and has no default",
       accepted: ("SELECT name FROM Author WHERE _pk = 2", "")),
     Case(
       sql: "UPDATE ZITEM SET ZAUTHOR = 77 WHERE Z_PK = 1",
-      loss: "Book p1, author: its object, p77, is not there",
+      loss: "Book p1, author: its object, p77, does not exist",
       accepted: ("SELECT author FROM Item WHERE _pk = 1", "NULL")),
     Case(
       sql: "UPDATE ZITEM SET ZAUTHOR = 'Ada' WHERE Z_PK = 1",
-      loss: "Book p1, author: text, which is no object's number",
+      loss: "Book p1, author: text, which is not the number of an object",
       accepted: ("SELECT author FROM Item WHERE _pk = 1", "NULL")),
     Case(
       sql: "UPDATE ZPASSPORT SET ZHOLDER = NULL; UPDATE ZAUTHOR SET ZPASSPORT = NULL",
-      loss: "Passport p1, holder: it leads to no object, and is mandatory", accepted: nil),
+      loss: "Passport p1, holder: it has no object, but is mandatory", accepted: nil),
     Case(
       sql: "UPDATE ZAUTHOR SET ZPASSPORT = 1 WHERE Z_PK = 2",
-      loss: "Author p2, passport: its object is not there, or does not lead back to it",
+      loss: "Author p2, passport: its object does not exist, or does not refer back to it",
       accepted: ("SELECT holder FROM Passport", "1")),
     Case(
       sql: "INSERT INTO Z_3TAGS VALUES (1, 99, 1)",
-      loss: "Book p1, tags: its object p99 is not there, or of an entity that it does not lead to",
+      loss:
+        "Book p1, tags: its object p99 does not exist, or has an entity that the relationship does not allow",
       accepted: ("SELECT count(*) FROM \"Book.tags\"", "4")),
     Case(
       sql: "INSERT INTO Z_3TAGS VALUES (4, 1, 1)",
-      loss: "Book p4, tags: the object of a pair is not there, or of another entity",
+      loss: "Book p4, tags: the object of a pair does not exist, or has another entity",
       accepted: ("SELECT count(*) FROM \"Book.tags\"", "4")),
   ]
 
@@ -143,7 +144,7 @@ import Testing
     let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
     #expect(
       copy.remarks.contains(
-        "'pages' of 'Book' is mandatory and had no value in 2 objects; it has its default there"))
+        "'pages' of 'Book' is mandatory, but had no value in 2 objects; it got its default"))
     #expect(try store.copied("SELECT pages FROM Item WHERE _pk < 4 ORDER BY _pk") == [["7"], ["7"], ["300"]])
   }
 
@@ -151,7 +152,8 @@ import Testing
     let store = try ShelfStore(extra: ["UPDATE ZAUTHOR SET ZPASSPORT = NULL"])
     let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
     #expect(
-      copy.remarks.contains("'holder' of 'Passport' was set on one side alone in 1 object; it is on both"))
+      copy.remarks.contains("'holder' of 'Passport' was set on one side only in 1 object; it was set on both")
+    )
     #expect(try store.copied("SELECT holder FROM Passport") == [["1"]])
   }
 
@@ -180,7 +182,7 @@ import Testing
     let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
     #expect(copy.losses.count == 0)
     #expect(
-      copy.remarks.contains("'price' of 'Sample' was NaN, which is no number, in 1 object; it is nil there"))
+      copy.remarks.contains("'price' of 'Sample' was NaN in 1 object; it was set to nil"))
     #expect(try store.copied("SELECT price FROM Sample") == [["NULL"]])
   }
 

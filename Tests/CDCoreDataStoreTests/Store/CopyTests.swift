@@ -26,7 +26,7 @@ import Testing
     #expect(result.version.number == 1)
     #expect(result.counts == ["Author": 2, "Book": 3, "Magazine": 1, "Passport": 1, "Tag": 3])
     #expect(result.losses.count == 0)
-    #expect(result.remarks == ["the store's metadata 'list' is no text and is not taken over"])
+    #expect(result.remarks == ["the store's metadata entry 'list' is not a text and was not copied"])
     #expect(
       try store.copied("SELECT _pk, _version, name, birth FROM Author ORDER BY _pk")
         == [["1", "3", "Ada", "86400.5"], ["2", "1", "Brontë", "NULL"]])

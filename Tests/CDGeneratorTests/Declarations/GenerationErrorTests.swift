@@ -20,7 +20,7 @@ import Testing
   @Test func aMissingCurrentVersionIsSaid() {
     #expect(
       problems(ModelVersion(number: 1, entities: []), current: 7)
-        == ["the model has no version 7, which is to be its current one"])
+        == ["the model has no version 7, which is set as its current version"])
   }
 
   @Test func everyProblemIsSaidAtOnce() {
@@ -36,11 +36,12 @@ import Testing
       ModelVersion(number: 1, entities: [book, EntityDescription(name: "Novel", className: "Book")]))
     #expect(
       found == [
-        "Novel: 'Book' is declared twice in Swift; give another name with 'swiftName', or 'class' for an entity",
+        "Novel: 'Book' is declared twice in Swift; choose another name with 'swiftName', or 'class' for an entity",
         "Book.mood: there is no entity, enum or composite 'Mood'",
-        "Book.pages: the value is none of the type",
+        "Book.pages: the value does not have the type",
         "Book.author: there is no entity, enum or composite 'Writer'",
-        "Book.two words: 'two words' is no Swift name; give another with 'swiftName', or 'class' for an entity",
+        "Book.two words: 'two words' is not a valid Swift name; choose another with 'swiftName', or 'class' for an "
+          + "entity",
       ])
   }
 
@@ -55,13 +56,13 @@ import Testing
     let note = note([AttributeDescription(name: "self", type: .string)])
     let mood = EnumDescription(
       name: "Mood", rawType: .string, cases: [.init(name: "allCases", rawValue: .string("a"))])
-    let remedy = "itself; give another with 'swiftName', or 'class' for an entity"
+    let remedy = "; choose another with 'swiftName', or 'class' for an entity"
     #expect(
       problems(
         ModelVersion(number: 1, enums: [mood], entities: [note, EntityDescription(name: "Foundation")])) == [
-          "Foundation: generated code needs the name 'Foundation' \(remedy)",
-          "Mood.allCases: generated code needs the name 'allCases' \(remedy)",
-          "Note.self: generated code needs the name 'self' \(remedy)",
+          "Foundation: generated code needs the name 'Foundation'\(remedy)",
+          "Mood.allCases: generated code needs the name 'allCases'\(remedy)",
+          "Note.self: generated code needs the name 'self'\(remedy)",
         ])
   }
 
@@ -76,8 +77,8 @@ import Testing
     let mood = EnumDescription(
       name: "Mood", rawType: .date, cases: [.init(name: "good", rawValue: .string("g"))])
     let found = problems(ModelVersion(number: 1, enums: [mood], composites: [place], entities: []))
-    #expect(found.contains("Mood: the type 'Date' cannot stand here"))
-    #expect(found.contains("Place.inner: the type 'Place' cannot stand here"))
+    #expect(found.contains("Mood: the type 'Date' is not allowed here"))
+    #expect(found.contains("Place.inner: the type 'Place' is not allowed here"))
   }
 
   @Test func mistakesOfPredicatesAreSaid() throws {

@@ -58,17 +58,20 @@ struct PredicateCheckTests {
     ("author > nil", ["0 error 'author' (Author) has no order for >"]),
     (
       "settings == 'x'",
-      ["0 error 'settings' (Settings) is a codable value, which can be compared with nil alone"]
+      ["0 error 'settings' (Settings) is a codable value, which can only be compared with nil"]
     ),
-    ("pages LIKE '1*'", ["0 error LIKE is for strings, and 'pages' (Int16) is none"]),
-    ("title MATCHES 3", ["14 error MATCHES is for strings, and 3 is none"]),
-    ("pages BEGINSWITH 'a'", ["0 error BEGINSWITH is for strings and data, and 'pages' (Int16) is neither"]),
+    ("pages LIKE '1*'", ["0 error LIKE needs strings, but 'pages' (Int16) is not a string"]),
+    ("title MATCHES 3", ["14 error MATCHES needs strings, but 3 is not a string"]),
+    ("pages BEGINSWITH 'a'", ["0 error BEGINSWITH needs a string or data, but 'pages' (Int16) is neither"]),
     (
       "pages CONTAINS 1",
-      ["0 error CONTAINS looks in many values or in a string, and 'pages' (Int16) is neither"]
+      ["0 error CONTAINS needs a collection or a string, but 'pages' (Int16) is neither"]
     ),
     ("title CONTAINS 1", ["15 mistake 1 is never a part of 'title' (String)"]),
-    ("title UTI-EQUALS 'a'", ["0 error UTI-EQUALS needs a table of type identifiers, which cdgen has not"]),
+    (
+      "title UTI-EQUALS 'a'",
+      ["0 error UTI-EQUALS needs a table of type identifiers, which cdgen does not have"]
+    ),
     ("title MATCHES 'a('", ["14 error bad regular expression \"a(\": '(' is not closed"]),
     ("title MATCHES '*a'", ["14 error bad regular expression \"*a\": '*' repeats nothing"]),
     ("title MATCHES '[a'", ["14 error bad regular expression \"[a\": '[' is not closed"]),
@@ -77,50 +80,59 @@ struct PredicateCheckTests {
     (
       "reviews.stars > 3",
       [
-        "0 error 'reviews.stars' is many values, where one is compared: "
-          + "write ANY, ALL or NONE before it, or @count and the like behind it"
+        "0 error 'reviews.stars' is a collection, but a comparison needs a single value: "
+          + "write ANY, ALL or NONE before it, or an operator such as @count after it"
       ]
     ),
     (
       "pages == reviews.stars",
-      ["9 error 'reviews.stars' is many values, where one is compared: write @count and the like behind it"]
+      [
+        "9 error 'reviews.stars' is a collection, but a comparison needs a single value: write an operator such as "
+          + "@count after it"
+      ]
     ),
     (
       "reviews.stars IN {1, 2}",
-      ["0 error 'reviews.stars' is many values, where IN looks for one: write ANY, ALL or NONE before it"]
+      [
+        "0 error 'reviews.stars' is a collection, but IN needs a single value: write ANY, ALL or NONE before it"
+      ]
     ),
-    ("ANY pages > 3", ["4 error ANY is for many values, and 'pages' is one Int16"]),
-    ("title.@count > 3", ["0 error @count is for many values, and this is one String"]),
-    ("reviews.@sum > 3", ["0 error @sum needs a key behind it: @sum.SELF for the values themselves"]),
-    ("reviews.@sum.text > 3", ["0 error @sum is for numbers, and these are String"]),
+    ("ANY pages > 3", ["4 error ANY needs a collection, but 'pages' is a single Int16"]),
+    ("title.@count > 3", ["0 error @count needs a collection, but this is a single String"]),
+    ("reviews.@sum > 3", ["0 error @sum needs a key after it: @sum.SELF for the values themselves"]),
+    ("reviews.@sum.text > 3", ["0 error @sum needs numbers, but the values are String"]),
     (
       "reviews.@average.stars > 3",
       ["0 error there is no collection operator '@average'; did you mean '@avg'?"]
     ),
     (
-      "SUBQUERY(title, $x, $x == 1) == {}", ["9 error SUBQUERY is for many values, and 'title' is one String"]
+      "SUBQUERY(title, $x, $x == 1) == {}",
+      ["9 error SUBQUERY needs a collection, but 'title' is a single String"]
     ),
-    ("title[0] == 'a'", ["0 error brackets are for many values, and this is one String"]),
+    ("title[0] == 'a'", ["0 error brackets need a collection, but this is a single String"]),
     // BETWEEN.
     ("pages BETWEEN {1}", ["14 error BETWEEN takes two bounds, not 1"]),
     ("pages BETWEEN {1, pages, 3}", ["14 error BETWEEN takes two bounds, not 3"]),
-    ("pages BETWEEN 3", ["14 error BETWEEN takes an array of two bounds, and 3 is none"]),
+    ("pages BETWEEN 3", ["14 error BETWEEN takes an array of two bounds, but 3 is not an array"]),
     ("pages BETWEEN {'a', 'b'}", ["0 error 'pages' (Int16) cannot be ordered against {\"a\", \"b\"}"]),
     // Functions and operators.
     ("lenght(title) > 1", ["0 error there is no function 'lenght'; did you mean 'length:'?"]),
     ("sqrt(pages, 1) > 1", ["0 error sqrt takes one argument, not 2"]),
     ("now(1) > added", ["0 error now takes no arguments, not 1"]),
-    ("uppercase(pages) == 'A'", ["10 error uppercase is for strings, and 'pages' is Int16"]),
-    ("title - 1 == 2", ["0 error - is for numbers, and 'title' is String"]),
+    ("uppercase(pages) == 'A'", ["10 error uppercase needs strings, but 'pages' is Int16"]),
+    ("title - 1 == 2", ["0 error - needs numbers, but 'title' is String"]),
     (
       "title + 1 == 'a1'",
-      ["8 error + joins strings or adds numbers, and here are String and Int16: write CAST(…, 'String')"]
+      [
+        "8 error + joins two strings or adds two numbers, but the operands are String and Int16: write CAST(…, "
+          + "'String')"
+      ]
     ),
-    ("weight & 1 == 0", ["0 error & is for integers, and 'weight' is Double"]),
+    ("weight & 1 == 0", ["0 error & needs integers, but 'weight' is Double"]),
     ("title ?? 3 == 'a'", ["9 error ?? has String on its left and '3' (Int16) on its right"]),
     ("CAST(title, 'Integer') == 1", ["0 error CAST has no type 'Integer'"]),
-    ("CAST(cover, 'Int64') == 1", ["0 error CAST makes no Int64 of 'cover' (Data)"]),
-    ("ANYKEY == 1", ["0 error ANYKEY is for searching files, which cdgen does not"]),
+    ("CAST(cover, 'Int64') == 1", ["0 error CAST cannot convert 'cover' (Data) to Int64"]),
+    ("ANYKEY == 1", ["0 error ANYKEY searches files, which cdgen does not support"]),
     // Enumerations.
     ("priority == 'hgh'", ["12 error Priority has no case 'hgh'; did you mean 'high'?"]),
     ("priority == 7", ["12 warning Priority has no case with the raw value 7"]),
@@ -128,7 +140,7 @@ struct PredicateCheckTests {
     // Transient attributes.
     (
       "draft == YES",
-      ["0 warning 'draft' of Book is transient: it is evaluated in memory, and no store can search it"]
+      ["0 warning 'draft' of Book is transient: it exists in memory only, so a store cannot search it"]
     ),
     // Variables.
     ("title == $a AND pages > $a", ["24 error $a is used as String and as Int16"]),
@@ -245,7 +257,7 @@ struct PredicateCheckTests {
   @Test func templatesNeedATypeForEachVariable() throws {
     #expect(
       messages(try check("$x == $y", isTemplate: true)) == [
-        "-1 error nothing says what type $x has: compare it with a property, or write a CAST of it"
+        "-1 error the type of $x is unknown: compare it with a property, or write a CAST of it"
       ])
     #expect(messages(try check("$x == $y")) == [])
   }

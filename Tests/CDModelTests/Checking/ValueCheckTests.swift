@@ -57,25 +57,25 @@ struct ValueCheckTests {
   @Test(arguments: [
     (
       "title", AttributeType.int64, true,
-      "'title' is String, where Int64 is wanted: write CAST(…, 'Int64'), with a third argument for values that do not fit"
+      "'title' is String, but Int64 is needed: write CAST(…, 'Int64'), with a third argument for values that do not fit"
     ),
     (
       "sold", .int16, true,
-      "'sold' is Int64, where Int16 is wanted: write CAST(…, 'Int16'), with a third argument for values that do not fit"
+      "'sold' is Int64, but Int16 is needed: write CAST(…, 'Int16'), with a third argument for values that do not fit"
     ),
     (
-      "isbn", .string, false, "'isbn' may be nil, where a value is wanted: write ?? and a value behind it"
+      "isbn", .string, false, "'isbn' may be nil, but a value is needed: write ?? and a value after it"
     ),
-    ("nil", .string, false, "nil, where a value of String is wanted"),
+    ("nil", .string, false, "nil is not allowed here; a value of type String is needed"),
     (
       "70000", .int16, false,
-      "'70000' is Int32, where Int16 is wanted: write CAST(…, 'Int16'), with a third argument for values that do not fit"
+      "'70000' is Int32, but Int16 is needed: write CAST(…, 'Int16'), with a third argument for values that do not fit"
     ),
-    ("author", .string, true, "'author' is Author, where String is wanted"),
+    ("author", .string, true, "'author' is Author, but String is needed"),
     ("'hih'", .enumeration("Priority"), true, "Priority has no case 'hih'; did you mean 'high'?"),
     (
       "CAST(isbn, 'Int64', 'x')", .int64, true,
-      "'\"x\"' is String, where Int64 is wanted: write CAST(…, 'Int64'), with a third argument for values that do not fit"
+      "'\"x\"' is String, but Int64 is needed: write CAST(…, 'Int64'), with a third argument for values that do not fit"
     ),
   ])
   func doesNotFit(format: String, expected: AttributeType, allowsNil: Bool, message: String) throws {

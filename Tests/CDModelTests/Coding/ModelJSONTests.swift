@@ -93,13 +93,13 @@ struct ModelJSONTests {
   // MARK: Errors
 
   @Test(arguments: [
-    ("", "this is no JSON: byte 0: the text ends too early"),
+    ("", "this is not JSON: byte 0: the text ends too early"),
     ("[]", "expected an object, found a list"),
     ("{}", "the member 'formatVersion' is missing"),
     (#"{"formatVersion":"1"}"#, "formatVersion: expected an integer, found a string"),
     (
       #"{"formatVersion":2,"whatever":3}"#,
-      "formatVersion: this is format version 2, and this release of cdgen reads version 1; "
+      "formatVersion: this has format version 2, but this release of cdgen reads version 1; "
         + "compile the model with the same release"
     ),
     (#"{"formatVersion":1}"#, "the member 'name' is missing"),

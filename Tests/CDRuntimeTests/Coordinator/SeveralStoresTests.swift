@@ -212,8 +212,10 @@ import Testing
     #expect(throws: error) { try container([PersistentStoreDescription(stores.kind.location(rest))]) }
     #expect(
       "\(error)"
-        == "the store \(rest.path()) holds 'Draft', and was to be opened for 'Person', 'Note', 'Draft'; "
-        + "open it with a configuration that lists what it holds, and give the others a file of their own")
+        == "the store \(rest.path()) contains 'Draft', but was opened for 'Person', 'Note', 'Draft'; "
+        + "open it with a configuration that lists the entities it contains, and use another file for the other "
+        + "entities"
+    )
   }
 
   @Test(.needsFile) func anOlderStoreOfAnotherConfigurationIsRefusedToo() throws {

@@ -31,7 +31,8 @@ import Testing
 
   @Test func metadataOfWhatIsNoStoreAreAnError() throws {
     #expect(
-      throws: StoreError.cannotCreate(store.url, reason: "it is to be read, and is not there")
+      throws: StoreError.cannotCreate(
+        store.url, reason: "the file does not exist, and the store is opened read-only")
     ) { try PersistentStoreCoordinator.metadata(forStoreAt: store.url, formats: [JSONStoreFormat()]) }
     try Data("no database".utf8).write(to: store.url)
     #expect(throws: StoreError.notADatabase(store.url)) {
@@ -75,7 +76,8 @@ import Testing
 
   @Test func whatIsToBeReadHasToBeThere() throws {
     #expect(
-      throws: StoreError.cannotCreate(store.url, reason: "it is to be read, and is not there")
+      throws: StoreError.cannotCreate(
+        store.url, reason: "the file does not exist, and the store is opened read-only")
     ) {
       try PersistentStoreCoordinator(
         for: LibraryModel.self, stores: [PersistentStoreDescription(store.location, isReadOnly: true)])

@@ -116,7 +116,7 @@ import Testing
     for _ in 0..<20_000 {
       let (whole, part) = (text(&random, 8), text(&random, 3))
       guard let options = Self.options.randomElement(using: &random),
-        let place = [SearchPlace.start, .end, .anywhere].randomElement(using: &random)
+        let place = [SearchAnchor.start, .end, .anywhere].randomElement(using: &random)
       else { continue }
       let expected =
         options.contains(.normalized)

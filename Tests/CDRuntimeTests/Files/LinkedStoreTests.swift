@@ -112,7 +112,7 @@ struct LinkedStoreTests {
     try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "other")
     try FileManager.default.createSymbolicLink(
       atPath: folder.appending(path: "links/other").path, withDestinationPath: "photos.store")
-    #expect(throws: StoreError.cannotCreate(link, reason: "its symbolic links lead in a circle")) {
+    #expect(throws: StoreError.cannotCreate(link, reason: "its symbolic links form a circle")) {
       try fill(.sqlite(link))
     }
   }

@@ -48,7 +48,7 @@ extension ManagedObject {
   /// The text of an attribute; what is something else fails the test.
   func text(_ key: String) throws -> String {
     guard case .string(let text)? = try value(forKey: key).attribute else {
-      Issue.record("\(key) is no string")
+      Issue.record("\(key) is not a string")
       return ""
     }
     return text
@@ -56,7 +56,7 @@ extension ManagedObject {
 
   func int(_ key: String) throws -> Int64 {
     guard case .int(let number)? = try value(forKey: key).attribute else {
-      Issue.record("\(key) is no number")
+      Issue.record("\(key) is not a number")
       return 0
     }
     return number

@@ -41,7 +41,7 @@ struct JSONStoreFormat: StoreFormat {
       case .null: return .null
       case .integer(let number): return .integer(number)
       case .real(let text):
-        guard let number = Double(text) else { throw StoreFormatError(.syntax("'\(text)' is no number")) }
+        guard let number = Double(text) else { throw StoreFormatError(.syntax("'\(text)' is not a number")) }
         return .real(number)
       case .text(let text): return .text(text)
       case .bytes(let data): return .bytes(data)

@@ -210,7 +210,7 @@ import Testing
     #expect(report.succeeds)
     let losses = Dictionary(uniqueKeysWithValues: report.steps[0].losses.map { ($0.description, $0.count) })
     #expect(losses.count == 2)
-    #expect(losses.first { $0.key.contains("'Errand' of version 1 meet") }?.value == 3)
+    #expect(losses.first { $0.key.contains("exclude objects of entity 'Errand' of version 1") }?.value == 3)
     #expect(losses.first { $0.key.contains("objects of entity 'Step'") }?.value == 6)
   }
 }

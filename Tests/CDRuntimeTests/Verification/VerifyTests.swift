@@ -43,7 +43,7 @@ import Testing
       ])
     #expect(
       try findings()[1].description
-        == "'Author' p\(keys[1]) has p\(keys[0]) in 'spouse', and p\(keys[0]) does not have "
+        == "'Author' p\(keys[1]) has p\(keys[0]) in 'spouse', but p\(keys[0]) does not have "
         + "p\(keys[1])")
   }
 
@@ -90,7 +90,7 @@ import Testing
     #expect(
       try findings() == [
         .unknownEntity(entity: "Publication", key: 1, name: "Volume"),
-        .damaged("'Author' has a row -1, and keys begin at 1"),
+        .damaged("'Author' has a row -1, but keys begin at 1"),
       ])
   }
 

@@ -18,8 +18,8 @@ import Testing
     let loaded = load(version: line(2_000))
     #expect(
       loaded.diagnostics.map(\.description) == [
-        "1.yaml:3005:13: error: 'E1001' has more than 1000 ancestors, which is the most that an entity can have; "
-          + "let entities inherit from one further up"
+        "1.yaml:3005:13: error: 'E1001' has more than 1000 ancestors, which is the maximum; "
+          + "let the entity inherit from an entity higher up"
       ])
     #expect(load(version: line(1_001)).diagnostics.isEmpty)
   }
@@ -133,7 +133,7 @@ import Testing
       """)
     #expect(
       loaded.diagnostics.map(\.message) == [
-        "to match the default with '(a+)+b' takes too many steps, and no object with such a value could be saved; "
+        "matching the default with '(a+)+b' takes too many steps, so objects with such a value could not be saved; "
           + "rewrite the pattern without repetitions within repetitions"
       ])
   }

@@ -67,8 +67,8 @@ struct ModelLoaderTests {
         text(folder) == """
           /My Model.cdmodel:1:1: error: the folder has no model.yaml, which holds the model's 'id' \
           ('cdgen init' makes one)
-          /My Model.cdmodel:1:1: error: the folder's name is the model's: 'My Model' is no name: a name is a \
-          letter and then letters, digits and underscores
+          /My Model.cdmodel:1:1: error: the folder's name is the model's: 'My Model' is not a valid name: \
+          a name is a letter and then letters, digits and underscores
           /My Model.cdmodel:1:1: error: the model has no versions; the first one's file is 1.yaml
 
           """)
@@ -88,8 +88,8 @@ struct ModelLoaderTests {
       try manager.createDirectory(at: folder.appending(path: "notes"), withIntermediateDirectories: false)
       #expect(
         text(folder) == """
-          /A.cdmodel/1.yaml:1:1: error: this is no plain file
-          /A.cdmodel/2.yaml:1:1: error: the link leads nowhere
+          /A.cdmodel/1.yaml:1:1: error: this is not a regular file
+          /A.cdmodel/2.yaml:1:1: error: the link leads to a file that does not exist
           /A.cdmodel/3.yaml:1:1: error: the file has 9000000 bytes; a model's file may have 8388608 at most
 
           """)

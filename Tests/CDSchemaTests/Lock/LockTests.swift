@@ -104,41 +104,41 @@ struct LockTests {
   }
 
   private static let undo =
-    ": stores of it exist; undo this, and change a new version ('cdgen add-version')"
+    ": stores of the version exist; undo this, and change a new version ('cdgen add-version')"
 
   @Test(arguments: [
-    ("title: String", "title: String?", "1.yaml:9:7", "attribute 'title' of 'Book' is not what it was then"),
-    ("      kind: Kind\n", "", "1.yaml:6:3", "attribute 'kind' of 'Book' is no longer in it"),
+    ("title: String", "title: String?", "1.yaml:9:7", "attribute 'title' of 'Book' was changed since"),
+    ("      kind: Kind\n", "", "1.yaml:6:3", "attribute 'kind' of 'Book' was removed since"),
     (
       "kind: Kind", "kind: Kind\n      more: Int64", "1.yaml:11:7",
-      "did not have attribute 'more' of 'Book' when it was"
+      "attribute 'more' of 'Book' was added since"
     ),
-    ("[a, b]", "[b, a]", "1.yaml:2:3", "enum 'Kind' is not what it was then"),
-    ("height: Int32", "height: Int64", "1.yaml:4:25", "field 'height' of 'Size' is not what it was then"),
+    ("[a, b]", "[b, a]", "1.yaml:2:3", "enum 'Kind' was changed since"),
+    ("height: Int32", "height: Int64", "1.yaml:4:25", "field 'height' of 'Size' was changed since"),
     (
       "Author?, inverse: books }", "Author?, inverse: books, onDelete: deny }", "1.yaml:13:7",
-      "relationship 'author' of 'Book' is not what it was then"
+      "relationship 'author' of 'Book' was changed since"
     ),
     (
       "indexes: [[title]]", "indexes: [[-title]]", "1.yaml:14:5",
-      "'indexes' of 'Book' is not what it was then"
+      "'indexes' of 'Book' was changed since"
     ),
-    ("    indexes: [[title]]\n", "", "1.yaml:6:3", "'indexes' of 'Book' is no longer in it"),
+    ("    indexes: [[title]]\n", "", "1.yaml:6:3", "'indexes' of 'Book' was removed since"),
     ("    unique: [[name]]\n", "    unique: [[name], [name, books]]\n", "", ""),
-    ("sort: [title]", "sort: [-title]", "1.yaml:16:7", "fetch 'all' of 'Book' is not what it was then"),
+    ("sort: [title]", "sort: [-title]", "1.yaml:16:7", "fetch 'all' of 'Book' was changed since"),
     (
       "where: title ==", "where: title !=", "1.yaml:18:7",
-      "fetched property 'same' of 'Book' is not what it was then"
+      "fetched property 'same' of 'Book' was changed since"
     ),
-    ("[Book, Author] }", "[Book] }", "1.yaml:23:19", "configuration 'Cloud' is not what it was then"),
-    ("doc: A book.", "class: MyBook", "1.yaml:6:3", "entity 'Book' is not what it was then"),
+    ("[Book, Author] }", "[Book] }", "1.yaml:23:19", "configuration 'Cloud' was changed since"),
+    ("doc: A book.", "class: MyBook", "1.yaml:6:3", "entity 'Book' was changed since"),
     (
       "configurations: { Cloud: [Book, Author] }\n", "", "1.yaml:1:1",
-      "configuration 'Cloud' is no longer in it"
+      "configuration 'Cloud' was removed since"
     ),
     (
       "configurations:", "  New: { attributes: { a: String } }\nconfigurations:", "1.yaml:23:3",
-      "did not have entity 'New' when it was"
+      "entity 'New' was added since"
     ),
   ])
   func `A change is reported at the changed element`(
@@ -150,8 +150,7 @@ struct LockTests {
       #expect(!found.isEmpty && !found.contains { $0.contains("locked") })
       return
     }
-    let middle = what.hasPrefix("did not") ? ", and " : ", and "
-    #expect(found == ["\(place): error: version 1 is locked\(middle)\(what)\(Self.undo)"])
+    #expect(found == ["\(place): error: version 1 is locked, and \(what)\(Self.undo)"])
   }
 
   @Test func `Every change is reported`() throws {
@@ -181,7 +180,10 @@ struct LockTests {
   }
 
   @Test(arguments: [
-    ("", "versions.lock:1:1: error: this is no file of locked versions, which has a line 'lock 1'; "),
+    (
+      "",
+      "versions.lock:1:1: error: this is not a file of locked versions, which begins with a line 'lock 1'; "
+    ),
     ("lock 2\n", "versions.lock:1:1: error: this is 'lock 2', and this release of cdgen reads 'lock 1'"),
     ("lock 1\n<<<<<<< HEAD\n", "versions.lock:2:1: error: a merge was left unfinished here: "),
     ("lock 1\n  data 12\n", "versions.lock:2:3: error: 'data' belongs to no version; "),
@@ -190,7 +192,7 @@ struct LockTests {
     ("lock 1\nversion 1\n  data 12\n", "versions.lock:3:3: error: 'data' is followed by one hash of 64"),
     (
       "lock 1\nversion 1\n  atribute A.b 0123456789abcdef\n",
-      "versions.lock:3:3: error: 'atribute A.b 0123456789abcdef' is no line of this file"
+      "versions.lock:3:3: error: 'atribute A.b 0123456789abcdef' is not a line of this file"
     ),
     (
       "lock 1\nversion 1\n  attribute A.b 0123\n",
@@ -209,8 +211,8 @@ struct LockTests {
     let wrong = lock.replacingOccurrences(of: line, with: "  definition " + String(repeating: "0", count: 64))
     #expect(
       try Self.diagnostics(in: wrong) == [
-        "versions.lock:9:3: error: these are not the hashes of version 1, of which every element is as it was "
-          + "locked; restore the file from version control, or remove the block and run 'cdgen lock'"
+        "versions.lock:9:3: error: these hashes do not match version 1, although none of its elements has changed "
+          + "since the lock; restore the file from version control, or remove the block and run 'cdgen lock'"
       ])
   }
 
@@ -222,7 +224,7 @@ struct LockTests {
       of: "attribute Book.title ", with: "attribute Book.titel ")
     let found = try Self.diagnostics(in: lock + "\n" + other)
     #expect(found.count == 1)
-    #expect(found.first?.contains("is locked in line 6 already, as something else") ?? false, "\(found)")
+    #expect(found.first?.contains("is already locked in line 6, with other hashes") ?? false, "\(found)")
   }
 
   @Test func `Line ends of another system are read`() throws {

@@ -20,6 +20,6 @@ struct ModelTemplateTests {
     #expect(ModelTemplate.problem(withName: "Notes") == nil)
     #expect(
       ModelTemplate.problem(withName: "My Notes")
-        == "'My Notes' is no name: a name is a letter and then letters, digits and underscores")
+        == "'My Notes' is not a valid name: a name is a letter and then letters, digits and underscores")
   }
 }

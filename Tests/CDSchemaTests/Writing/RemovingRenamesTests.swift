@@ -69,7 +69,7 @@ struct RemovingRenamesTests {
     #expect(VersionFile.removingRenames(from: text) == text)
   }
 
-  @Test("a text that is no YAML stays as it is")
+  @Test("a text that is not YAML stays as it is")
   func notYAML() {
     let text = "entities: { Book: { renamedFrom: x"
     #expect(VersionFile.removingRenames(from: text) == text)

@@ -169,7 +169,8 @@ struct ImportTests {
     let result = Self.run(Self.losing)
     let first = try #require(result.files["1-2.mapping.yaml"])
     #expect(
-      first.contains("# - attribute 'colour' of 'A' is gone") && first.contains("# - entity 'Gone' is gone"))
+      first.contains("# - attribute 'colour' of 'A' is gone")
+        && first.contains("# - entity 'Gone' is gone"))
     #expect(first.contains("'cdgen diff MODEL --from 1 --to 2 --accept'"))
     for name in ["1-2", "2-3", "3-4"] {
       let text = try #require(result.files["\(name).mapping.yaml"])
@@ -185,7 +186,8 @@ struct ImportTests {
     let first = try #require(result.files["1-2.mapping.yaml"])
     #expect(first.contains("drop: [Gone]") && first.contains("A: { drop: [colour] }"))
     let second = try #require(result.files["2-3.mapping.yaml"])
-    #expect(second.contains("# - attribute 'title' of 'A' is gone") && !second.contains("\nentities:"))
+    #expect(
+      second.contains("# - attribute 'title' of 'A' is gone") && !second.contains("\nentities:"))
     let third = try #require(result.files["3-4.mapping.yaml"])
     #expect(third.contains("# - entity 'B' is gone") && !third.contains("\ndrop:"))
     let loaded = Self.load(result)

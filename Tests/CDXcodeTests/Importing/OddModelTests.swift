@@ -106,7 +106,7 @@ import Testing
     #expect(found.map(\.inverse) == [nil, nil, nil, nil, nil, "mirror"])
     #expect(found.allSatisfy { $0.minimumCount == nil && $0.maximumCount == nil })
     #expect(found[0].deleteRule == .nullify)
-    #expect(messages.count { $0.contains("is no count that can be met") } == 3)
+    #expect(messages.count { $0.contains("is not a count that can be met") } == 3)
   }
 
   @Test func whatIsDerivedInAnyFormIsDerivedOrPlain() throws {

@@ -233,11 +233,11 @@ struct MappingTests {
     let result = merged(versions: ("Shop", "Shop 3"))
     #expect(
       result.diagnostics.filter { $0.location.path == "x.xml" }.map(\.message) == [
-        "the mapping model is for 'Shop' to 'Shop 3', and 'Shop 3' is no version that is imported; it is left out"
+        "the mapping model is for 'Shop' to 'Shop 3', and 'Shop 3' is not a version that is imported; it is left out"
       ])
   }
 
-  /// What is inferred instead of an expression that cannot be taken over is not what was meant.
+  /// What is inferred instead of an expression that cannot be imported is not what was meant.
   @Test(arguments: [nil, "App.BookPolicy"])
   func anExpressionThatCannotBeTakenOverKeepsTheStepOpen(policy: String?) throws {
     let flag = #"<attribute name="isRead" attributeType="Boolean" defaultValueString="NO"/>"#
@@ -320,9 +320,9 @@ struct MappingTests {
     #expect(!loaded.hasErrors, "\(loaded.diagnostics)")
     #expect(result.model?.mappings.first?.entities.first?.attributes.map(\.name) == ["count"])
     let text = try #require(result.files["1-2.mapping.yaml"])
-    #expect(text.contains("# Not taken over: of 'BookToBook', the value 'shelf.title' of attribute 'place'"))
+    #expect(text.contains("# Not imported: of 'BookToBook', the value 'shelf.title' of attribute 'place'"))
     #expect(text.contains("- attribute 'place' of 'Book' is new") == (policy == nil))
-    #expect(result.diagnostics.contains { $0.message.contains("may be nil, where a value is wanted") })
+    #expect(result.diagnostics.contains { $0.message.contains("may be nil, but a value is needed") })
   }
 
   @Test func valuesOfAnotherTypeOrForWhatIsNotStoredAreLeftOut() throws {

@@ -25,10 +25,10 @@ struct MarkupReaderTests {
   @Test(arguments: [
     ("", "no element"), ("<a>", "cut short"), ("<a></b>", "is to be closed"),
     ("<a/><b/>", "follows the root"),
-    ("<a b='1' b='2'/>", "second time"), ("<a b=1/>", "not quoted"), ("<a>&undefined;</a>", "not defined"),
-    ("<a>&#0;</a>", "no character"), ("<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "declarations"),
+    ("<a b='1' b='2'/>", "is repeated"), ("<a b=1/>", "not quoted"), ("<a>&undefined;</a>", "not defined"),
+    ("<a>&#0;</a>", "not a character"), ("<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "declarations"),
     ("<a b='<'/>", "does not end"), ("<?xml version='1.0' encoding='UTF-16'?><a/>", "UTF-8"),
-    ("<a>\u{1}</a>", "control character"), ("<a b='1'c='2'/>", "blank"), ("bplist00", "no XML"),
+    ("<a>\u{1}</a>", "control character"), ("<a b='1'c='2'/>", "blank"), ("bplist00", "not XML"),
   ])
   func whatIsNotWellFormedIsRefused(_ text: String, _ reason: String) {
     let error = #expect(throws: MarkupError.self) { try read(text) }

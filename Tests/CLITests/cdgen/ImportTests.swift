@@ -62,7 +62,8 @@ import Testing
         == .init(
           status: 1, output: "",
           errors:
-            "order.bin: error: this is no text; an order names the versions, a line each, the oldest first\n")
+            "order.bin: error: this is not a text; an order names the versions, a line each, the oldest first\n"
+        )
     )
   }
 
@@ -73,7 +74,7 @@ import Testing
     try folder.write("<plist><dict><key>_XCCurrent", to: "N.xcdatamodeld/.xccurrentversion")
     let result = try BuiltTool.cdgen.run("import", "N.xcdatamodeld", "--output", ".", in: folder.url)
     #expect(result.status == 1)
-    #expect(result.errors.hasPrefix("N.xcdatamodeld/.xccurrentversion: error: this is no property list"))
+    #expect(result.errors.hasPrefix("N.xcdatamodeld/.xccurrentversion: error: this is not a property list"))
   }
 
   /// Who locks a long history keeps it for good, and is told what that means.

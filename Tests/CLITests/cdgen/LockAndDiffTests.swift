@@ -36,8 +36,8 @@ import Testing
     try folder.write(
       SampleModel.version.replacing("text: String", with: "text: String?"), to: "Notes.cdmodel/1.yaml")
     let message =
-      "Notes.cdmodel/1.yaml:4:7: error: version 1 is locked, and attribute 'text' of 'Note' is not what it was "
-      + "then: stores of it exist; undo this, and change a new version ('cdgen add-version')\n"
+      "Notes.cdmodel/1.yaml:4:7: error: version 1 is locked, and attribute 'text' of 'Note' was changed "
+      + "since: stores of the version exist; undo this, and change a new version ('cdgen add-version')\n"
     for arguments in [
       ["check", "Notes.cdmodel"], ["generate", "Notes.cdmodel", "--output", "Notes.swift"],
       ["lock", "Notes.cdmodel"], ["add-version", "Notes.cdmodel"],
@@ -74,7 +74,7 @@ import Testing
     #expect(result.output == "")
     #expect(
       result.errors.hasSuffix(
-        "Notes.cdmodel: error: nothing was locked: stores of a locked version must have a way to the current one\n"
+        "Notes.cdmodel: error: nothing was locked: migration steps must lead from a locked version to the current one\n"
       ))
     #expect(!folder.exists("Notes.cdmodel/versions.lock"))
     try second("text: String, size: { type: Int32, default: 0 }")
@@ -125,7 +125,7 @@ import Testing
     #expect(before.output.hasSuffix("  not proven\n"))
     let result = try BuiltTool.cdgen.run("diff", "Notes.cdmodel", "--accept", in: folder.url)
     #expect(result.status == 0)
-    #expect(result.output.hasSuffix("  proven; one loss, which is meant\n"))
+    #expect(result.output.hasSuffix("  proven; one loss, which is confirmed\n"))
     #expect(
       result.errors
         == "note: Notes.cdmodel/1-2.mapping.yaml: confirmed the loss of 'text' for 'Note'\n")
@@ -141,7 +141,7 @@ import Testing
     #expect(
       later.output.hasPrefix(
         """
-        version 1 to version 2: proven; one loss, which is meant
+        version 1 to version 2: proven; one loss, which is confirmed
           confirmed: attribute 'text' of 'Note' is gone from version 2: its values are lost
         version 2 to version 3
 

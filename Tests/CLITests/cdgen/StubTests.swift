@@ -44,8 +44,7 @@ import Testing
           == .init(
             status: 1, output: "",
             errors:
-              "Mine.swift: error: there is a file of this name already, and what is in it stays: name another "
-              + "with --output\n"))
+              "Mine.swift: error: the file already exists and was not changed: name another with --output\n"))
     }
     #expect(try folder.text(of: "Mine.swift") == "mine\n")
   }
@@ -90,8 +89,8 @@ import Testing
 
   @Test func waysThatNoStoreTakesAreRefused() throws {
     for (from, to, message) in [
-      ("1", "7", "there is no version 7"), ("2", "1", "no store goes from version 2 to version 1"),
-      ("2", "2", "no store goes from version 2 to version 2"),
+      ("1", "7", "there is no version 7"), ("2", "1", "no migration steps lead from version 2 to version 1"),
+      ("2", "2", "no migration steps lead from version 2 to version 2"),
     ] {
       #expect(
         try run(from, to, "--output", "Mine.swift")

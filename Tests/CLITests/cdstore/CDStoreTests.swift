@@ -135,10 +135,10 @@ import Testing
         {"error":"expected a value after '==', found end of text","stage":"parse","position":7}
         {"error":"Note has no 'txt'; did you mean 'text'?","stage":"check","position":0}
         {"ids":["n2"]}
-        {"error":"variable '$t' has no value; give it one in `variables`","stage":"check"}
+        {"error":"variable '$t' has no value; add one to `variables`","stage":"check"}
         {"error":"the context's model has no entity 'Nope'","stage":"check"}
         {"error":"/ divides by 0","stage":"evaluate"}
-        {"error":"the request is no JSON: byte 0: expected a value","stage":"parse"}
+        {"error":"the request is not JSON: byte 0: expected a value","stage":"parse"}
         {"ids":["n2"]}
         {"ids":["n2"]}
 
@@ -205,7 +205,7 @@ import Testing
     try file.write(to: folder.url.appending(path: "n.sqlite"))
     try expect(
       "verify", "n.sqlite", status: 1,
-      output: "the metadata's \(name)Hash is not that of the model that the store carries\n",
+      output: "the metadata's \(name)Hash does not match the model in the store\n",
       errors: "1 finding\n")
   }
 
@@ -292,7 +292,7 @@ import Testing
   @Test func mistakesInArgumentsAreSaid() throws {
     try expect(
       "create", "n.sqlite", "--model", "Notes.cdmodel", status: 1,
-      errors: "Error: there is a file at n.sqlite already; it was left as it is\n")
+      errors: "Error: the file n.sqlite already exists; it was not changed\n")
     try expect(
       "create", "m.sqlite", "--model", "Notes.cdmodel", "--version", "3", status: 1,
       errors: "Error: Notes.cdmodel has no version 3; it has 1\n")
@@ -301,7 +301,7 @@ import Testing
     #expect(try run("create", "m.x", "--model", "Notes.cdmodel", "--type", "yaml").status == 64)
     try expect(
       "convert", "n.sqlite", "n.sqlite", "--type", "xml", status: 1,
-      errors: "Error: there is a file at n.sqlite already; it was left as it is\n")
+      errors: "Error: the file n.sqlite already exists; it was not changed\n")
     #expect(try run("fetch", "n.sqlite").status == 64)
     #expect(try run("fetch", "n.sqlite", "Note", "--limit", "-1").status == 64)
     #expect(try run("fetch", "n.sqlite", "Note", "--args", "{").status == 64)

@@ -161,13 +161,13 @@ import Testing
       #expect(result.status == 1)
       #expect(
         result.errors
-          == "Error: old.sqlite is a store of Core Data; 'cdstore convert' makes one of cdgen of it\n")
+          == "Error: old.sqlite is a store of Core Data; convert it with 'cdstore convert'\n")
     }
     try folder.write("{}", to: "data.json")
     try expect(
       "load", "old.sqlite", "data.json", "--model", "Notes.xcdatamodeld", status: 1,
       errors: """
-        Error: old.sqlite is a store of Core Data, which is never written to; 'cdstore convert' makes one of cdgen
+        Error: old.sqlite is a store of Core Data, which is never written to; convert it with 'cdstore convert'
 
         """)
   }
@@ -178,9 +178,9 @@ import Testing
     try expect(
       "convert", "old.sqlite", "new.sqlite", "--model", "Notes.xcdatamodeld", status: 1,
       errors: """
-        Error: not all that the store \(path) holds can be taken over:
-          Note p1, rating: a number that is no Int16
-        nothing was made; --accept-losses goes on without them
+        Error: some data of the store \(path) cannot be copied:
+          Note p1, rating: a number that does not fit Int16
+        nothing was created; --accept-losses continues without them
 
         """)
     let result = try BuiltTool.cdstore.run(
@@ -189,7 +189,7 @@ import Testing
     #expect(result.status == 0)
     #expect(
       result.errors.hasPrefix(
-        "warning: 1 values were not taken over:\n  Note p1, rating: a number that is no Int16\n"))
+        "warning: 1 values were not copied:\n  Note p1, rating: a number that does not fit Int16\n"))
   }
 
   @Test func aStoreOfNoVersionIsRefused() throws {
@@ -198,14 +198,14 @@ import Testing
     try expect(
       "convert", "old.sqlite", "new.sqlite", "--model", "Notes.xcdatamodeld", status: 1,
       errors: """
-        Error: the store \(path) is of no version of model 'Notes':
+        Error: the store \(path) matches no version of model 'Notes':
           version 1: ZNOTE has no column ZRATING for 'rating' of 'Note'
 
         """)
     let described = try BuiltTool.cdstore.run(
       "info", "old.sqlite", "--model", "Notes.xcdatamodeld", in: folder.url)
     #expect(described.status == 1)
-    #expect(described.output.contains("model           Notes, and of none of its versions\n"))
+    #expect(described.output.contains("model           Notes, but none of its versions\n"))
     #expect(described.output.hasSuffix("Folder  1\nNote    2\n"))
     #expect(described.errors.contains("ZNOTE has no column ZRATING"))
     try expect(
@@ -223,7 +223,7 @@ import Testing
       "fetch", "old.sqlite", "Note", "--model", "Notes.xcdatamodeld", "--count", output: "2\n",
       errors: """
         warning: 1 value is left out:
-          Note p2, folder: its object, p9, is not there
+          Note p2, folder: its object, p9, does not exist
 
         """)
   }
@@ -273,10 +273,10 @@ import Testing
         #expect(result.errors.contains(words), "\(arguments)", sourceLocation: location)
       }
     }
-    try expectErrors("text", "text is no SQLite database")
+    try expectErrors("text", "text is not a SQLite database")
     // The path is as it was given.
-    try expectErrors("no words", "no words is no SQLite database")
-    try expectErrors("cut", "is damaged: it ends before its header does")
+    try expectErrors("no words", "no words is not a SQLite database")
+    try expectErrors("cut", "is damaged: it ends within its header")
     let sound = try BuiltTool.cdstore.run(
       "convert", "old.sqlite", "own.sqlite", "--model", "Notes.xcdatamodeld", in: folder.url)
     #expect(sound.status == 0)

@@ -45,7 +45,7 @@ extension ManagedObjectContext {
 
   /// Returns the existing object with a key, in memory or in the store; nil if there is none.
   func liveObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
-    if let object = registered(key, root: plan.root), !object.flags.contains(.gone) {
+    if let object = registered(key, root: plan.root), !object.flags.contains(.deletionSaved) {
       object._willRead()
       return object.exists && object.scope.plan.isKind(of: plan) ? object : nil
     }
@@ -53,7 +53,7 @@ extension ManagedObjectContext {
   }
 
   /// The parent's instance of an object; nil if the parent has none, or has deleted it.
-  func original(of object: ManagedObject) -> ManagedObject? {
+  func parentInstance(of object: ManagedObject) -> ManagedObject? {
     do {
       return try parent?.liveObject(object.key, object.scope.plan)
     } catch {
@@ -64,79 +64,80 @@ extension ManagedObjectContext {
 
   /// The parent's instance of an object that the parent has deleted and that exists again here. A `noAction` or
   /// `deny` rule leaves references to it.
-  private func leavingOriginal(of object: ManagedObject) -> ManagedObject? {
-    guard object.flags.contains(.revived) else { return nil }
-    let original = parent?.registered(object.key, root: object.scope.plan.root)
-    return original?.isLeaving == true ? original : nil
+  private func deletedParentInstance(of object: ManagedObject) -> ManagedObject? {
+    guard object.flags.contains(.reinserted) else { return nil }
+    let parentObject = parent?.registered(object.key, root: object.scope.plan.root)
+    return parentObject?.isDeletionUnsaved == true ? parentObject : nil
   }
 
-  // MARK: Copies
+  // MARK: Instances
 
   /// Returns this context's instance of a parent's object, with the parent's values unless it has changes of its own.
-  func copy(of original: ManagedObject) -> ManagedObject {
-    let plan = original.scope.plan
-    original._willRead()
-    if let known = registered(original.key, root: plan.root) {
+  func childInstance(of parentObject: ManagedObject) -> ManagedObject {
+    let plan = parentObject.scope.plan
+    parentObject._willRead()
+    if let known = registered(parentObject.key, root: plan.root) {
       if known.scope.plan === plan {
         if known.isPending {
           // It may be a fault: a change of its relationships does not need its row.
           known._willRead()
           // It keeps its changes. Relationships that it has not changed are read from the parent again.
-          if let extras = known.extras, isOutdated(known, original) {
+          if let extras = known.extras, isOutdated(known, parentObject) {
             forgetRelationships(extras, of: known) { _ in true }
           }
-        } else if isOutdated(known, original) {
-          takeAnew(from: original, into: known)
+        } else if isOutdated(known, parentObject) {
+          refreshValues(from: parentObject, into: known)
         }
         return known
       }
       // The object was created from an identifier before the row was read: its class is not the row's class.
-      giveUp(known)
+      removeMisclassified(known)
     }
     let object = makeObject(
       ObjectSeed(
-        seedState, scope: scopes[plan.index], key: original.key, version: original.version, flags: []))
+        seedState, scope: scopes[plan.index], key: parentObject.key, version: parentObject.version, flags: [])
+    )
     addToMap(object)
-    take(from: original, into: object)
+    copyValues(from: parentObject, into: object)
     return object
   }
 
-  func copies(of originals: [ManagedObject]) -> [ManagedObject] {
-    let copies = originals.map(copy)
-    for map in maps where map?.count ?? 0 > 0 { map?.expectHeld(copies.count) }
+  func childInstances(of parentObjects: [ManagedObject]) -> [ManagedObject] {
+    let instances = parentObjects.map(childInstance)
+    for map in maps where map?.count ?? 0 > 0 { map?.expectHeld(instances.count) }
     awakeFetched()
-    tellObserversUnlessReading()
-    return copies
+    notifyObserversUnlessReading()
+    return instances
   }
 
-  private func isOutdated(_ object: ManagedObject, _ original: ManagedObject) -> Bool {
-    original.hasUnsavedValues || object.version != original.version
-      || !object.flags.isDisjoint(with: [.fault, .gone, .inaccessible, .mirrored])
+  private func isOutdated(_ object: ManagedObject, _ parentObject: ManagedObject) -> Bool {
+    parentObject.hasUnsavedValues || object.version != parentObject.version
+      || !object.flags.isDisjoint(with: [.fault, .deletionSaved, .inaccessible, .hasParentChanges])
   }
 
   /// Gives an object that may have values the parent's values. Observers are notified only of values that differ:
   /// every fetch takes over the parent's unsaved values, and a fetch by an observer must not notify the observer
   /// again.
-  private func takeAnew(from original: ManagedObject, into object: ManagedObject) {
+  private func refreshValues(from parentObject: ManagedObject, into object: ManagedObject) {
     guard object.flags.contains(.observed), !object.flags.contains(.fault) else {
-      return take(from: original, into: object)
+      return copyValues(from: parentObject, into: object)
     }
     let before = object.currentValues()
-    take(from: original, into: object)
+    copyValues(from: parentObject, into: object)
     let after = object.currentValues()
     noteChange(of: object) { before[$0.number] != after[$0.number] }
   }
 
   /// Gives an object the values of the parent's instance.
   @_optimize(none)
-  func take(from original: ManagedObject, into object: ManagedObject) {
-    object.flags.subtract([.fault, .gone, .inaccessible, .mirrored])
-    if original.hasUnsavedValues { object.flags.insert(.mirrored) }
-    object.version = original.version
+  func copyValues(from parentObject: ManagedObject, into object: ManagedObject) {
+    object.flags.subtract([.fault, .deletionSaved, .inaccessible, .hasParentChanges])
+    if parentObject.hasUnsavedValues { object.flags.insert(.hasParentChanges) }
+    object.version = parentObject.version
     var values: [Int: AttributeValue] = [:]
-    for slot in original.scope.plan.slots {
+    for slot in parentObject.scope.plan.slots {
       if case .relationship = slot.kind, !slot.isStored { continue }
-      values[slot.number] = original.settledValue(slot.number)
+      values[slot.number] = parentObject.comparableValue(slot.number)
     }
     object.setStoredValues(values)
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
@@ -149,14 +150,14 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - changes: The known changes, for observers of the children.
   ///   - roots: The root entities of the changed objects; nil for all.
-  ///   - teller: The child that has made the changes. Its observers are not notified.
-  func tellChildren(
-    _ changes: ObjectChanges? = nil, of roots: Set<Int>? = nil, except teller: ManagedObjectContext? = nil
+  ///   - source: The child that has made the changes. Its observers are not notified.
+  func invalidateChildren(
+    _ changes: ObjectChanges? = nil, of roots: Set<Int>? = nil, except source: ManagedObjectContext? = nil
   ) {
     for child in children.compactMap(\.context) {
       child.follow(self, in: roots)
-      child.tellChildren(changes, of: roots)
-      if let changes, child !== teller { child.changeObservers?.tell(changes) }
+      child.invalidateChildren(changes, of: roots)
+      if let changes, child !== source { child.changeObservers?.notify(changes) }
     }
   }
 
@@ -169,9 +170,9 @@ extension ManagedObjectContext {
       forgetDerivedChanges(of: object)
       if object.isPending { continue }
       // An object that the context has deleted stays deleted, unless the parent has taken the deletion back.
-      if object.flags.contains(.gone) {
+      if object.flags.contains(.deletionSaved) {
         guard parent.registered(object.key, root: object.scope.plan.root)?.exists == true else { continue }
-        object.flags.remove(.gone)
+        object.flags.remove(.deletionSaved)
       }
       noteChange(of: object)
       object.flags.insert(.fault)
@@ -200,8 +201,8 @@ extension ManagedObjectContext {
     deletionCount += 1
     for object in registeredObjects where !object.isPending {
       // The parent's fault may stand for an object that its own parent has deleted.
-      let original = parent.registered(object.key, root: object.scope.plan.root)
-      if let original, original.exists, !original.isFault { continue }
+      let parentObject = parent.registered(object.key, root: object.scope.plan.root)
+      if let parentObject, parentObject.exists, !parentObject.isFault { continue }
       noteChange(of: object)
       object.flags.insert(.fault)
     }
@@ -213,42 +214,44 @@ extension ManagedObjectContext {
   // MARK: Relationships
 
   /// Returns this context's instances of the objects that a to-many relationship has in the parent, in their order.
-  func relatedCopies(
+  func relatedChildInstances(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState,
     _ parent: ManagedObjectContext
   ) -> [ManagedObject] {
-    guard let original = original(of: object) ?? leavingOriginal(of: object) else { return [] }
-    let members = parent.objects(of: original, relationship)
+    guard let parentObject = parentInstance(of: object) ?? deletedParentInstance(of: object) else {
+      return []
+    }
+    let members = parent.objects(of: parentObject, relationship)
     // Before the positions are set: the object itself may be among the copied objects, and copying empties its
     // relationship states.
-    let copies = copies(of: members)
+    let instances = childInstances(of: members)
     if relationship.isOrdered {
       state.positions.removeAll()
-      for (place, member) in members.enumerated() {
-        state.positions[member.key] = Int64(place + 1) * Positions.gap
+      for (index, member) in members.enumerated() {
+        state.positions[member.key] = Int64(index + 1) * Positions.gap
       }
     }
-    return copies
+    return instances
   }
 
   /// Returns this context's instance of the partner that an object has in the parent.
-  func partnerCopy(
+  func partnerChildInstance(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ parent: ManagedObjectContext
   ) -> [ManagedObject] {
-    guard let original = original(of: object) ?? leavingOriginal(of: object),
-      let partner = parent.partner(of: original, relationship)
+    guard let parentObject = parentInstance(of: object) ?? deletedParentInstance(of: object),
+      let partner = parent.partner(of: parentObject, relationship)
     else { return [] }
-    return copies(of: [partner])
+    return childInstances(of: [partner])
   }
 
   /// Prefetches through the parent, which reads the rows.
   @_optimize(none)
   func prefetch(_ paths: [PrefetchPath], of objects: [ManagedObject], by parent: ManagedObjectContext) throws
   {
-    let originals = objects.compactMap { original(of: $0) }
+    let parentObjects = objects.compactMap { parentInstance(of: $0) }
     // Held until the end, because no other code holds them.
-    try withExtendedLifetime(originals) {
-      try parent.prefetch(paths, of: originals)
+    try withExtendedLifetime(parentObjects) {
+      try parent.prefetch(paths, of: parentObjects)
       walk(paths, objects)
     }
   }
@@ -267,9 +270,9 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Whether the object has values that are unsaved in its context or in an ancestor of it. A child's copy of it must
-  /// be copied again, because the values may have been changed, taken back or saved since.
-  fileprivate var hasUnsavedValues: Bool { isPending || flags.contains(.mirrored) }
+  /// Whether the object has values that are unsaved in its context or in an ancestor of it. A child's instance of it must
+  /// copy the values again, because the values may have been changed, taken back or saved since.
+  fileprivate var hasUnsavedValues: Bool { isPending || flags.contains(.hasParentChanges) }
 }
 
 /// A weak reference to a child.
@@ -279,33 +282,35 @@ struct ChildReference {
 
 // A child's save: its changes become unsaved changes of the parent.
 extension ManagedObjectContext {
-  /// Gives validated changes to the parent.
+  /// Pushes validated changes to the parent.
   func save(to parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
-    try settleConflicts(with: parent, &hooks)
+    try resolveConflicts(with: parent, &hooks)
     let reverts = revertCount
     let own = pending.filter { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
     let changes = self.changes(of: SavePlan(pending))
     parent.currentUndoManager?.beginUndoGrouping()
-    give(own, to: parent)
+    pushChanges(own, to: parent)
     parent.currentUndoManager?.endUndoGrouping()
     finishSaveToParent()
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
-    if revertCount != reverts { parent.tellChildren() }
-    parent.tellChildren(changes.asRefreshed, except: self)
-    parent.changeObservers?.tell(changes.asRefreshed)
-    changeObservers?.tell(changes)
-    tellOfSave(saved)
-    parent.tellObservers()
+    if revertCount != reverts { parent.invalidateChildren() }
+    parent.invalidateChildren(changes.asRefreshed, except: self)
+    parent.changeObservers?.notify(changes.asRefreshed)
+    changeObservers?.notify(changes)
+    callDidSave(saved)
+    parent.notifyObservers()
   }
 
   private func finishSaveToParent() {
     for object in pending {
       let isGone = object.flags.contains(.deleted)
-      object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .deleted, .listed])
-      object.flags.insert(.mirrored)
+      object.flags.subtract([
+        .inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .deleted, .listed,
+      ])
+      object.flags.insert(.hasParentChanges)
       // The object stays in the identity map as long as other code holds it: the parent may take the deletion back.
-      if isGone { object.flags.become([.gone, .inaccessible]) }
+      if isGone { object.flags.become([.deletionSaved, .inaccessible]) }
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
       // From now on the relationships are read from the parent.
@@ -320,14 +325,14 @@ extension ManagedObjectContext {
   // MARK: Conflicts
 
   @_optimize(none)
-  private func settleConflicts(with parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
+  private func resolveConflicts(with parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
     for attempt in 1... {
       let conflicts = pending.compactMap { conflict(of: $0) }
       if conflicts.isEmpty { return }
       let error = SaveError.conflict(conflicts)
       guard !mergePolicy.isError, attempt < 10 else { throw error }
-      try unnoted { try resolve(conflicts, error) }
-      pending.removeAll { $0.flags.contains(.gone) }
+      try withoutUndo { try resolve(conflicts, error) }
+      pending.removeAll { $0.flags.contains(.deletionSaved) }
       hooks.validateAnew()
       try prepareToWrite(&hooks)
     }
@@ -338,13 +343,15 @@ extension ManagedObjectContext {
     guard !object.flags.contains(.inserted), object.needsRow || object.flags.contains(.deleted),
       !object.hasOnlyDerivedChanges
     else { return nil }
-    guard let original = original(of: object) else {
+    guard let parentObject = parentInstance(of: object) else {
       if object.flags.contains(.deleted) { return nil }
       return object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil)
     }
     // A change of relationships does not need values, so they may not have been read.
     object._willRead()
-    let (mine, snapshot, theirs) = (object.currentValues(), object.snapshotValues(), original.currentValues())
+    let (mine, snapshot, theirs) = (
+      object.currentValues(), object.snapshotValues(), parentObject.currentValues()
+    )
     let plan = object.scope.plan
     let isContested = plan.storedSlots.contains { slot in
       guard plan.slots[slot].attribute?.derivation == nil, theirs[slot] != snapshot[slot],
@@ -367,52 +374,52 @@ extension ManagedObjectContext {
     return target(key, relationship, in: parent) == nil
   }
 
-  // MARK: Giving
+  // MARK: Pushing changes
 
-  /// Gives references before pairs, and deletions last. The parent applies delete rules as for its own changes.
+  /// Pushes references before pairs, and deletions last. The parent applies delete rules as for its own changes.
   /// Before a deletion it must know which objects the deleted object had been separated from, so that it does not
   /// delete these too.
   @_optimize(none)
-  private func give(_ own: [ManagedObject], to parent: ManagedObjectContext) {
-    var pairs: [(object: ManagedObject, original: ManagedObject)] = []
+  private func pushChanges(_ own: [ManagedObject], to parent: ManagedObjectContext) {
+    var pairs: [(object: ManagedObject, parentObject: ManagedObject)] = []
     for object in own {
-      let original = object.flags.contains(.inserted) ? parent.adopt(object) : original(of: object)
-      if let original { pairs.append((object, original)) }
+      let parentObject = object.flags.contains(.inserted) ? parent.adopt(object) : parentInstance(of: object)
+      if let parentObject { pairs.append((object, parentObject)) }
     }
     let staying = pairs.filter { !$0.object.flags.contains(.deleted) }
     let leaving = pairs.filter { $0.object.flags.contains(.deleted) }
-    let orders = staying.flatMap { ordersToGive(of: $0.object, to: $0.original) }
-    for (object, original) in leaving { giveLosses(of: object, to: original, parent) }
-    for (object, original) in staying { giveValues(of: object, to: original) }
-    for (object, original) in staying { giveReferences(of: object, to: original, parent) }
-    for (object, original) in staying { givePairs(of: object, to: original, parent) }
-    for (_, original) in leaving { parent.delete(original) }
-    for order in orders { give(order, to: parent) }
+    let orders = staying.flatMap { ordersToPush(of: $0.object, to: $0.parentObject) }
+    for (object, parentObject) in leaving { pushRemovals(of: object, to: parentObject, parent) }
+    for (object, parentObject) in staying { pushValues(of: object, to: parentObject) }
+    for (object, parentObject) in staying { pushReferences(of: object, to: parentObject, parent) }
+    for (object, parentObject) in staying { pushPairs(of: object, to: parentObject, parent) }
+    for (_, parentObject) in leaving { parent.delete(parentObject) }
+    for order in orders { applyOrder(order, to: parent) }
   }
 
   /// Returns this context's instance of a child's new object, with the same identifier.
   private func adopt(_ object: ManagedObject) -> ManagedObject {
     let plan = object.scope.plan
-    let original: ManagedObject
+    let parentObject: ManagedObject
     if let known = registered(object.key, root: plan.root) {
-      original = known
-      if !known.exists { comeBack(known) }
+      parentObject = known
+      if !known.exists { restoreDeleted(known) }
     } else {
-      original = makeObject(
+      parentObject = makeObject(
         ObjectSeed(
           seedState, scope: scopes[plan.index], key: object.key, version: object.version, flags: .inserted))
-      if !plan.isTyped { original.requireExtras().values = plan.initialValues }
-      register(inserted: original)
+      if !plan.isTyped { parentObject.requireExtras().values = plan.initialValues }
+      register(inserted: parentObject)
     }
-    if object.flags.contains(.draft), original.flags.contains(.inserted) {
-      original.flags.insert(.draft)
-      original.requireExtras().assigned = object.extras?.assigned ?? SlotSet()
+    if object.flags.contains(.draft), parentObject.flags.contains(.inserted) {
+      parentObject.flags.insert(.draft)
+      parentObject.requireExtras().assigned = object.extras?.assigned ?? SlotSet()
     }
-    return original
+    return parentObject
   }
 
   /// Restores an object that is deleted here and that a child brings back.
-  private func comeBack(_ object: ManagedObject) {
+  private func restoreDeleted(_ object: ManagedObject) {
     noteUndoOfReturn(object)
     let isLeaving = object.flags.contains(.deleted)
     if isLeaving {
@@ -424,15 +431,15 @@ extension ManagedObjectContext {
     }
     for case let relationship? in object.scope.plan.relationships {
       if isLeaving, !relationship.description.deleteRule.separates { continue }
-      letGo(object, relationship)
+      clearOwnSide(object, relationship)
     }
     if currentUndoManager != nil { object.flags.insert(.tracked) }
   }
 
-  /// Clears a restored object's side of a relationship that the other side has lost. The child gives both sides
+  /// Clears a restored object's side of a relationship that the other side has lost. The child pushes both sides
   /// again.
   @_optimize(none)
-  private func letGo(_ object: ManagedObject, _ relationship: RelationshipPlan) {
+  private func clearOwnSide(_ object: ManagedObject, _ relationship: RelationshipPlan) {
     switch relationship.storage {
     case .reference:
       guard object.referenceKey(relationship.slot) != 0 else { return }
@@ -443,39 +450,39 @@ extension ManagedObjectContext {
       guard let keys = state.keys?.keys, !keys.isEmpty else { return }
       object.willChange(relationship.slot)
       for key in keys { state.remove(key) }
-      object.noteTouch(relationship.slot)
+      object.noteChangeOutsideRow(relationship.slot)
     case .inverseReference, .referencesOfOthers: return
     }
   }
 
-  private func isToGive(_ slot: Int, _ object: ManagedObject) -> Bool {
+  private func needsPush(_ slot: Int, _ object: ManagedObject) -> Bool {
     object.flags.contains(.inserted) || object.extras?.changed.contains(slot) == true
   }
 
   @_optimize(none)
-  private func giveValues(of object: ManagedObject, to original: ManagedObject) {
+  private func pushValues(of object: ManagedObject, to parentObject: ManagedObject) {
     var values: [Int: AttributeValue] = [:]
     for slot in object.scope.plan.slots {
       // The parent computes derived attributes itself.
-      guard let attribute = slot.attribute, attribute.derivation == nil, isToGive(slot.number, object) else {
+      guard let attribute = slot.attribute, attribute.derivation == nil, needsPush(slot.number, object) else {
         continue
       }
       let value = object.storedValue(slot.number)
-      guard value != original.storedValue(slot.number) else { continue }
-      original.willSet(slot.number)
+      guard value != parentObject.storedValue(slot.number) else { continue }
+      parentObject.willSet(slot.number)
       values[slot.number] = value
     }
-    if !values.isEmpty { original.setStoredValues(values) }
-    for slot in values.keys { original.didChange(slot) }
+    if !values.isEmpty { parentObject.setStoredValues(values) }
+    for slot in values.keys { parentObject.didChange(slot) }
   }
 
-  private func giveReferences(
-    of object: ManagedObject, to original: ManagedObject, _ parent: ManagedObjectContext
+  private func pushReferences(
+    of object: ManagedObject, to parentObject: ManagedObject, _ parent: ManagedObjectContext
   ) {
     for case let relationship? in object.scope.plan.relationships {
-      guard case .reference = relationship.storage, isToGive(relationship.slot, object) else { continue }
+      guard case .reference = relationship.storage, needsPush(relationship.slot, object) else { continue }
       let key = object.referenceKey(relationship.slot)
-      parent.setReference(of: original, relationship, to: target(key, relationship, in: parent))
+      parent.setReference(of: parentObject, relationship, to: target(key, relationship, in: parent))
     }
   }
 
@@ -494,8 +501,8 @@ extension ManagedObjectContext {
   }
 
   @_optimize(none)
-  private func givePairs(
-    of object: ManagedObject, to original: ManagedObject, _ parent: ManagedObjectContext
+  private func pushPairs(
+    of object: ManagedObject, to parentObject: ManagedObject, _ parent: ManagedObjectContext
   ) {
     for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
       guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage else {
@@ -503,16 +510,18 @@ extension ManagedObjectContext {
       }
       for key in state.removed.keys where !state.added.contains(key) {
         if let member = target(key, relationship, in: parent) {
-          parent.remove(member, from: original, relationship)
+          parent.remove(member, from: parentObject, relationship)
         }
       }
       let root = model.entities[relationship.destination].root
       for key in state.added.keys where registered(key, root: root)?.isDeleted != true {
         if let member = target(key, relationship, in: parent) {
-          let theirs = original.toManyState(slot)
+          let theirs = parentObject.toManyState(slot)
           // The object was removed and added again: if the parent has had it all along, that is not a change.
-          if state.removed.contains(key), theirs.keys == nil { parent.load(original, relationship, theirs) }
-          parent.add(member, to: original, relationship, at: nil)
+          if state.removed.contains(key), theirs.keys == nil {
+            parent.load(parentObject, relationship, theirs)
+          }
+          parent.add(member, to: parentObject, relationship, at: nil)
         }
       }
     }
@@ -522,8 +531,8 @@ extension ManagedObjectContext {
   /// Objects that the child deletes too stay related until the parent deletes them, so that
   /// ``ManagedObjectLifecycle`` methods see them.
   @_optimize(none)
-  private func giveLosses(
-    of object: ManagedObject, to original: ManagedObject, _ parent: ManagedObjectContext
+  private func pushRemovals(
+    of object: ManagedObject, to parentObject: ManagedObject, _ parent: ManagedObjectContext
   ) {
     func remains(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
       registered(key, root: model.entities[relationship.destination].root)?.isDeleted != true
@@ -532,16 +541,16 @@ extension ManagedObjectContext {
       switch relationship.storage {
       case .reference:
         guard object.extras?.changed.contains(relationship.slot) == true else { continue }
-        let key = original.referenceKey(relationship.slot)
+        let key = parentObject.referenceKey(relationship.slot)
         guard key != 0, key != object.referenceKey(relationship.slot), remains(key, relationship) else {
           continue
         }
-        parent.setReference(of: original, relationship, to: nil)
+        parent.setReference(of: parentObject, relationship, to: nil)
       case .join:
         guard let state = object.extras?.toManyState(relationship.slot) else { continue }
         for key in state.removed.keys where !state.added.contains(key) && remains(key, relationship) {
           if let member = target(key, relationship, in: parent) {
-            parent.remove(member, from: original, relationship)
+            parent.remove(member, from: parentObject, relationship)
           }
         }
       case .inverseReference, .referencesOfOthers: continue
@@ -551,10 +560,10 @@ extension ManagedObjectContext {
 
   // MARK: Orders
 
-  /// The order that a child gives to a relationship of a parent's object.
-  private struct GivenOrder {
+  /// The order that a child sets in a relationship of a parent's object.
+  private struct PushedOrder {
     let object: ManagedObject
-    let original: ManagedObject
+    let parentObject: ManagedObject
     let relationship: RelationshipPlan
     /// All objects, if the child has loaded the relationship; nil otherwise.
     let all: [ObjectKey]?
@@ -562,43 +571,44 @@ extension ManagedObjectContext {
     let last: [ObjectKey]
   }
 
-  /// The orders that the child gives to its parent. They are read before the child's changes are given, because
+  /// The orders that the child pushes to its parent. They are read before the child's changes are pushed, because
   /// adding an object that is already related does not move it.
-  private func ordersToGive(of object: ManagedObject, to original: ManagedObject) -> [GivenOrder] {
+  private func ordersToPush(of object: ManagedObject, to parentObject: ManagedObject) -> [PushedOrder] {
     (object.extras?.toMany ?? []).compactMap { slot, state in
       guard state.isOrderChanged, let relationship = object.scope.plan.relationships[slot],
         relationship.isOrdered
       else { return nil }
-      let known = original.extras?.toManyState(slot)
+      let known = parentObject.extras?.toManyState(slot)
       let last = state.added.keys.filter { key in
         state.removed.contains(key)
           || !(known?.keys?.contains(key) ?? known?.added.contains(key) ?? false)
       }
-      return GivenOrder(
-        object: object, original: original, relationship: relationship, all: state.keys?.keys, last: last)
+      return PushedOrder(
+        object: object, parentObject: parentObject, relationship: relationship, all: state.keys?.keys,
+        last: last)
     }
   }
 
-  private func give(_ order: GivenOrder, to parent: ManagedObjectContext) {
-    guard let wanted = order.all else { return giveEnd(order, to: parent) }
-    let theirs = parent.objects(of: order.original, order.relationship).map(\.key)
+  private func applyOrder(_ order: PushedOrder, to parent: ManagedObjectContext) {
+    guard let wanted = order.all else { return applyAddedOrder(order, to: parent) }
+    let theirs = parent.objects(of: order.parentObject, order.relationship).map(\.key)
     let (members, known) = (Set(theirs), Set(wanted))
     // Objects that others have added to the parent's relationship come after these.
     let result = wanted.filter(members.contains) + theirs.filter { !known.contains($0) }
-    if result != theirs { parent.setOrder(of: order.original, order.relationship, to: result) }
+    if result != theirs { parent.setOrder(of: order.parentObject, order.relationship, to: result) }
   }
 
   /// Gives the order of objects that the child has added to a relationship that it has not loaded. The parent's
   /// relationship is loaded only to move an object that was related before.
-  private func giveEnd(_ order: GivenOrder, to parent: ManagedObjectContext) {
-    let state = order.original.toManyState(order.relationship.slot)
+  private func applyAddedOrder(_ order: PushedOrder, to parent: ManagedObjectContext) {
+    let state = order.parentObject.toManyState(order.relationship.slot)
     let last = Set(order.last)
     if state.keys == nil, !last.isSubset(of: state.added.keys) {
-      parent.load(order.original, order.relationship, state)
+      parent.load(order.parentObject, order.relationship, state)
     }
     if let theirs = state.keys?.keys {
       let result = theirs.filter { !last.contains($0) } + order.last.filter(Set(theirs).contains)
-      return parent.setOrder(of: order.original, order.relationship, to: result)
+      return parent.setOrder(of: order.parentObject, order.relationship, to: result)
     }
     let added = state.added.keys
     guard let gone = order.object.extras?.toManyState(order.relationship.slot)?.removed.keys else { return }

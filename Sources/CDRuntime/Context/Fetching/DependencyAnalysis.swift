@@ -36,7 +36,7 @@ struct DependencyAnalysis {
 /// The root entities of the objects that an expression reads.
 private struct Roots {
   private let dependencies: DependencyAnalysis
-  private var places: Set<Int> = []
+  private var readRoots: Set<Int> = []
   /// All keys that occur in paths.
   private var keys: Set<String> = []
   /// Whether the dependencies of a part of the expression are unknown.
@@ -48,7 +48,7 @@ private struct Roots {
 
   func mayRead(_ names: Set<String>) -> Bool { isUnknown || !keys.isDisjoint(with: names) }
 
-  func areIndependent(of pending: Set<Int>) -> Bool { !isUnknown && places.isDisjoint(with: pending) }
+  func areIndependent(of pending: Set<Int>) -> Bool { !isUnknown && readRoots.isDisjoint(with: pending) }
 
   mutating func add(_ predicate: FetchPredicate) {
     predicate.forEachPart { add($0) }
@@ -124,7 +124,7 @@ private struct Roots {
         }
         let isOwn = number == steps.count - 1 && Self.isOwn(relationship)
         entity = dependencies.model.entities[relationship.destination]
-        if !isOwn { places.insert(entity.root) }
+        if !isOwn { readRoots.insert(entity.root) }
       }
     }
     return isObject ? entity : nil

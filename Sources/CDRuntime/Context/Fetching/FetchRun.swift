@@ -198,7 +198,7 @@ extension FetchRun {
 
   /// The keys of rows and of objects with changes, sorted together; nil if the store cannot sort them.
   func keys(
-    _ query: any StoreAnswer, beside changed: [ManagedObject], without keys: [ObjectKey]
+    _ query: any StoreAnswer, mergedWith changed: [ManagedObject], without keys: [ObjectKey]
   ) throws -> [FetchedKey]? {
     var others: [(key: FetchedKey, values: [EvaluationValue])] = []
     for object in changed {
@@ -207,7 +207,7 @@ extension FetchRun {
       }
       others.append((FetchedKey(key: object.key, entity: object.scope.plan.index), values))
     }
-    return try query.keys(window, beside: others, without: keys) { context.reportUnusableKey($0, plan) }
+    return try query.keys(window, mergedWith: others, without: keys) { context.reportUnusableKey($0, plan) }
   }
 
   /// The log message for a fetch that the store cannot answer alone.
@@ -328,7 +328,7 @@ extension FetchRun {
     if pending.isEmpty { return try keys(query, window) }
     let changed = try matchingChanged()
     if changed.isEmpty { return window(try keys(query, without: pendingKeys)) }
-    if !sortKeys.isEmpty { return try keys(query, beside: changed, without: pendingKeys) }
+    if !sortKeys.isEmpty { return try keys(query, mergedWith: changed, without: pendingKeys) }
     var keys = try keys(query, without: pendingKeys)
     keys += changed.map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
     keys.sort { $0.key < $1.key }
@@ -472,7 +472,7 @@ extension FetchRun {
     var members: [(group: [FetchedValue], count: Int64, values: [[EvaluationValue]])] = []
     func group(_ key: [FetchedValue]) -> Int {
       let identity = key.map(\.identity)
-      if let place = groups[identity] { return place }
+      if let index = groups[identity] { return index }
       groups[identity] = members.count
       members.append((key, 0, aggregates.map { _ in [] }))
       return members.count - 1
@@ -483,13 +483,13 @@ extension FetchRun {
       members[0].count = Int64(try count())
     } else {
       for row in try dictionaries(of: names, isDistinct: false) {
-        let place = group(keyPaths.map { row[$0] ?? .attribute(.null) })
-        members[place].count += 1
+        let index = group(keyPaths.map { row[$0] ?? .attribute(.null) })
+        members[index].count += 1
         for (number, aggregate) in aggregates.enumerated() {
           guard let keyPath = aggregate.keyPath, let value = row[keyPath].map(Self.evaluationValue),
             !value.isNull
           else { continue }
-          members[place].values[number].append(value)
+          members[index].values[number].append(value)
         }
       }
     }
@@ -549,17 +549,17 @@ extension FetchRun {
   func objects(by parent: ManagedObjectContext) throws -> [ManagedObject] {
     context.noticeDeletions()
     if isParents {
-      let originals = try run(in: parent).objects()
-      if includesChanges { return context.copies(of: originals) }
+      let parentObjects = try run(in: parent).objects()
+      if includesChanges { return context.childInstances(of: parentObjects) }
       // The child's objects, whether or not they have changes.
-      return originals.map(context.copy)
+      return parentObjects.map(context.childInstance)
     }
     var request = parentRequest()
     (request.limit, request.offset, request.sortKeys) = (nil, 0, [])
     let storeDecides = storeDecides && variables["FETCH_SOURCE"] == nil
     if !storeDecides { request.predicate = nil }
-    let originals = try FetchRun(request, of: plan, in: parent).objects()
-    var objects = context.copies(of: originals)
+    let parentObjects = try FetchRun(request, of: plan, in: parent).objects()
+    var objects = context.childInstances(of: parentObjects)
     if storeDecides {
       objects = try objects.filter { !$0.isPending && !$0.isDeleted } + matchingChanged()
     } else {
@@ -590,8 +590,8 @@ extension ManagedObjectContext {
     guard let parent else { return }
     parent.followWithDerivedChanges()
     for object in pending where object.hasOnlyDerivedChanges {
-      let original = newestOriginal(of: object)
-      if let original, original.hasSameValues(as: object) { continue }
+      let parentObject = newestParentInstance(of: object)
+      if let parentObject, parentObject.hasSameValues(as: object) { continue }
       forgetDerivedChanges(of: object)
       if object.isPending { continue }
       noteChange(of: object)
@@ -600,11 +600,11 @@ extension ManagedObjectContext {
   }
 
   /// The parent's instance of an object, updated from the ancestors of the parent.
-  private func newestOriginal(of object: ManagedObject) -> ManagedObject? {
-    guard let parent, let original = original(of: object) else { return nil }
+  private func newestParentInstance(of object: ManagedObject) -> ManagedObject? {
+    guard let parent, let parentObject = parentInstance(of: object) else { return nil }
     // The ancestors do not know objects that the parent has inserted.
-    guard parent.parent != nil, !original.isInserted else { return original }
-    return parent.newestOriginal(of: original).flatMap { parent.copies(of: [$0]).first }
+    guard parent.parent != nil, !parentObject.isInserted else { return parentObject }
+    return parent.newestParentInstance(of: parentObject).flatMap { parent.childInstances(of: [$0]).first }
   }
 
   /// Computes derived attributes for a fetch. Parents compute theirs first, because the child's attributes are
@@ -612,22 +612,22 @@ extension ManagedObjectContext {
   func deriveLineageForFetch() {
     if let parent {
       parent.deriveLineageForFetch()
-      takeDerived(from: parent)
+      copyDerivedValues(from: parent)
     }
     if !pending.isEmpty { deriveForFetch() }
   }
 
   /// Updates objects without changes whose derived attributes have changed in the parent since they were read. The
   /// fetch may read these objects without fetching them, in order to sort others for example.
-  private func takeDerived(from parent: ManagedObjectContext) {
+  private func copyDerivedValues(from parent: ManagedObjectContext) {
     for object in maps.flatMap({ $0?.objects ?? [] }) {
       let slots = object.scope.plan.derivedSlots
       guard !slots.isEmpty, !object.isPending, object.exists, !object.isFault,
-        let original = parent.registered(object.key, root: object.scope.plan.root), original.exists
+        let parentObject = parent.registered(object.key, root: object.scope.plan.root), parentObject.exists
       else { continue }
-      original._willRead()
-      if slots.contains(where: { original.storedValue($0) != object.storedValue($0) }) {
-        _ = copies(of: [original])
+      parentObject._willRead()
+      if slots.contains(where: { parentObject.storedValue($0) != object.storedValue($0) }) {
+        _ = childInstances(of: [parentObject])
       }
     }
   }

@@ -57,8 +57,8 @@ final class LazyBatches {
     let number = position / size
     let offset = position - number * size
     if let last = held.last, last.number == number { return last.objects[offset] }
-    if let place = held.firstIndex(where: { $0.number == number }) {
-      held.append(held.remove(at: place))
+    if let index = held.firstIndex(where: { $0.number == number }) {
+      held.append(held.remove(at: index))
       return held[held.count - 1].objects[offset]
     }
     let objects = read(number)

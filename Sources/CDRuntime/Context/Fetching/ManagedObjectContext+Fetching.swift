@@ -90,7 +90,7 @@ extension ManagedObjectContext {
   func learnOfSaves() throws {
     endReading()
     try catchUpForFetch()
-    tellObservers()
+    notifyObservers()
   }
 
   /// Updates the context to the changes that other contexts have saved, if no snapshot is held.
@@ -303,7 +303,7 @@ extension ManagedObjectContext {
   /// Converts a value to its attribute's type.
   private func matched(_ value: AttributeValue, key: String, of plan: EntityPlan) throws -> AttributeValue {
     guard let slot = plan.slot(key) else { throw FetchError.unknownKey(entity: plan.name, key: key) }
-    guard case .attribute(_, let cell) = slot.kind, let fitted = cell.fitted(value) else {
+    guard case .attribute(_, let storageType) = slot.kind, let fitted = storageType.fitted(value) else {
       throw FetchError.wrongType(
         entity: plan.name, key: key, expected: slot.attribute?.type.schemaName ?? "no value",
         given: value.typeName)

@@ -25,9 +25,9 @@ extension ManagedObjectContext {
     guard let relationship = plan.slot(String(key))?.relationship else {
       throw FetchError.notARelationship(entity: plan.name, key: String(key))
     }
-    let place = paths.firstIndex { $0.relationship === relationship } ?? paths.count
-    if place == paths.count { paths.append(PrefetchPath(relationship: relationship)) }
-    try insert(keys.dropFirst(), of: model.entities[relationship.destination], into: &paths[place].next)
+    let index = paths.firstIndex { $0.relationship === relationship } ?? paths.count
+    if index == paths.count { paths.append(PrefetchPath(relationship: relationship)) }
+    try insert(keys.dropFirst(), of: model.entities[relationship.destination], into: &paths[index].next)
   }
 
   /// Reads the objects of relationships, each relationship at once.
@@ -88,7 +88,7 @@ extension ManagedObjectContext {
     _ relationship: RelationshipPlan, of objects: [ManagedObject]
   ) throws -> [ManagedObject] {
     guard let inverseSlot = relationship.inverseSlot,
-      let column = model.referenceColumn(behind: relationship)
+      let column = model.inverseReferenceColumn(of: relationship)
     else { return [] }
     let plan = model.entities[relationship.destination]
     var related: [ManagedObject] = []
@@ -101,7 +101,7 @@ extension ManagedObjectContext {
       }
     }
     if owners.isEmpty { return related }
-    let rows = try reader().rows(ofKind: plan, referringBy: column, toAny: owners.map(\.key))
+    let rows = try reader().rows(ofSubtree: plan, referringBy: column, toAny: owners.map(\.key))
     var partners: [ObjectKey: ObjectKey] = [:]
     for row in try self.objects(from: rows, of: plan) where !row.isDeleted {
       partners[row.referenceKey(inverseSlot)] = row.key
@@ -164,9 +164,9 @@ extension ManagedObjectContext {
     if keys.isEmpty { return [] }
     if let parent {
       let originals = keys.map { FetchedKey(key: $0, entity: plan.index) }
-      return copies(of: try parent.objects(of: originals[...], plan).filter(\.exists))
+      return childInstances(of: try parent.objects(of: originals[...], plan).filter(\.exists))
     }
-    return try objects(from: reader().rows(keys, ofKind: plan), of: plan)
+    return try objects(from: reader().rows(keys, inSubtreeOf: plan), of: plan)
   }
 
   /// The objects of the given keys, in their order. Objects that are not in memory are read at once. A deleted row

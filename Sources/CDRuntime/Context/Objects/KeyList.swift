@@ -3,7 +3,7 @@ struct KeyList {
   /// The keys; a removed key is 0.
   private var storage: [ObjectKey] = []
   /// The index of each key, built when an index is first needed.
-  private var places: [ObjectKey: Int]?
+  private var indices: [ObjectKey: Int]?
   private(set) var count = 0
 
   init() {}
@@ -18,21 +18,21 @@ struct KeyList {
 
   /// Adds a key that is not in the list.
   mutating func append(_ key: ObjectKey) {
-    places?[key] = storage.count
+    indices?[key] = storage.count
     storage.append(key)
     count += 1
   }
 
   mutating func contains(_ key: ObjectKey) -> Bool {
-    place(of: key) != nil
+    index(of: key) != nil
   }
 
   /// Removes a key and returns whether it was in the list.
   @discardableResult
   mutating func remove(_ key: ObjectKey) -> Bool {
-    guard let place = place(of: key) else { return false }
-    storage[place] = 0
-    places?[key] = nil
+    guard let index = index(of: key) else { return false }
+    storage[index] = 0
+    indices?[key] = nil
     count -= 1
     return true
   }
@@ -44,14 +44,14 @@ struct KeyList {
     self = KeyList(keys)
   }
 
-  private mutating func place(of key: ObjectKey) -> Int? {
-    if places == nil {
+  private mutating func index(of key: ObjectKey) -> Int? {
+    if indices == nil {
       // A short list is searched; a long list builds its indices.
       if storage.count <= 16 { return storage.lastIndex(of: key) }
-      places = Dictionary(
+      indices = Dictionary(
         storage.enumerated().lazy.filter { $0.element != 0 }.map { ($0.element, $0.offset) },
         uniquingKeysWith: { first, _ in first })
     }
-    return places?[key]
+    return indices?[key]
   }
 }

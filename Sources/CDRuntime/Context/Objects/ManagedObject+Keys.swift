@@ -38,9 +38,9 @@ extension ManagedObject {
     _willRead()
     guard !isInaccessible else { throw PropertyError.inaccessible(entity: name, key: key) }
     switch slot.kind {
-    case .attribute(let attribute, let cell):
+    case .attribute(let attribute, let storageType):
       guard attribute.derivation == nil else { throw PropertyError.readOnly(entity: name, key: key) }
-      let fitted = value.attribute.flatMap(cell.fitted)
+      let fitted = value.attribute.flatMap(storageType.fitted)
       try setAttribute(fitted, given: value, expected: attribute.type.schemaName, slot)
     case .composite(let attribute, let fields):
       guard attribute.derivation == nil else { throw PropertyError.readOnly(entity: name, key: key) }
@@ -160,7 +160,7 @@ extension ManagedObject {
     guard values.keys.allSatisfy(names.contains) else { return nil }
     var result: [String: AttributeValue] = [:]
     for field in fields {
-      guard let fitted = field.cell.fitted(values[field.description.name] ?? .null) else { return nil }
+      guard let fitted = field.storageType.fitted(values[field.description.name] ?? .null) else { return nil }
       result[field.description.name] = fitted
     }
     return .composite(result)

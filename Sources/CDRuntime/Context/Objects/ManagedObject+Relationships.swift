@@ -38,7 +38,7 @@ extension ManagedObject {
     for object in accepted { context.add(object, to: self, relationship, at: nil) }
     toManyState(relationship.slot).isReplaced = true
     // Needs no `willChange`: the classes of a migration's new store are not observable.
-    if context.importTarget != nil { noteTouch(relationship.slot) }
+    if context.importTarget != nil { noteChangeOutsideRow(relationship.slot) }
     if relationship.isOrdered { context.setOrder(of: self, relationship, to: accepted.map(\.key)) }
   }
 
@@ -80,7 +80,7 @@ extension ManagedObject {
     requireExtras().faults.append(
       ValidationError(
         reason: .foreignObject, entity: scope.plan.name, property: relationship.name, objectID: objectID))
-    if let context = scope.context { mark(.touched, in: context) }
+    if let context = scope.context { mark(.changedOutsideRow, in: context) }
     return false
   }
 }

@@ -114,14 +114,14 @@ extension ManagedObject {
     of row: RowReader, _ reading: PropertyPlan.Reading, _ slot: @autoclosure () -> PropertyPlan
   ) -> AttributeValue? {
     switch reading {
-    case .cell(let cell, let column): return row.value(column, cell)
+    case .attribute(let storageType, let column): return row.value(column, storageType)
     case .reference(let column):
       let key = row.key(column)
       return key == 0 ? .null : .int(key)
     case .fields:
       let slot = slot()
       guard case .composite(_, let fields) = slot.kind else { return .null }
-      return combined(zip(slot.columns, fields).map { row.value($0, $1.cell) }, slot)
+      return combined(zip(slot.columns, fields).map { row.value($0, $1.storageType) }, slot)
     case .none: return nil
     }
   }
@@ -135,7 +135,7 @@ extension ManagedObject {
     }
     for slot in slots {
       switch (plan.readings[slot], values[slot]) {
-      case (.cell, let value), (.reference, let value): writer.value(value)
+      case (.attribute, let value), (.reference, let value): writer.value(value)
       case (.fields, _), (.none, _): encodeValue(slot, writer)
       }
     }
@@ -176,16 +176,16 @@ extension ManagedObject {
   /// The stored values, by slot.
   final func currentValues() -> [Int: AttributeValue] {
     var values: [Int: AttributeValue] = [:]
-    for slot in scope.plan.storedSlots { values[slot] = settledValue(slot) }
+    for slot in scope.plan.storedSlots { values[slot] = comparableValue(slot) }
     return values
   }
 
   /// A stored value in the form that comparisons use: a reference to an object that was deleted before it was ever
   /// saved is nil.
-  final func settledValue(_ slot: Int) -> AttributeValue {
+  final func comparableValue(_ slot: Int) -> AttributeValue {
     let value = storedValue(slot)
     guard case .int(let key) = value, let relationship = scope.plan.relationships[slot],
-      scope.context?.isVoid(key, relationship) == true
+      scope.context?.refersToDiscarded(key, relationship) == true
     else { return value }
     return .null
   }
@@ -271,10 +271,10 @@ extension ManagedObject: EvaluationSubject {
 
   private final func evaluationValue(of slot: PropertyPlan) -> EvaluationValue {
     switch slot.kind {
-    case .attribute(_, let cell):
+    case .attribute(_, let storageType):
       _willRead()
       let value = storedValue(slot.number)
-      if case .float = cell, case .double(let number) = value { return .float(Float(number)) }
+      if case .float = storageType, case .double(let number) = value { return .float(Float(number)) }
       return .value(value)
     case .composite(_, let fields):
       _willRead()
@@ -282,7 +282,7 @@ extension ManagedObject: EvaluationSubject {
       var result: [String: EvaluationValue] = [:]
       for field in fields {
         let value = values[field.description.name] ?? .null
-        if case .float = field.cell, case .double(let number) = value {
+        if case .float = field.storageType, case .double(let number) = value {
           result[field.description.name] = .float(Float(number))
         } else {
           result[field.description.name] = .value(value)

@@ -64,12 +64,12 @@ open class ManagedObject {
     let state = seed.state
     // If the object's class does not match the model's class for the entity, a wrong plan would read and write the
     // object.
-    let isMisfit = state.isInsertion && !state.scope.admits(type(of: self))
-    scope = isMisfit ? ObjectScope(plan: .unknown(state.scope.plan.name), context: nil) : state.scope
-    key = isMisfit ? 0 : state.key
+    let hasWrongClass = state.isInsertion && !state.scope.admits(type(of: self))
+    scope = hasWrongClass ? ObjectScope(plan: .unknown(state.scope.plan.name), context: nil) : state.scope
+    key = hasWrongClass ? 0 : state.key
     revision = UInt32(truncatingIfNeeded: state.version)
-    flags = isMisfit ? .inaccessible : state.flags
-    if isMisfit { state.scope.context?.refuseInsertion(of: state.scope.plan.name) }
+    flags = hasWrongClass ? .inaccessible : state.flags
+    if hasWrongClass { state.scope.context?.refuseInsertion(of: state.scope.plan.name) }
     if state.isInsertion, let context = scope.context {
       if !scope.plan.isTyped { requireExtras().values = scope.plan.initialValues }
       context.register(inserted: self)
@@ -84,7 +84,7 @@ open class ManagedObject {
   @_spi(Generated) open func _setInsertionDefaults() {
     guard !scope.plan.isTyped, let extras else { return }
     for (slot, value) in scope.plan.insertionDefaults {
-      extras.values[slot] = EvaluationClock.value(of: value)
+      extras.values[slot] = DefaultValues.value(of: value)
     }
   }
 
@@ -118,7 +118,7 @@ open class ManagedObject {
   @_spi(Generated) public final func _willWrite(_ slot: Int) {
     // A new object needs no record of its changes, unless it was created without values, or is tracked or observed.
     let recorded: ObjectFlags = [
-      .fault, .inaccessible, .inserted, .deleted, .gone, .draft, .tracked, .observed,
+      .fault, .inaccessible, .inserted, .deleted, .deletionSaved, .draft, .tracked, .observed,
     ]
     if flags.rawValue & recorded.rawValue != ObjectFlags.inserted.rawValue {
       if flags.contains(.fault) { fireFault() }
@@ -190,11 +190,11 @@ extension ManagedObject {
 
   /// Whether a stored object has been changed since the last save. It may have been changed back.
   final var hasUpdatedFlags: Bool {
-    !flags.isDisjoint(with: [.updated, .touched]) && flags.isDisjoint(with: [.inserted, .deleted])
+    !flags.isDisjoint(with: [.updated, .changedOutsideRow]) && flags.isDisjoint(with: [.inserted, .deleted])
   }
 
   /// Whether the object has been deleted in the context or, after a save, in the store.
-  public final var isDeleted: Bool { !flags.isDisjoint(with: [.deleted, .gone]) }
+  public final var isDeleted: Bool { !flags.isDisjoint(with: [.deleted, .deletionSaved]) }
 
   /// Whether the object's changes need its row. Removals from relationships do not need it. A child's save leaves out
   /// relationships with an object that the parent does not have.
@@ -205,7 +205,7 @@ extension ManagedObject {
   }
 
   /// Whether rows of the store may refer to the object.
-  final var mayHaveRowsOfOthers: Bool { !flags.contains(.inserted) || flags.contains(.revived) }
+  final var mayHaveRowsOfOthers: Bool { !flags.contains(.inserted) || flags.contains(.reinserted) }
 
   final var isPending: Bool { !flags.isDisjoint(with: .pending) }
 
@@ -236,7 +236,7 @@ extension ManagedObject {
 
   /// Whether no save writes the object.
   final var isLost: Bool {
-    !scope.hasContext || !flags.isDisjoint(with: [.deleted, .gone, .inaccessible])
+    !scope.hasContext || !flags.isDisjoint(with: [.deleted, .deletionSaved, .inaccessible])
   }
 
   /// Records that a slot is set on an object that no save writes: the object has been deleted, or its context has
@@ -265,16 +265,16 @@ extension ManagedObject {
     extras.changed.insert(slot)
     guard slot < scope.plan.slots.count else { return }
     extras.old.append((slot, storedValue(slot)))
-    mark(scope.plan.slots[slot].isStored ? .updated : .touched, in: context)
+    mark(scope.plan.slots[slot].isStored ? .updated : .changedOutsideRow, in: context)
   }
 
   /// Records the change of a relationship that is stored outside the object's row. The caller has called
   /// `willChange(_:)`.
-  final func noteTouch(_ slot: Int) {
+  final func noteChangeOutsideRow(_ slot: Int) {
     didChange(slot)
     guard let context = scope.context else { return }
     if !flags.contains(.inserted) { requireExtras().changed.insert(slot) }
-    mark(.touched, in: context)
+    mark(.changedOutsideRow, in: context)
   }
 
   final func mark(_ flag: ObjectFlags, in context: ManagedObjectContext) {

@@ -32,7 +32,7 @@ public protocol ManagedObjectLifecycle: ManagedObject {
 
   /// Called once before a save, for an object that was inserted, changed or deleted. It may change objects, including
   /// this one. The method is then called for objects that join the save this way. If that goes on for 1,000 rounds,
-  /// the save throws ``SaveError/unsettled(_:)``.
+  /// the save throws ``SaveError/unstableObjects(_:)``.
   func willSave()
 
   /// Called after a save that has written the object. `isDeleted` is true if the save deleted it. The method may

@@ -11,30 +11,30 @@ struct ObjectFlags: OptionSet {
   static let updated = ObjectFlags(rawValue: 8)
   static let deleted = ObjectFlags(rawValue: 16)
   /// A transient attribute, or a relationship that is stored outside the object's row, has been changed.
-  static let touched = ObjectFlags(rawValue: 32)
+  static let changedOutsideRow = ObjectFlags(rawValue: 32)
   /// The object is in the context's list of pending objects.
   static let listed = ObjectFlags(rawValue: 64)
   /// The deletion has been saved.
-  static let gone = ObjectFlags(rawValue: 128)
+  static let deletionSaved = ObjectFlags(rawValue: 128)
   /// A new object of a generated class that was created without values. The values that it is given are recorded,
   /// since the class holds its types' empty values for the others.
   static let draft = ObjectFlags(rawValue: 256)
   /// A new object whose changes are recorded for undo.
   static let tracked = ObjectFlags(rawValue: 512)
-  /// A new object that had been gone before. Rows of other objects may refer to it.
-  static let revived = ObjectFlags(rawValue: 1024)
+  /// A new object that had been deleted before. Rows of other objects may refer to it.
+  static let reinserted = ObjectFlags(rawValue: 1024)
 
   /// An object of a child with values that are unsaved in the parent, or in a parent of the parent.
-  static let mirrored = ObjectFlags(rawValue: 2048)
+  static let hasParentChanges = ObjectFlags(rawValue: 2048)
   /// A property of the object, whose class is observable, has been read.
   static let observed = ObjectFlags(rawValue: 4096)
   /// Another context has written the row since it was read. The object's changes have kept it from being read again.
   static let outdated = ObjectFlags(rawValue: 8192)
   /// Another context has deleted the row of an object with changes since it was read.
-  static let vanished = ObjectFlags(rawValue: 16384)
+  static let rowDeletedElsewhere = ObjectFlags(rawValue: 16384)
 
   /// The flags of a pending object.
-  static let pending: ObjectFlags = [.inserted, .updated, .deleted, .touched]
+  static let pending: ObjectFlags = [.inserted, .updated, .deleted, .changedOutsideRow]
   /// The flags that must be handled before a write.
   static let unwritable: ObjectFlags = [.fault, .inaccessible]
 

@@ -7,14 +7,14 @@
 /// The data that all objects of one entity in one context share.
 ///
 /// An object retains its scope, and the scope does not retain its context. When the context is released, the scope
-/// retains the remains of the context: ``ContextRemains``.
+/// retains what is kept of the context: ``ReleasedContext``.
 final class ObjectScope {
   let plan: EntityPlan
   /// The context, as long as it is alive.
   // Safe, because the context's `deinit` sets it to nil before its memory is freed.
   unowned(unsafe) var live: ManagedObjectContext?
-  /// The remains of a released context.
-  var remains: ContextRemains?
+  /// What is kept of a released context.
+  var releasedContext: ReleasedContext?
   /// The context that the objects had before it was reset. It reports changes that are made to them since.
   weak var formerContext: ManagedObjectContext?
   /// The UUID of the objects' store, also after the context has been released.
@@ -27,13 +27,15 @@ final class ObjectScope {
   /// The context; a replacement context if the objects' own one has been released; nil after a reset.
   @inline(__always) var context: ManagedObjectContext? {
     if let live { return live }
-    return remains == nil ? nil : revived()
+    return releasedContext == nil ? nil : restoredContext()
   }
 
-  private func revived() -> ManagedObjectContext? { remains.map { ManagedObjectContext(reviving: $0) } }
+  private func restoredContext() -> ManagedObjectContext? {
+    releasedContext.map { ManagedObjectContext(restoring: $0) }
+  }
 
   /// Whether there is a context, or a replacement can be created.
-  var hasContext: Bool { live != nil || remains != nil }
+  var hasContext: Bool { live != nil || releasedContext != nil }
 
   init(plan: EntityPlan, context: ManagedObjectContext?) {
     storeID = context?.stores.store(of: plan)?.storeID ?? EmptyValue.uuid

@@ -11,16 +11,16 @@ extension ManagedObjectContext {
 
   /// Schedules a notification that properties of an object may have changed: all of them, or those that meet a
   /// condition.
-  func noteChange(of object: ManagedObject, where isMeant: (PropertyPlan) -> Bool = { _ in true }) {
+  func noteChange(of object: ManagedObject, where isIncluded: (PropertyPlan) -> Bool = { _ in true }) {
     guard object.flags.contains(.observed) else { return }
     var slots = SlotSet()
-    for slot in object.scope.plan.slots where isMeant(slot) { slots.insert(slot.number) }
+    for slot in object.scope.plan.slots where isIncluded(slot) { slots.insert(slot.number) }
     if !slots.isEmpty { notices.append(Notice(object: object, slots: slots)) }
   }
 
   /// Delivers all scheduled notifications.
-  func tellObservers() {
-    if !children.isEmpty { for child in children { child.context?.tellObservers() } }
+  func notifyObservers() {
+    if !children.isEmpty { for child in children { child.context?.notifyObservers() } }
     if notices.isEmpty, laterChanges.isEmpty { return }
     let (told, changes) = (notices, laterChanges)
     notices.removeAll()
@@ -33,8 +33,8 @@ extension ManagedObjectContext {
   }
 
   /// Delivers the notifications now, unless a snapshot is held: then they are delivered at its end.
-  @inline(__always) func tellObserversUnlessReading() {
-    if !notices.isEmpty || !children.isEmpty, !isReading, runningReads == 0 { tellObservers() }
+  @inline(__always) func notifyObserversUnlessReading() {
+    if !notices.isEmpty || !children.isEmpty, !isReading, runningReads == 0 { notifyObservers() }
   }
 
   /// Whether a snapshot is held, or would be if the store had snapshots. A child reads through its parent.
@@ -45,31 +45,31 @@ extension ManagedObjectContext {
     laterChanges.append(change)
   }
 
-  // MARK: Relationships whose objects are deleted without their being told
+  // MARK: Relationships that a deletion of their objects does not change
 
   /// Records an object that observes a relationship which the deletion of its objects does not change: the
   /// relationship has no inverse, or the inverse has a rule that leaves it unchanged.
-  func noteFollower(_ object: ManagedObject, of relationship: RelationshipPlan) {
-    guard isLoose(relationship) else { return }
-    if looseFollowers.count >= looseLimit {
-      looseFollowers.removeAll { $0.object == nil }
-      looseLimit = max(256, looseFollowers.count * 2)
+  func noteObserver(_ object: ManagedObject, of relationship: RelationshipPlan) {
+    guard keepsDeletedObjects(relationship) else { return }
+    if unnotifiedObservers.count >= unnotifiedObserversLimit {
+      unnotifiedObservers.removeAll { $0.object == nil }
+      unnotifiedObserversLimit = max(256, unnotifiedObservers.count * 2)
     }
-    looseFollowers.append(FollowedObject(object: object))
+    unnotifiedObservers.append(FollowedObject(object: object))
   }
 
-  private func isLoose(_ relationship: RelationshipPlan) -> Bool {
+  private func keepsDeletedObjects(_ relationship: RelationshipPlan) -> Bool {
     inverse(of: relationship)?.description.deleteRule.separates != true
   }
 
   /// Schedules notifications for relationships that may have lost objects, or got them back, without having been
   /// changed.
-  func noteLoose(to roots: Set<Int>) {
-    guard !looseFollowers.isEmpty, !roots.isEmpty else { return }
-    for follower in looseFollowers {
+  func noteDeletionsUnnotified(to roots: Set<Int>) {
+    guard !unnotifiedObservers.isEmpty, !roots.isEmpty else { return }
+    for follower in unnotifiedObservers {
       guard let object = follower.object else { continue }
       noteChange(of: object) { slot in
-        guard let relationship = slot.relationship, isLoose(relationship) else { return false }
+        guard let relationship = slot.relationship, keepsDeletedObjects(relationship) else { return false }
         return roots.contains(model.entities[relationship.destination].root)
       }
     }

@@ -111,33 +111,33 @@ extension ManagedObject {
     flags.insert(.observed)
     observation.slots.insert(slot)
     if let context = scope.context, let relationship = scope.plan.relationship(slot) {
-      context.noteFollower(self, of: relationship)
+      context.noteObserver(self, of: relationship)
     }
     properties[slot].access(self, observation.registrar)
   }
 
   /// Notifies observers that a property is about to change.
   @inline(__always) final func willChange(_ slot: Int) {
-    if flags.contains(.observed) { tell(slot) { $0.willSet($1, $2) } }
+    if flags.contains(.observed) { notify(slot) { $0.willSet($1, $2) } }
   }
 
   /// Notifies observers that a property has changed.
   @inline(__always) final func didChange(_ slot: Int) {
-    if flags.contains(.observed) { tell(slot) { $0.didSet($1, $2) } }
+    if flags.contains(.observed) { notify(slot) { $0.didSet($1, $2) } }
   }
 
   /// Notifies observers that all properties that meet a condition are about to change.
-  final func willChange(where isMeant: (PropertyPlan) -> Bool) {
+  final func willChange(where isIncluded: (PropertyPlan) -> Bool) {
     guard flags.contains(.observed) else { return }
-    for slot in scope.plan.slots where isMeant(slot) { willChange(slot.number) }
+    for slot in scope.plan.slots where isIncluded(slot) { willChange(slot.number) }
   }
 
-  final func didChange(where isMeant: (PropertyPlan) -> Bool) {
+  final func didChange(where isIncluded: (PropertyPlan) -> Bool) {
     guard flags.contains(.observed) else { return }
-    for slot in scope.plan.slots where isMeant(slot) { didChange(slot.number) }
+    for slot in scope.plan.slots where isIncluded(slot) { didChange(slot.number) }
   }
 
-  private final func tell(
+  private final func notify(
     _ slot: Int, _ event: (any ObservedProperty, ManagedObject, ObservationRegistrar) -> Void
   ) {
     // Values that an object sets in `awakeFromFetch()` are part of reading it.

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
   public func redo() { currentUndoManager?.redo() }
 
   /// Runs a body that applies changes of other contexts, which undo does not take back.
-  func unnoted<R>(_ body: () throws -> R) rethrows -> R {
+  func withoutUndo<R>(_ body: () throws -> R) rethrows -> R {
     currentUndoManager?.disableUndoRegistration()
     defer { currentUndoManager?.enableUndoRegistration() }
     return try body()
@@ -36,28 +36,28 @@ extension ManagedObjectContext {
   /// Records a slot before its first change in a group.
   func noteUndo(_ object: ManagedObject, _ slot: Int) {
     // The deletion of the object has recorded everything else.
-    if object.isLeaving { return noteUndoOfDenial(object, slot) }
+    if object.isDeletionUnsaved { return noteUndoOfDenial(object, slot) }
     guard object.exists, object.scope.plan.isUndoable(slot),
       let group = currentUndoManager?.group(in: self)
     else { return }
-    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
+    let index = group.index(of: object) ?? group.add(UndoEntry(object, existed: true))
     // The undo of a new object removes it as a whole.
-    guard group.entries[place].existed else { return }
-    note(slot, of: object, in: &group.entries[place])
+    guard group.entries[index].existed else { return }
+    note(slot, of: object, in: &group.entries[index])
   }
 
   /// Records a reference of a deleted object before it is changed.
   private func noteUndoOfDenial(_ object: ManagedObject, _ slot: Int) {
     guard object.isDenial(slot), let group = currentUndoManager?.group(in: self) else { return }
-    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: false))
-    let entry = group.entries[place]
+    let index = group.index(of: object) ?? group.add(UndoEntry(object, existed: false))
+    let entry = group.entries[index]
     guard !entry.existed, entry.denials[slot] == nil else { return }
-    group.entries[place].denials[slot] = object.storedValue(slot)
+    group.entries[index].denials[slot] = object.storedValue(slot)
   }
 
   func noteUndoOfInsertion(_ object: ManagedObject) {
     object.flags.insert(.tracked)
-    guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
+    guard let group = currentUndoManager?.group(in: self), group.index(of: object) == nil else { return }
     var entry = UndoEntry(object, existed: false)
     entry.isInsertion = true
     _ = group.add(entry)
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
 
   /// Records that a deleted object is about to exist again.
   func noteUndoOfReturn(_ object: ManagedObject) {
-    guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
+    guard let group = currentUndoManager?.group(in: self), group.index(of: object) == nil else { return }
     _ = group.add(UndoEntry(object, existed: false))
   }
 
@@ -122,23 +122,25 @@ extension ManagedObjectContext {
   /// Records an object that is about to be deleted as a whole, and the objects that refer to it.
   func noteUndoOfDeletion(_ object: ManagedObject) {
     guard let group = currentUndoManager?.group(in: self) else { return }
-    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
+    let index = group.index(of: object) ?? group.add(UndoEntry(object, existed: true))
     let others = oneSidedReferrers(of: object)
-    if group.entries[place].existed {
-      var entry = group.entries[place]
+    if group.entries[index].existed {
+      var entry = group.entries[index]
       noteWhole(object, others, in: &entry)
       // Undoing the group restores other values for references that the group itself has set to the object.
       entry.referrers.removeAll { referrer in
-        guard let holder = group.place(of: referrer.object).map({ group.entries[$0] }) else { return false }
-        let former = holder.values[referrer.relationship.slot] ?? .int(object.key)
-        return !holder.existed || former != .int(object.key)
+        guard let referrerEntry = group.index(of: referrer.object).map({ group.entries[$0] }) else {
+          return false
+        }
+        let former = referrerEntry.values[referrer.relationship.slot] ?? .int(object.key)
+        return !referrerEntry.existed || former != .int(object.key)
       }
-      group.entries[place] = entry
+      group.entries[index] = entry
     } else if !object.flags.contains(.inserted) {
       // The group has inserted the object, which has been saved since. When undo removes the object, no reference may
       // refuse that.
       for slot in object.scope.plan.slots where object.isDenial(slot.number) {
-        group.entries[place].denials[slot.number] = .null
+        group.entries[index].denials[slot.number] = .null
       }
     }
     notePairs(of: object, others, in: group)
@@ -164,7 +166,7 @@ extension ManagedObjectContext {
     for slot in object.scope.plan.slots where object.scope.plan.isUndoable(slot.number) {
       note(slot.number, of: object, in: &entry)
     }
-    entry.referrers = others.filter { !$0.relationship.isToMany } + untoldReferrers(of: object)
+    entry.referrers = others.filter { !$0.relationship.isToMany } + unaffectedReferrers(of: object)
   }
 
   private func notePairs(of object: ManagedObject, _ others: [UndoReferrer], in group: UndoGroup) {
@@ -282,16 +284,18 @@ extension ManagedObjectContext {
   func hasPairRow(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) -> Bool {
-    guard case .join(let place, let isSource) = relationship.storage,
+    guard case .join(let index, let isSource) = relationship.storage,
       !object.flags.contains(.inserted), !member.flags.contains(.inserted)
     else { return false }
     if let parent {
-      guard let original = original(of: object), let other = self.original(of: member) else { return false }
+      guard let original = parentInstance(of: object), let other = self.parentInstance(of: member) else {
+        return false
+      }
       return parent.hasPair(original, relationship, other)
     }
     do {
       return try reader().hasPair(
-        ofJoin: place, source: isSource ? object.key : member.key, target: isSource ? member.key : object.key)
+        ofJoin: index, source: isSource ? object.key : member.key, target: isSource ? member.key : object.key)
     } catch {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
       return false
@@ -302,7 +306,7 @@ extension ManagedObjectContext {
 // The objects that refer to an object and are not changed by its deletion.
 extension ManagedObjectContext {
   /// The objects that refer to an object in a relationship whose delete rule leaves their references unchanged.
-  private func untoldReferrers(of object: ManagedObject) -> [UndoReferrer] {
+  private func unaffectedReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
     for case let relationship? in object.scope.plan.relationships {
       guard !relationship.description.deleteRule.separates, let inverse = inverse(of: relationship),
@@ -329,7 +333,7 @@ extension ManagedObjectContext {
   private func oneSidedReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
     let known = parent.flatMap { parent in
-      original(of: object).map { parent.oneSidedReferrers(of: $0) }
+      parentInstance(of: object).map { parent.oneSidedReferrers(of: $0) }
     }
     let lineage = object.scope.plan.lineage
     for plan in model.entities where stores.store(of: plan) != nil {
@@ -338,24 +342,28 @@ extension ManagedObjectContext {
         && lineage.contains(relationship.destination)
       {
         var seen: Set<ObjectKey> = []
-        func add(_ holder: ManagedObject) {
-          guard holder.exists, seen.insert(holder.key).inserted else { return }
-          holder._willRead()
+        func add(_ referrer: ManagedObject) {
+          guard referrer.exists, seen.insert(referrer.key).inserted else { return }
+          referrer._willRead()
           let refers =
             relationship.isToMany
-            ? visibleKeys(of: holder, relationship.slot).contains(object.key)
-            : holder.referenceKey(relationship.slot) == object.key
-          if refers { result.append(UndoReferrer(holder, relationship)) }
+            ? visibleKeys(of: referrer, relationship.slot).contains(object.key)
+            : referrer.referenceKey(relationship.slot) == object.key
+          if refers { result.append(UndoReferrer(referrer, relationship)) }
         }
-        for holder in pending where holder.isPending && holder.scope.plan.isKind(of: plan) { add(holder) }
+        for referrer in pending where referrer.isPending && referrer.scope.plan.isKind(of: plan) {
+          add(referrer)
+        }
         guard !object.flags.contains(.inserted) else { continue }
         if parent != nil {
           let others = known?.filter { $0.relationship === relationship }.map(\.object) ?? []
-          for holder in copies(of: others) { add(holder) }
+          for referrer in childInstances(of: others) { add(referrer) }
           continue
         }
         for key in keysOfReferrers(to: object, relationship, plan) {
-          if let holder = registered(key, root: plan.root) ?? (try? fetchObject(key, plan)) { add(holder) }
+          if let referrer = registered(key, root: plan.root) ?? (try? fetchObject(key, plan)) {
+            add(referrer)
+          }
         }
       }
     }

@@ -3,7 +3,7 @@ extension ToManyState {
   /// Adds an object to the members or removes it.
   ///
   /// - Parameter isStored: Whether the store has it as a member now.
-  func put(_ key: ObjectKey, isMember: Bool, isStored: Bool) {
+  func setMembership(_ key: ObjectKey, isMember: Bool, isStored: Bool) {
     cache = nil
     if keys != nil {
       if !isMember {
@@ -26,7 +26,7 @@ extension ToManyState {
   }
 
   /// Whether the relationship is equal to the stored one. Its order is then recorded as unchanged.
-  func isSettled(_ relationship: RelationshipPlan) -> Bool {
+  func hasKnownOrder(_ relationship: RelationshipPlan) -> Bool {
     guard added.isEmpty, removed.isEmpty else { return false }
     if relationship.isOrdered, keys != nil, !hasStoredOrder { return false }
     isOrderChanged = false
@@ -36,7 +36,7 @@ extension ToManyState {
   /// Whether the objects have been loaded and have the order of the stored positions.
   var hasStoredOrder: Bool {
     guard !differs, let keys else { return false }
-    let places = keys.keys.map { positions[$0] ?? 0 }
-    return !places.contains(0) && zip(places, places.dropFirst()).allSatisfy(<)
+    let ordered = keys.keys.map { positions[$0] ?? 0 }
+    return !ordered.contains(0) && zip(ordered, ordered.dropFirst()).allSatisfy(<)
   }
 }

@@ -65,10 +65,10 @@ struct UndoPair {
 
     /// Nil if the relationship has no pairs.
     init?(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {
-      guard case .join(let place, let isSource) = relationship.storage else { return nil }
-      join = place
-      let isTurned = relationship.isSymmetric ? member.key < object.key : !isSource
-      (source, target) = isTurned ? (member.key, object.key) : (object.key, member.key)
+      guard case .join(let index, let isSource) = relationship.storage else { return nil }
+      join = index
+      let isReversed = relationship.isSymmetric ? member.key < object.key : !isSource
+      (source, target) = isReversed ? (member.key, object.key) : (object.key, member.key)
     }
   }
 }
@@ -81,14 +81,14 @@ final class UndoGroup {
   var entries: [UndoEntry] = []
   private(set) var pairs: [UndoPair] = []
   private var knownPairs: Set<UndoPair.ID> = []
-  private var places: [ObjectIdentifier: Int] = [:]
+  private var entryIndices: [ObjectIdentifier: Int] = [:]
 
   var isEmpty: Bool { entries.isEmpty && pairs.isEmpty }
 
-  func place(of object: ManagedObject) -> Int? { places[ObjectIdentifier(object)] }
+  func index(of object: ManagedObject) -> Int? { entryIndices[ObjectIdentifier(object)] }
 
   func add(_ entry: UndoEntry) -> Int {
-    places[ObjectIdentifier(entry.object)] = entries.count
+    entryIndices[ObjectIdentifier(entry.object)] = entries.count
     entries.append(entry)
     return entries.count - 1
   }
@@ -103,23 +103,23 @@ final class UndoGroup {
   /// Ends the group: records the objects that lists have now, and forgets values that have not changed.
   @_optimize(none)
   func close(in context: ManagedObjectContext) {
-    for place in entries.indices {
-      let object = entries[place].object
-      entries[place].existedAfter = object.exists
-      for slot in entries[place].lists.keys {
-        entries[place].listsAfter[slot] = object.exists ? context.visibleKeys(of: object, slot) : []
+    for index in entries.indices {
+      let object = entries[index].object
+      entries[index].existedAfter = object.exists
+      for slot in entries[index].lists.keys {
+        entries[index].listsAfter[slot] = object.exists ? context.visibleKeys(of: object, slot) : []
       }
-      entries[place].denials = entries[place].denials.filter { object.storedValue($0.key) != $0.value }
-      guard entries[place].existed, object.exists else { continue }
+      entries[index].denials = entries[index].denials.filter { object.storedValue($0.key) != $0.value }
+      guard entries[index].existed, object.exists else { continue }
       object._willRead()
-      entries[place].values = entries[place].values.filter { object.storedValue($0.key) != $0.value }
-      entries[place].lists = entries[place].lists.filter { entries[place].listsAfter[$0.key] != $0.value }
+      entries[index].values = entries[index].values.filter { object.storedValue($0.key) != $0.value }
+      entries[index].lists = entries[index].lists.filter { entries[index].listsAfter[$0.key] != $0.value }
     }
     entries.removeAll { entry in
       entry.existed == entry.existedAfter
         && (!entry.existed || entry.values.isEmpty && entry.lists.isEmpty) && entry.denials.isEmpty
     }
-    places.removeAll()
+    entryIndices.removeAll()
     knownPairs.removeAll()
     pairs = pairs.filter { pair in
       guard pair.object.exists, pair.member.exists else { return true }
@@ -130,15 +130,15 @@ final class UndoGroup {
 
 extension ManagedObject {
   /// Whether the object exists: it has been inserted and not deleted.
-  final var exists: Bool { flags.isDisjoint(with: [.deleted, .gone, .inaccessible]) }
+  final var exists: Bool { flags.isDisjoint(with: [.deleted, .deletionSaved, .inaccessible]) }
 
   /// Whether the object has a row, and its deletion has not been saved.
-  final var isLeaving: Bool {
-    flags.contains(.deleted) && flags.isDisjoint(with: [.inserted, .gone, .inaccessible])
+  final var isDeletionUnsaved: Bool {
+    flags.contains(.deleted) && flags.isDisjoint(with: [.inserted, .deletionSaved, .inaccessible])
   }
 
   /// Whether the object exists, or is deleted and still has its row.
-  final var isOrWasThere: Bool { exists || isLeaving }
+  final var existsOrExisted: Bool { exists || isDeletionUnsaved }
 
   /// Whether a slot is a reference in the object's row that refuses the object's deletion.
   final func isDenial(_ slot: Int) -> Bool {

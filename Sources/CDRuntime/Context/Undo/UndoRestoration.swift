@@ -10,16 +10,17 @@ struct UndoRestoration {
   /// The current objects of the group's lists.
   private var current: [ObjectIdentifier: [Int: [ObjectKey]]] = [:]
   /// Objects whose relationships were restored.
-  private var touched: [ObjectIdentifier: ManagedObject] = [:]
+  private var restoredObjects: [ObjectIdentifier: ManagedObject] = [:]
   /// The keys of the objects whose rows will be inserted again, by root entity.
   private var newRows: [Int: [ClosedRange<ObjectKey>]] = [:]
   /// The objects whose deletion has not been saved.
-  private let leaving: Set<ObjectIdentifier>
+  private let unsavedDeletions: Set<ObjectIdentifier>
 
   init(_ group: UndoGroup, in context: ManagedObjectContext) {
     self.group = group
     self.context = context
-    leaving = Set(group.entries.map(\.object).filter(\.isLeaving).map { ObjectIdentifier($0) })
+    unsavedDeletions = Set(
+      group.entries.map(\.object).filter(\.isDeletionUnsaved).map { ObjectIdentifier($0) })
   }
 
   /// - Returns: The group that restores the present state of the objects.
@@ -28,12 +29,12 @@ struct UndoRestoration {
     // Record everything before changing anything.
     let inverse = noteCurrent()
     let before = group.entries.map(\.object.exists)
-    let pairs = group.pairs.filter { !isLeft($0) }
+    let pairs = group.pairs.filter { !isLeftByDeletion($0) }
     for entry in group.entries where entry.existed && !entry.existedAfter && !entry.object.exists {
-      bringBack(entry)
+      reinsert(entry)
     }
     forgetClearedReferences()
-    for entry in group.entries where entry.existed && entry.object.exists { putValues(entry) }
+    for entry in group.entries where entry.existed && entry.object.exists { restoreValues(entry) }
     let leaving = group.entries.filter { !$0.existed && $0.existedAfter && $0.object.exists }
     let last = Set(leaving.map { ObjectIdentifier($0.object) })
     for pair in pairs where pair.wasRelated && pair.object.exists && pair.member.exists {
@@ -42,33 +43,35 @@ struct UndoRestoration {
       else {
         continue
       }
-      putPair(pair.object, pair.relationship, pair.member, isRelated: true)
+      restorePair(pair.object, pair.relationship, pair.member, isRelated: true)
     }
-    for entry in leaving { takeAway(entry.object, isInsertion: entry.isInsertion) }
-    putLosses(of: leaving)
+    for entry in leaving { removeAgain(entry.object, isInsertion: entry.isInsertion) }
+    restoreRemovals(of: leaving)
     for pair in pairs {
       if pair.object.exists && pair.member.exists {
-        putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
-      } else if !pair.wasRelated, pair.object.isOrWasThere, pair.member.isOrWasThere {
+        restorePair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
+      } else if !pair.wasRelated, pair.object.existsOrExisted, pair.member.existsOrExisted {
         // The group has added this pair to an object that it has deleted as well. The pair would refuse the deletion.
-        putPair(pair.object, pair.relationship, pair.member, isRelated: false)
+        restorePair(pair.object, pair.relationship, pair.member, isRelated: false)
       }
     }
     for entry in group.entries where !entry.referrers.isEmpty && entry.object.exists {
       for referrer in entry.referrers { restore(referrer, to: entry.object) }
     }
-    for entry in group.entries where !entry.denials.isEmpty && entry.object.isLeaving { putDenials(entry) }
-    for entry in group.entries where entry.existed && entry.object.exists { putOrders(entry) }
+    for entry in group.entries where !entry.denials.isEmpty && entry.object.isDeletionUnsaved {
+      restoreDenials(entry)
+    }
+    for entry in group.entries where entry.existed && entry.object.exists { restoreOrders(entry) }
     context.dropCaches()
     if context.model.hasDerivedSlots { context.deriveForFetch() }
     forgetEqual()
     inverse.close(in: context)
     for (entry, existed) in zip(group.entries, before) where entry.object.exists != existed {
       context.noteChange(of: entry.object)
-      context.noteLoose(to: [entry.object.scope.plan.root])
+      context.noteDeletionsUnnotified(to: [entry.object.scope.plan.root])
     }
-    if !context.children.isEmpty { context.tellChildren() }
-    context.tellObservers()
+    if !context.children.isEmpty { context.invalidateChildren() }
+    context.notifyObservers()
     return inverse
   }
 
@@ -92,7 +95,7 @@ struct UndoRestoration {
         // The former values of its relationships when it was deleted.
         for slot in entry.values.keys { now.values[slot] = object.storedValue(slot) }
       }
-      if object.isLeaving {
+      if object.isDeletionUnsaved {
         // For an object that the group has deleted, its values contain these references.
         let slots = entry.existed ? entry.values.keys.filter(object.isDenial) : Array(entry.denials.keys)
         for slot in slots { now.denials[slot] = object.storedValue(slot) }
@@ -108,7 +111,7 @@ struct UndoRestoration {
         context.notePair(pair.object, pair.relationship, pair.member, in: inverse)
       } else if context.parent != nil {
         context.noteFormerPair(pair, in: inverse)
-      } else if pair.object.isLeaving || pair.member.isLeaving {
+      } else if pair.object.isDeletionUnsaved || pair.member.isDeletionUnsaved {
         // A rule may have left the pair, because of which the save refuses the deletion.
         context.noteFormerPair(pair, in: inverse, where: { $0 })
       }
@@ -119,7 +122,7 @@ struct UndoRestoration {
   /// Gives objects that a redo deletes again the references and pairs that they had at their first deletion. They are
   /// not visible in this context, but the save to the parent needs them: the parent must know which objects a deleted
   /// object had been separated from, so that it does not delete these too.
-  private func putLosses(of entries: [UndoEntry]) {
+  private func restoreRemovals(of entries: [UndoEntry]) {
     if entries.isEmpty || context.parent == nil { return }
     for entry in entries {
       let object = entry.object
@@ -133,33 +136,33 @@ struct UndoRestoration {
       }
     }
     let leaving = Set(entries.map { ObjectIdentifier($0.object) })
-    func putLoss(_ object: ManagedObject, _ slot: Int?, _ member: ManagedObject) {
+    func restoreRemoval(_ object: ManagedObject, _ slot: Int?, _ member: ManagedObject) {
       guard let slot, leaving.contains(ObjectIdentifier(object)) else { return }
-      object.toManyState(slot).put(member.key, isMember: false, isStored: true)
+      object.toManyState(slot).setMembership(member.key, isMember: false, isStored: true)
     }
     for pair in group.pairs where !pair.wasRelated {
-      putLoss(pair.object, pair.relationship.slot, pair.member)
-      putLoss(pair.member, pair.relationship.inverseSlot, pair.object)
+      restoreRemoval(pair.object, pair.relationship.slot, pair.member)
+      restoreRemoval(pair.member, pair.relationship.inverseSlot, pair.object)
     }
   }
 
   /// Whether a stored pair was left by a deletion that has not been saved. The pair is then not a change of this
   /// context, and remains as other contexts make it.
-  private func isLeft(_ pair: UndoPair) -> Bool {
+  private func isLeftByDeletion(_ pair: UndoPair) -> Bool {
     let away = [pair.object, pair.member].filter { !$0.exists }
     return pair.wasRelated && !pair.wasAdded && !away.isEmpty
-      && away.allSatisfy { leaving.contains(ObjectIdentifier($0)) }
+      && away.allSatisfy { unsavedDeletions.contains(ObjectIdentifier($0)) }
       && !context.hasChangedPair(pair.object, pair.relationship, pair.member, to: false)
       && (!group.isSaved || context.hasStoredPair(pair.object, pair.relationship, pair.member))
   }
 
   // MARK: Existence
 
-  private mutating func bringBack(_ entry: UndoEntry) {
+  private mutating func reinsert(_ entry: UndoEntry) {
     let object = entry.object
     guard object.scope.context === context else { return }
     let root = object.scope.plan.root
-    if object.flags.contains(.gone) {
+    if object.flags.contains(.deletionSaved) {
       // Another context has inserted the row again. The object stands for that row, unless another object does.
       let known = context.registered(object.key, root: root)
       guard known == nil || known === object else { return }
@@ -174,10 +177,12 @@ struct UndoRestoration {
       extras.toMany.removeAll()
       extras.partners.removeAll()
       // Rows may still refer to the object, even if it never had a row itself.
-      object.flags.become([.tracked, .revived])
+      object.flags.become([.tracked, .reinserted])
       object.mark(.inserted, in: context)
       if context.parent == nil { newRows[root, default: []].append(object.key...object.key) }
-    } else if object.flags.contains(.deleted), object.flags.isDisjoint(with: [.inaccessible, .vanished]) {
+    } else if object.flags.contains(.deleted),
+      object.flags.isDisjoint(with: [.inaccessible, .rowDeletedElsewhere])
+    {
       object.flags.remove(.deleted)
     } else {
       // An object that another context has deleted stays gone.
@@ -195,7 +200,7 @@ struct UndoRestoration {
   /// Removes an object. The objects that were related to it have recorded states of their own if the undo manager
   /// knows of them; the other objects are separated from it.
   @_optimize(none)
-  private mutating func takeAway(_ object: ManagedObject, isInsertion: Bool) {
+  private mutating func removeAgain(_ object: ManagedObject, isInsertion: Bool) {
     object.mark(.deleted, in: context)
     let isDeletion = !isInsertion && !object.flags.contains(.inserted)
     for case let relationship? in object.scope.plan.relationships {
@@ -203,7 +208,7 @@ struct UndoRestoration {
       switch relationship.storage {
       case .reference:
         let key = object.referenceKey(relationship.slot)
-        if key != 0 { settle(object, relationship, key) }
+        if key != 0 { resolveOtherSide(object, relationship, key) }
         if relationship.isSymmetric, key != 0, let other = live(key, relationship) {
           release(other, relationship, from: object)
         }
@@ -215,7 +220,7 @@ struct UndoRestoration {
         let state = object.extras?.toManyState(relationship.slot)
         for key in (state?.keys?.keys ?? []) + (state?.added.keys ?? []) {
           guard let other = registered(key, relationship), other.exists else { continue }
-          putPair(object, relationship, other, isRelated: false)
+          restorePair(object, relationship, other, isRelated: false)
         }
       case .inverseReference, .referencesOfOthers:
         guard relationship.description.deleteRule != .noAction,
@@ -242,15 +247,15 @@ struct UndoRestoration {
   ) {
     other._willRead()
     if other.referenceKey(relationship.slot) == object.key {
-      putReference(0, other, relationship)
-      touched[ObjectIdentifier(other)] = other
+      restoreReference(0, other, relationship)
+      restoredObjects[ObjectIdentifier(other)] = other
     }
   }
 
   // MARK: Values
 
   @_optimize(none)
-  private mutating func putValues(_ entry: UndoEntry) {
+  private mutating func restoreValues(_ entry: UndoEntry) {
     let object = entry.object
     object._willRead()
     var attributes: [Int: AttributeValue] = [:]
@@ -271,7 +276,7 @@ struct UndoRestoration {
         }
         // A mandatory reference is restored in any case. It reads as nil, and the save reports the missing object.
       }
-      putReference(key, object, relationship)
+      restoreReference(key, object, relationship)
     }
     if !attributes.isEmpty { object.setStoredValues(attributes) }
     for slot in attributes.keys { object.didChange(slot) }
@@ -294,10 +299,11 @@ struct UndoRestoration {
   private func isLost(
     _ key: ObjectKey, of object: ManagedObject, _ relationship: RelationshipPlan
   ) -> Bool {
-    registered(key, relationship)?.isLeaving != true && object.formerValue(relationship.slot) == .int(key)
+    registered(key, relationship)?.isDeletionUnsaved != true
+      && object.formerValue(relationship.slot) == .int(key)
   }
 
-  private mutating func putReference(
+  private mutating func restoreReference(
     _ key: ObjectKey, _ object: ManagedObject, _ relationship: RelationshipPlan
   ) {
     object._willRead()
@@ -305,15 +311,15 @@ struct UndoRestoration {
     if former != key {
       object.writeReference(key, relationship.slot)
       object.extras?.faults.removeAll { $0.property == relationship.name }
-      if former != 0 { settle(object, relationship, former) }
-      if relationship.isSymmetric { settlePartners(of: object, relationship, former: former) }
+      if former != 0 { resolveOtherSide(object, relationship, former) }
+      if relationship.isSymmetric { resolvePartners(of: object, relationship, former: former) }
     }
-    if key != 0 { settle(object, relationship, key) }
+    if key != 0 { resolveOtherSide(object, relationship, key) }
   }
 
   /// Updates the other side of a symmetric to-one relationship. The group has the partners of its own changes, but
   /// another context may have given the object a partner since then, which the group does not know.
-  private mutating func settlePartners(
+  private mutating func resolvePartners(
     of object: ManagedObject, _ relationship: RelationshipPlan, former: ObjectKey
   ) {
     if former != 0, former != object.key, let other = live(former, relationship) {
@@ -323,34 +329,34 @@ struct UndoRestoration {
     if key != 0, key != object.key, let other = live(key, relationship) {
       other._willRead()
       if other.referenceKey(relationship.slot) != object.key {
-        putReference(object.key, other, relationship)
-        touched[ObjectIdentifier(other)] = other
+        restoreReference(object.key, other, relationship)
+        restoredObjects[ObjectIdentifier(other)] = other
       }
     }
   }
 
   /// Restores a reference to an object that exists again.
   private mutating func restore(_ referrer: UndoReferrer, to object: ManagedObject) {
-    let (holder, relationship) = (referrer.object, referrer.relationship)
-    if holder.exists { holder._willRead() }
-    guard holder.exists else { return }
-    let key = holder.referenceKey(relationship.slot)
+    let (source, relationship) = (referrer.object, referrer.relationship)
+    if source.exists { source._willRead() }
+    guard source.exists else { return }
+    let key = source.referenceKey(relationship.slot)
     guard key == 0 || key == object.key else { return }
     // The deletion has left the reference unchanged, and another context has cleared it since.
-    if key == 0, referrer.isStored, leaving.contains(ObjectIdentifier(object)),
-      holder.extras?.changed.contains(relationship.slot) != true
+    if key == 0, referrer.isStored, unsavedDeletions.contains(ObjectIdentifier(object)),
+      source.extras?.changed.contains(relationship.slot) != true
     {
       return
     }
     // When the row was deleted, the store has cleared the reference, which has no inverse.
-    if relationship.inverse == nil, object.flags.contains(.inserted), !holder.flags.contains(.inserted) {
-      if let place = holder.extras?.old.firstIndex(where: { $0.slot == relationship.slot }) {
-        if holder.extras?.old[place].value == .int(object.key) { holder.extras?.old[place].value = .null }
+    if relationship.inverse == nil, object.flags.contains(.inserted), !source.flags.contains(.inserted) {
+      if let index = source.extras?.old.firstIndex(where: { $0.slot == relationship.slot }) {
+        if source.extras?.old[index].value == .int(object.key) { source.extras?.old[index].value = .null }
       } else {
-        holder._setReference(relationship.slot, 0)
+        source._setReference(relationship.slot, 0)
       }
     }
-    putReference(object.key, holder, relationship)
+    restoreReference(object.key, source, relationship)
   }
 }
 
@@ -369,12 +375,12 @@ extension UndoRestoration {
   }
 
   /// Updates the other side of an object's reference.
-  private mutating func settle(
+  private mutating func resolveOtherSide(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ key: ObjectKey
   ) {
     guard !relationship.isSymmetric, let inverse = context.inverse(of: relationship),
-      let holder = registered(key, relationship) ?? live(key, relationship),
-      holder.flags.isDisjoint(with: [.gone, .inaccessible])
+      let owner = registered(key, relationship) ?? live(key, relationship),
+      owner.flags.isDisjoint(with: [.deletionSaved, .inaccessible])
     else { return }
     let isMember = object.exists && object.referenceKey(relationship.slot) == key
     if inverse.isToMany {
@@ -382,17 +388,17 @@ extension UndoRestoration {
       let isStored =
         !object.flags.contains(.inserted)
         && (old.map { $0 == .int(key) } ?? (object.referenceKey(relationship.slot) == key))
-      holder.toManyState(inverse.slot).put(object.key, isMember: isMember, isStored: isStored)
+      owner.toManyState(inverse.slot).setMembership(object.key, isMember: isMember, isStored: isStored)
     } else if isMember {
-      holder.requireExtras().partners[inverse.slot] = object.key
-    } else if holder.extras?.partners[inverse.slot] ?? object.key == object.key {
-      holder.requireExtras().partners[inverse.slot] = 0
+      owner.requireExtras().partners[inverse.slot] = object.key
+    } else if owner.extras?.partners[inverse.slot] ?? object.key == object.key {
+      owner.requireExtras().partners[inverse.slot] = 0
     }
-    touch(holder, inverse.slot)
+    touch(owner, inverse.slot)
   }
 
   /// Restores the references of a deleted object that refuse its deletion.
-  private func putDenials(_ entry: UndoEntry) {
+  private func restoreDenials(_ entry: UndoEntry) {
     let object = entry.object
     for (slot, value) in entry.denials.sorted(by: { $0.key < $1.key }) {
       guard let relationship = object.scope.plan.relationships[slot], object.storedValue(slot) != value
@@ -417,12 +423,12 @@ extension UndoRestoration {
   private mutating func touch(_ object: ManagedObject, _ slot: Int) {
     // After the change, because its meaning for the store is known only then.
     object.willChange(slot)
-    object.noteTouch(slot)
-    touched[ObjectIdentifier(object)] = object
+    object.noteChangeOutsideRow(slot)
+    restoredObjects[ObjectIdentifier(object)] = object
   }
 
   /// Adds or removes a pair, on both sides.
-  private mutating func putPair(
+  private mutating func restorePair(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, isRelated: Bool
   ) {
     if !isRelated, !group.isSaved, object.exists, member.exists,
@@ -438,17 +444,17 @@ extension UndoRestoration {
       return
     }
     let isStored = context.hasStoredPair(object, relationship, member)
-    object.toManyState(relationship.slot).put(member.key, isMember: isRelated, isStored: isStored)
+    object.toManyState(relationship.slot).setMembership(member.key, isMember: isRelated, isStored: isStored)
     touch(object, relationship.slot)
     guard let inverse = relationship.inverseSlot, !(relationship.isSymmetric && member === object) else {
       return
     }
-    member.toManyState(inverse).put(object.key, isMember: isRelated, isStored: isStored)
+    member.toManyState(inverse).setMembership(object.key, isMember: isRelated, isStored: isStored)
     touch(member, inverse)
   }
 
   @_optimize(none)
-  private mutating func putOrders(_ entry: UndoEntry) {
+  private mutating func restoreOrders(_ entry: UndoEntry) {
     let object = entry.object
     for (slot, wanted) in entry.lists {
       guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
@@ -478,17 +484,18 @@ extension UndoRestoration {
   /// Forgets changes that are no longer changes.
   @_optimize(none)
   private func forgetEqual() {
-    var objects = touched
+    var objects = restoredObjects
     for entry in group.entries { objects[ObjectIdentifier(entry.object)] = entry.object }
     if context.model.hasDerivedSlots {
       for object in context.pending { objects[ObjectIdentifier(object)] = object }
     }
     let changed = objects.values.filter {
-      $0.exists && !$0.flags.contains(.inserted) && !$0.flags.isDisjoint(with: [.updated, .touched])
+      $0.exists && !$0.flags.contains(.inserted)
+        && !$0.flags.isDisjoint(with: [.updated, .changedOutsideRow])
     }
     // Objects without changes take over what other contexts have made of their rows.
     defer {
-      for object in objects.values { context.takeOver(object) }
+      for object in objects.values { context.applyExternalChanges(object) }
       context.followWithDerivedChanges()
       context.readContestedRelationships()
     }
@@ -509,11 +516,13 @@ extension UndoRestoration {
           if state.lacksPositions(relationship) {
             try? context.readPositions(object, relationship, state)
           }
-          if !state.isSettled(relationship) { continue }
+          if !state.hasKnownOrder(relationship) { continue }
         }
         extras.changed.remove(relationship.slot)
       }
-      if extras.changed.isEmpty, extras.faults.isEmpty { object.flags.subtract([.updated, .touched]) }
+      if extras.changed.isEmpty, extras.faults.isEmpty {
+        object.flags.subtract([.updated, .changedOutsideRow])
+      }
     }
   }
 }

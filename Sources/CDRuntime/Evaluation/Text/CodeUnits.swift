@@ -27,10 +27,10 @@ enum CodeUnits {
     return second.next() == nil ? 0 : -1
   }
 
-  /// Returns whether bytes contain a part at a place. An empty part is never contained.
-  static func contains(_ bytes: [UInt8], _ part: [UInt8], _ place: SearchPlace) -> Bool {
+  /// Returns whether bytes contain a part at an anchor. An empty part is never contained.
+  static func contains(_ bytes: [UInt8], _ part: [UInt8], _ anchor: SearchAnchor) -> Bool {
     guard !part.isEmpty, part.count <= bytes.count else { return false }
-    switch place {
+    switch anchor {
     case .start: return bytes.starts(with: part)
     case .end: return bytes.suffix(part.count).elementsEqual(part)
     case .anywhere:
@@ -46,7 +46,7 @@ enum CodeUnits {
   }
 }
 
-/// The place at which a search expects a part.
-enum SearchPlace: Int, Sendable {
+/// Where in a text a search expects a part.
+enum SearchAnchor: Int, Sendable {
   case start, end, anywhere
 }

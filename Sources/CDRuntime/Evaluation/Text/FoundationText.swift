@@ -15,10 +15,10 @@ enum FoundationText {
   }
 
   static func contains(
-    _ text: String, _ part: String, at place: SearchPlace, _ options: ComparisonOptions
+    _ text: String, _ part: String, at anchor: SearchAnchor, _ options: ComparisonOptions
   ) -> Bool {
     var search = foundation(options)
-    switch place {
+    switch anchor {
     case .start: search.formUnion(.anchored)
     case .end: search.formUnion([.anchored, .backwards])
     case .anywhere: break

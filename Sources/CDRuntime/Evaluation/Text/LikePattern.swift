@@ -55,39 +55,39 @@ struct LikePattern {
   }
 
   private func matches(_ scalars: [UInt32], _ starts: [Bool]) -> Bool {
-    func next(_ place: Int) -> Int {
-      var place = place + 1
-      while place < starts.count, !starts[place] { place += 1 }
-      return place
+    func next(_ index: Int) -> Int {
+      var index = index + 1
+      while index < starts.count, !starts[index] { index += 1 }
+      return index
     }
-    var place = 0
+    var index = 0
     var token = 0
-    var retry: (token: Int, place: Int)?
+    var retry: (token: Int, index: Int)?
     while true {
       if token < tokens.count, tokens[token] == .any {
         token += 1
         if token == tokens.count { return true }
-        retry = (token, place)
+        retry = (token, index)
         continue
       }
-      if place == scalars.count, token == tokens.count { return true }
-      if token < tokens.count, place < scalars.count {
+      if index == scalars.count, token == tokens.count { return true }
+      if token < tokens.count, index < scalars.count {
         switch tokens[token] {
-        case .scalar(scalars[place]):
-          place += 1
+        case .scalar(scalars[index]):
+          index += 1
           token += 1
           continue
-        case .one where starts[place]:
-          place = next(place)
+        case .one where starts[index]:
+          index = next(index)
           token += 1
           continue
         default: break
         }
       }
-      guard let last = retry, last.place < scalars.count else { return false }
-      retry = (last.token, next(last.place))
+      guard let last = retry, last.index < scalars.count else { return false }
+      retry = (last.token, next(last.index))
       token = last.token
-      place = next(last.place)
+      index = next(last.index)
     }
   }
 

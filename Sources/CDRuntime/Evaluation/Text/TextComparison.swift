@@ -25,9 +25,9 @@ enum TextComparison {
 
   /// Returns whether a text contains another one. The empty string is never contained.
   static func contains(
-    _ text: String, _ part: String, at place: SearchPlace, _ options: ComparisonOptions
+    _ text: String, _ part: String, at anchor: SearchAnchor, _ options: ComparisonOptions
   ) -> Bool {
-    TextSearch(part, options).isFound(in: text, at: place)
+    TextSearch(part, options).isFound(in: text, at: anchor)
   }
 
   /// Compares the bytes of two ASCII texts. Returns nil if a text contains other characters, or if the options depend
@@ -39,8 +39,8 @@ enum TextComparison {
       right.allSatisfy({ $0 < 0x80 })
     else { return nil }
     let folds = options.contains(.caseInsensitive)
-    for place in 0..<min(left.count, right.count) {
-      let (first, second) = (left[place], right[place])
+    for index in 0..<min(left.count, right.count) {
+      let (first, second) = (left[index], right[index])
       if first == second { continue }
       let (one, other) = folds ? (lowercased(first), lowercased(second)) : (first, second)
       if one != other { return one < other ? -1 : 1 }

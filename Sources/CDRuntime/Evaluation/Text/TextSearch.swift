@@ -26,41 +26,41 @@ struct TextSearch {
     }
   }
 
-  /// Returns whether a text contains the part at a place. The empty string is never contained.
-  func isFound(in text: String, at place: SearchPlace) -> Bool {
+  /// Returns whether a text contains the part at an anchor. The empty string is never contained.
+  func isFound(in text: String, at anchor: SearchAnchor) -> Bool {
     var text = text
-    return text.withUTF8 { isFound(in: $0, at: place) }
+    return text.withUTF8 { isFound(in: $0, at: anchor) }
   }
 
-  /// Returns whether the bytes of a text contain the part at a place.
-  func isFound(in text: UnsafeBufferPointer<UInt8>, at place: SearchPlace) -> Bool {
+  /// Returns whether the bytes of a text contain the part at an anchor.
+  func isFound(in text: UnsafeBufferPointer<UInt8>, at anchor: SearchAnchor) -> Bool {
     if isEmpty || text.isEmpty { return false }
     if let bytes, options.contains(.normalized) || text.allSatisfy({ $0 < 0x80 }) {
-      return Self.isFound(bytes, in: text, at: place, foldsCase: foldsCase)
+      return Self.isFound(bytes, in: text, at: anchor, foldsCase: foldsCase)
     }
-    return FoundationText.contains(String(decoding: text, as: UTF8.self), part, at: place, options)
+    return FoundationText.contains(String(decoding: text, as: UTF8.self), part, at: anchor, options)
   }
 
   private static func isFound(
-    _ part: [UInt8], in text: UnsafeBufferPointer<UInt8>, at place: SearchPlace, foldsCase: Bool
+    _ part: [UInt8], in text: UnsafeBufferPointer<UInt8>, at anchor: SearchAnchor, foldsCase: Bool
   ) -> Bool {
     guard part.count <= text.count else { return false }
     let last = text.count - part.count
     let starts =
-      switch place {
+      switch anchor {
       case .start: 0...0
       case .end: last...last
       case .anywhere: 0...last
       }
     return part.withUnsafeBufferPointer { part in
       for start in starts {
-        var place = 0
-        while place < part.count {
-          let byte = text[start + place]
-          guard part[place] == (foldsCase ? TextComparison.lowercased(byte) : byte) else { break }
-          place += 1
+        var index = 0
+        while index < part.count {
+          let byte = text[start + index]
+          guard part[index] == (foldsCase ? TextComparison.lowercased(byte) : byte) else { break }
+          index += 1
         }
-        if place == part.count { return true }
+        if index == part.count { return true }
       }
       return false
     }

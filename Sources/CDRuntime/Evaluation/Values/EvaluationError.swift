@@ -59,16 +59,16 @@ extension EvaluationError: CustomStringConvertible {
     case .unboundVariable(let name): "$\(name) has no value; bind one before evaluating"
     case .incomparable(let comparisonOperator, let left, let right):
       "\(comparisonOperator) does not compare \(left) with \(right)"
-    case .wrongOperand(let operation, let found): "\(operation) does not take \(found)"
-    case .notACollection(let operation, let found): "\(operation) is for many values, and this is \(found)"
+    case .wrongOperand(let operation, let found): "\(operation) cannot be applied to \(found)"
+    case .notACollection(let operation, let found): "\(operation) needs a collection, but this is \(found)"
     case .wrongBounds(let count): "BETWEEN takes two bounds, not \(count)"
     case .wrongArguments(let function, let count): "\(function) does not take \(count) arguments"
     case .overflow(let operation): "the result of \(operation) is too large"
     case .divisionByZero(let operation): "\(operation) divides by 0"
-    case .notANumber(let operation): "\(operation) has no number as its result"
+    case .notANumber(let operation): "the result of \(operation) is not a number"
     case .indexOutOfRange: "the collection has no element at the index"
     case .failedConversion(let type, let from):
-      "CAST makes no \(type) of \(from) here; give it a value for that case as its third argument"
+      "CAST cannot convert this \(from) to \(type); add a value for this case as the third argument"
     case .badPattern: "the regular expression is malformed"
     case .patternTooCostly:
       "matching the regular expression takes too many steps; avoid repetitions within repetitions"
@@ -76,7 +76,7 @@ extension EvaluationError: CustomStringConvertible {
       "matching the values with the regular expression '\(pattern)' takes too many steps; avoid repetitions within "
         + "repetitions, or narrow the fetch by other conditions first"
     case .cancelled: "the task was cancelled"
-    case .unsupported(let construct): "\(construct) is not evaluated"
+    case .unsupported(let construct): "\(construct) cannot be evaluated"
     case .tooDeep(let depth): "the expression is nested \(depth) levels deep, which is too deep"
     case .inaccessible(let key, let entity): "'\(entity).\(key)' cannot be read"
     }

@@ -93,7 +93,7 @@ struct Associations {
     Set(try rows("SELECT DISTINCT mapping FROM \(Self.table)", []) { Int($0.int64(0)) })
   }
 
-  func hasReplaced() throws -> Bool {
+  func hasReplacedRelationships() throws -> Bool {
     try !rows("SELECT 1 FROM \(Self.replaced) LIMIT 1", []) { _ in true }.isEmpty
   }
 }

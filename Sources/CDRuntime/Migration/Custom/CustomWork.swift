@@ -18,7 +18,7 @@ final class CustomWork {
   private static let batchBytes = 8 << 20
 
   private struct Item {
-    let maker: MappingMaker
+    let factory: MappedObjectFactory
     let policy: any EntityMigrationPolicy
   }
 
@@ -31,7 +31,7 @@ final class CustomWork {
   /// The first key beyond the keys of all mappings, by the index of the destination's root.
   private let firstFreeKeys: [Int: ObjectKey]
   private var items: [Item] = []
-  private(set) var makers: [String: MappingMaker] = [:]
+  private(set) var factories: [String: MappedObjectFactory] = [:]
 
   // The properties that are read for each object opt out of the runtime's check for overlapping accesses. Every access
   // ends before any code of the app runs.
@@ -46,10 +46,10 @@ final class CustomWork {
   /// The source object that is being migrated, its mapping, and the objects that have been created from it.
   @exclusivity(unchecked) private(set) var current: ManagedObject?
   @exclusivity(unchecked) private(set) var currentNumber = -1
-  @exclusivity(unchecked) private var currentMaker: MappingMaker?
-  @exclusivity(unchecked) private var made: [ManagedObject] = []
+  @exclusivity(unchecked) private var currentFactory: MappedObjectFactory?
+  @exclusivity(unchecked) private var createdObjects: [ManagedObject] = []
   /// The keys that were used before their source objects were migrated, by mapping.
-  private var early: [Int: Set<ObjectKey>] = [:]
+  private var usedKeys: [Int: Set<ObjectKey>] = [:]
   @exclusivity(unchecked) private var bytes = 0
 
   init(
@@ -71,17 +71,17 @@ final class CustomWork {
       guard let policy = policies[plan.routeStep.policy(of: mapping.name)] else {
         throw plan.error(.missingPolicy(mapping: mapping.name), entity.name)
       }
-      let maker = MappingMaker(mapping, number: number, entity, of: plan)
-      makers[mapping.name] = maker
-      items.append(Item(maker: maker, policy: policy))
+      let factory = MappedObjectFactory(mapping, number: number, entity, of: plan)
+      factories[mapping.name] = factory
+      items.append(Item(factory: factory, policy: policy))
     }
   }
 
   /// The slots of references, in a mapping's objects, that can be set only after all objects were created.
-  func laterSlots(of mapping: EntityMapping) -> Set<Int> {
+  func deferredSlots(of mapping: EntityMapping) -> Set<Int> {
     Set(
-      (makers[mapping.name]?.references ?? []).compactMap { slot, reference in
-        if case .later = reference { slot } else { nil }
+      (factories[mapping.name]?.references ?? []).compactMap { slot, reference in
+        if case .deferredSlots = reference { slot } else { nil }
       })
   }
 
@@ -104,13 +104,13 @@ final class CustomWork {
     shared = nil
     items.removeAll()
     current = nil
-    made.removeAll()
+    createdObjects.removeAll()
   }
 
   /// Creates all objects.
   func create() throws {
     for item in items {
-      try hook("begin", item) { try $0.begin(item.maker.mapping, manager: manager) }
+      try hook("begin", item) { try $0.begin(item.factory.mapping, manager: manager) }
       try save()
     }
     let total = try items.reduce(Int64(1)) { try $0 + count($1) }
@@ -118,7 +118,7 @@ final class CustomWork {
     for item in items {
       try stream(item, &done, total)
       try hook("endInstanceCreation", item) {
-        try $0.endInstanceCreation(of: item.maker.mapping, manager: manager)
+        try $0.endInstanceCreation(of: item.factory.mapping, manager: manager)
       }
       try save()
     }
@@ -130,31 +130,31 @@ final class CustomWork {
     // Rules wrote their relationships to the file, past the context.
     destination.refreshAllObjects()
     destination.sweep()
-    for (place, item) in items.enumerated() {
-      report(0.7 + 0.15 * Double(place) / Double(items.count), item)
+    for (index, item) in items.enumerated() {
+      report(0.7 + 0.15 * Double(index) / Double(items.count), item)
       leavesRelationships = false
       try relate(item)
       try hook("endRelationshipCreation", item) {
-        try $0.endRelationshipCreation(of: item.maker.mapping, manager: manager)
+        try $0.endRelationshipCreation(of: item.factory.mapping, manager: manager)
       }
       try save()
     }
     for item in items {
-      try hook("validate", item) { try $0.validate(item.maker.mapping, manager: manager) }
+      try hook("validate", item) { try $0.validate(item.factory.mapping, manager: manager) }
     }
-    for item in items { try hook("end", item) { try $0.end(item.maker.mapping, manager: manager) } }
+    for item in items { try hook("end", item) { try $0.end(item.factory.mapping, manager: manager) } }
     try save()
     session.entity = nil
   }
 
   private func report(_ part: Double, _ item: Item) {
     progress = part
-    session.entity = item.maker.destination.name
+    session.entity = item.factory.destination.name
     session.report(part)
   }
 
   private func count(_ item: Item) throws -> Int64 {
-    guard let sourceMapping = item.maker.sourceMapping else { return 0 }
+    guard let sourceMapping = item.factory.sourceMapping else { return 0 }
     return try session.number(
       "SELECT count(*) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0"
         + Self.condition(sourceMapping))
@@ -170,9 +170,9 @@ final class CustomWork {
   private func hook(
     _ name: String, _ item: Item, _ body: (any EntityMigrationPolicy) throws -> Void
   ) throws {
-    session.entity = item.maker.destination.name
-    try MigrationFaults.reach("\(name) of \(item.maker.mapping.name)")
-    do { try body(item.policy) } catch { throw failed(error, item.maker, nil) }
+    session.entity = item.factory.destination.name
+    try MigrationFaults.reach("\(name) of \(item.factory.mapping.name)")
+    do { try body(item.policy) } catch { throw failed(error, item.factory, nil) }
     try check()
   }
 
@@ -182,13 +182,13 @@ final class CustomWork {
     if let mistake { throw mistake }
   }
 
-  private func failed(_ error: any Error, _ maker: MappingMaker, _ key: ObjectKey?) -> any Error {
+  private func failed(_ error: any Error, _ factory: MappedObjectFactory, _ key: ObjectKey?) -> any Error {
     if isCancelled { return session.error(.cancelled) }
     switch error {
     case is MigrationError, is CancellationError: return session.wrapped(error)
     case let error as SaveError: return translated(error)
     default:
-      return plan.error(.policyFailed("\(error)"), maker.destination.name, key)
+      return plan.error(.policyFailed("\(error)"), factory.destination.name, key)
     }
   }
 
@@ -211,14 +211,14 @@ final class CustomWork {
 
   /// Deletes the objects that break a rule, so that a rehearsal can continue and find all of them.
   ///
-  /// - Parameter isTold: Whether the objects break rules only because others were left out, so that they are not
-  ///   reported.
+  /// - Parameter isReported: Whether the objects break rules only because others were deleted, which were reported
+  ///   already.
   /// - Returns: False if nothing was deleted, or if an object is not in the context. The save would fail again.
-  private func leaveOut(_ errors: [ValidationError], isTold: Bool, _ log: RehearsalLog) -> Bool {
+  private func deleteInvalid(_ errors: [ValidationError], isReported: Bool, _ log: RehearsalLog) -> Bool {
     var isChanged = false
     for error in errors {
       guard let object = destination.registeredObject(for: error.objectID) else { return false }
-      if !isTold { log.take(translated(error), of: origin(of: object)?.entity ?? error.entity, error) }
+      if !isReported { log.record(translated(error), of: origin(of: object)?.entity ?? error.entity, error) }
     }
     for error in errors {
       guard let object = destination.registeredObject(for: error.objectID), !object.isDeleted else {
@@ -231,15 +231,15 @@ final class CustomWork {
   }
 
   private func saveDestination() throws {
-    var isTold = false
+    var isReported = false
     while true {
       do {
         return try destination.save()
       } catch SaveError.validation(let errors) {
-        guard let log = session.log, leaveOut(errors, isTold: isTold, log) else {
+        guard let log = session.log, deleteInvalid(errors, isReported: isReported, log) else {
           throw SaveError.validation(errors)
         }
-        isTold = true
+        isReported = true
       }
     }
   }
@@ -247,7 +247,7 @@ final class CustomWork {
   // MARK: Making
 
   private func stream(_ item: Item, _ done: inout Int64, _ total: Int64) throws {
-    guard let sourceMapping = item.maker.sourceMapping else { return }
+    guard let sourceMapping = item.factory.sourceMapping else { return }
     let entity = sourceMapping.source
     guard let map = source.maps[entity.root] else { return }
     report(0.1 + 0.6 * Double(done) / Double(total), item)
@@ -258,12 +258,12 @@ final class CustomWork {
     )
     let rows = RowCursor(statement)
     guard let kind = source.rowKind(of: entity, rows) else { return }
-    let mapping = item.maker.mapping
-    currentNumber = item.maker.number
-    currentMaker = item.maker
+    let mapping = item.factory.mapping
+    currentNumber = item.factory.number
+    currentFactory = item.factory
     defer {
       current = nil
-      currentMaker = nil
+      currentFactory = nil
       currentNumber = -1
     }
     while try rows.next() {
@@ -275,12 +275,12 @@ final class CustomWork {
       source.sweepIfDue(map)
       let key = try makeInstances(kind, rows, map, item, mapping)
       if destination.pending.count >= Self.batchSize || bytes > Self.batchBytes {
-        made.removeAll(keepingCapacity: true)
+        createdObjects.removeAll(keepingCapacity: true)
         try save()
       }
       map.release(key)
     }
-    made.removeAll()
+    createdObjects.removeAll()
     try save()
   }
 
@@ -292,26 +292,27 @@ final class CustomWork {
     _ mapping: EntityMapping
   ) throws -> ObjectKey {
     guard let object = source.object(of: kind, rows, map) else { return 0 }
-    guard try item.maker.takes(object) else { return object.key }
+    guard try item.factory.accepts(object) else { return object.key }
     current = object
     defer { current = nil }
-    made.removeAll(keepingCapacity: true)
+    createdObjects.removeAll(keepingCapacity: true)
     do {
       try item.policy.createDestinationInstances(for: object, in: mapping, manager: manager)
     } catch {
       // The policy itself may have saved its objects.
       let isLeftOut: Bool
       if let log = session.log, !isCancelled, case SaveError.validation(let errors) = error {
-        isLeftOut = leaveOut(errors, isTold: false, log)
+        isLeftOut = deleteInvalid(errors, isReported: false, log)
       } else {
         isLeftOut = false
       }
-      let error = failed(error, item.maker, object.key)
+      let error = failed(error, item.factory, object.key)
       guard
-        isLeftOut || (error as? MigrationError).map({ session.log?.take($0, of: object.entity.name) }) == true
+        isLeftOut
+          || (error as? MigrationError).map({ session.log?.record($0, of: object.entity.name) }) == true
       else { throw error }
       // A rehearsal continues without the objects of this row, to find all rows that fail.
-      for object in made { destination.delete(object) }
+      for object in createdObjects { destination.delete(object) }
     }
     try check()
     return object.key
@@ -359,89 +360,92 @@ final class CustomWork {
 
   func make(for source: ManagedObject, inMappingNamed name: String) throws -> ManagedObject {
     // It is usually the current mapping.
-    if let currentMaker, currentMaker.mapping.name == name { return try make(for: source, currentMaker) }
-    guard let maker = makers[name] else {
+    if let currentFactory, currentFactory.mapping.name == name {
+      return try make(for: source, currentFactory)
+    }
+    guard let factory = factories[name] else {
       guard let mapping = plan.mapping.entityMapping(named: name) else {
         throw FetchError.unknownEntity(name)
       }
       throw plan.error(
-        .policyFailed("the entity mapping '\(name)' makes its objects by rules alone"), mapping.destination)
+        .policyFailed("the entity mapping '\(name)' is not custom, so its rules create the objects"),
+        mapping.destination)
     }
-    return try make(for: source, maker)
+    return try make(for: source, factory)
   }
 
-  private func make(for source: ManagedObject, _ maker: MappingMaker) throws -> ManagedObject {
-    let scope = destination.scopes[maker.destination.index]
+  private func make(for source: ManagedObject, _ factory: MappedObjectFactory) throws -> ManagedObject {
+    let scope = destination.scopes[factory.destination.index]
     var key: ObjectKey = 0
-    if source.scope.plan === maker.source, try isFree(source, maker) { key = source.key + maker.offset }
+    if source.scope.plan === factory.source, try isFree(source, factory) { key = source.key + factory.offset }
     let seed =
       key == 0
       ? ObjectSeed(inserting: scope, in: destination, isComplete: true)
       : ObjectSeed(inserting: scope, key: key, in: destination)
     let object = ManagedObject(_seed: seed)
-    if maker.source != nil { try maker.fill(object, from: source) }
-    if key == 0 { try associations.add(maker.number, source: source, destination: object) }
-    if source === current { made.append(object) }
-    for slot in maker.destination.largeSlots {
+    if factory.source != nil { try factory.fill(object, from: source) }
+    if key == 0 { try associations.add(factory.number, source: source, destination: object) }
+    if source === current { createdObjects.append(object) }
+    for slot in factory.destination.largeSlots {
       if case .data(let value)? = object.extras?.values[slot] { bytes += value.count }
     }
     return object
   }
 
   /// Whether the key of a source object was still free in a mapping. The call marks the key as used.
-  private func isFree(_ source: ManagedObject, _ maker: MappingMaker) throws -> Bool {
-    if source === current, maker.number == currentNumber {
-      return made.isEmpty && early[maker.number]?.contains(source.key) != true
+  private func isFree(_ source: ManagedObject, _ factory: MappedObjectFactory) throws -> Bool {
+    if source === current, factory.number == currentNumber {
+      return createdObjects.isEmpty && usedKeys[factory.number]?.contains(source.key) != true
     }
-    guard early[maker.number, default: []].insert(source.key).inserted else { return false }
-    let key = source.key + maker.offset
-    if destination.registered(key, root: maker.destination.root) != nil { return false }
-    return try destination.fetchObject(key, maker.destination) == nil
+    guard usedKeys[factory.number, default: []].insert(source.key).inserted else { return false }
+    let key = source.key + factory.offset
+    if destination.registered(key, root: factory.destination.root) != nil { return false }
+    return try destination.fetchObject(key, factory.destination) == nil
   }
 
   func associate(_ source: ManagedObject, with object: ManagedObject, in mapping: EntityMapping) {
-    guard let maker = makers[mapping.name], source.scope.context === self.source,
+    guard let factory = factories[mapping.name], source.scope.context === self.source,
       object.scope.context === destination, object.key != 0
     else {
       mistake = plan.error(
         .policyFailed(
-          makers[mapping.name] == nil
-            ? "the entity mapping '\(mapping.name)' makes its objects by rules alone"
+          factories[mapping.name] == nil
+            ? "the entity mapping '\(mapping.name)' is not custom, so its rules create the objects"
             : "objects of other contexts were associated"), mapping.destination, source.key)
       return
     }
-    if source.scope.plan === maker.source, object.scope.plan === maker.destination,
-      object.key == source.key + maker.offset
+    if source.scope.plan === factory.source, object.scope.plan === factory.destination,
+      object.key == source.key + factory.offset
     {
       return
     }
     do {
-      try associations.add(maker.number, source: source, destination: object)
+      try associations.add(factory.number, source: source, destination: object)
     } catch {
       mistake = plan.error(.system("\(error)"), mapping.destination, source.key)
     }
-    if source.scope.plan === maker.source { maker.relate(object, to: source) }
-    if source === current { made.append(object) }
+    if source.scope.plan === factory.source { factory.relate(object, to: source) }
+    if source === current { createdObjects.append(object) }
   }
 
   func associateIfNeeded(_ source: ManagedObject, with object: ManagedObject, in mapping: EntityMapping) {
-    if !made.contains(where: { $0 === object }) { associate(source, with: object, in: mapping) }
+    if !createdObjects.contains(where: { $0 === object }) { associate(source, with: object, in: mapping) }
   }
 
-  func discardMade() {
-    for object in made { destination.delete(object) }
-    made.removeAll()
+  func discardCreated() {
+    for object in createdObjects { destination.delete(object) }
+    createdObjects.removeAll()
   }
 
   // MARK: Relationships
 
   private func relate(_ item: Item) throws {
-    let plan = item.maker.destination
+    let plan = item.factory.destination
     func visit(_ objects: [ManagedObject]) throws {
       for object in objects where !leavesRelationships && !object.isDeleted {
         do {
-          try item.policy.createRelationships(for: object, in: item.maker.mapping, manager: manager)
-        } catch { throw failed(error, item.maker, sourceKey(object)) }
+          try item.policy.createRelationships(for: object, in: item.factory.mapping, manager: manager)
+        } catch { throw failed(error, item.factory, sourceKey(object)) }
         try check()
       }
       if destination.pending.count >= Self.batchSize { try save() }
@@ -450,7 +454,7 @@ final class CustomWork {
     let own = plan.hasEntityColumn ? "t0._entity = \(SQLite.literal(plan.name)) AND " : ""
     var last: ObjectKey = -1
     var end = ObjectKey.max
-    if let sourceMapping = item.maker.sourceMapping {
+    if let sourceMapping = item.factory.sourceMapping {
       last = sourceMapping.offset
       end = sourceMapping.offset + (self.plan.nextSourceKeys[sourceMapping.source.root] ?? 0)
     } else {
@@ -458,7 +462,7 @@ final class CustomWork {
     }
     while !leavesRelationships {
       try session.checkCancelled()
-      try MigrationFaults.reach("createRelationships of \(item.maker.mapping.name)")
+      try MigrationFaults.reach("createRelationships of \(item.factory.mapping.name)")
       _ = try destination.reader()
       let statement = try store.sqlite.connection.statement(
         select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk < ?2 ORDER BY t0._pk LIMIT 500")
@@ -471,8 +475,8 @@ final class CustomWork {
       destination.sweep()
     }
     var id: Int64 = -1
-    while !leavesRelationships, item.maker.sourceMapping != nil {
-      let batch = try associations.batch(of: item.maker.number, after: id, limit: 500)
+    while !leavesRelationships, item.factory.sourceMapping != nil {
+      let batch = try associations.batch(of: item.factory.number, after: id, limit: 500)
       guard let highest = batch.last?.id else { break }
       id = highest
       try visit(
@@ -484,7 +488,7 @@ final class CustomWork {
   /// Whether a mapping created an object, if the object's key is in the mapping's range. Sources of one hierarchy share
   /// that range.
   private func isOf(_ item: Item, _ object: ManagedObject) throws -> Bool {
-    guard let sourceMapping = item.maker.sourceMapping else { return true }
+    guard let sourceMapping = item.factory.sourceMapping else { return true }
     guard sourceMapping.source.hasEntityColumn else { return true }
     return try source.fetchObject(object.key - sourceMapping.offset, sourceMapping.source)?.scope.plan
       === sourceMapping.source
@@ -562,8 +566,8 @@ extension CustomWork {
 
   /// The source entity and the key of the row that an object was created from; nil if it has no source row.
   private func origin(of object: ManagedObject) -> (entity: String, key: ObjectKey)? {
-    for maker in makers.values {
-      guard let sourceMapping = maker.sourceMapping, sourceMapping.destination === object.scope.plan else {
+    for factory in factories.values {
+      guard let sourceMapping = factory.sourceMapping, sourceMapping.destination === object.scope.plan else {
         continue
       }
       let key = object.key - sourceMapping.offset

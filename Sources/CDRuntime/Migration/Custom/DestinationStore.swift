@@ -30,11 +30,11 @@ final class DestinationStore: ImportTarget {
   private let hasMandatorySlots: Bool
   private(set) var failure: (any Error)?
   /// The number of objects that the app's own code has created, minus the number that it has deleted.
-  private(set) var madeCount: Int64 = 0
+  private(set) var createdCount: Int64 = 0
   private var indexed: Set<String> = []
-  private(set) var passingIndexes: [String] = []
+  private(set) var temporaryIndexes: [String] = []
   /// The roots of the tables into which rows were inserted.
-  private(set) var touchedRoots: Set<Int> = []
+  private(set) var filledRoots: Set<Int> = []
 
   /// Opens the file of the new store.
   ///
@@ -103,11 +103,11 @@ final class DestinationStore: ImportTarget {
       failure = error
       throw error
     }
-    madeCount += Int64(plan.inserted.count - plan.deleted.count)
+    createdCount += Int64(plan.inserted.count - plan.deleted.count)
     var last = -1
     for object in plan.inserted where object.scope.plan.root != last {
       last = object.scope.plan.root
-      touchedRoots.insert(last)
+      filledRoots.insert(last)
     }
   }
 
@@ -138,8 +138,8 @@ final class DestinationStore: ImportTarget {
     }
     if let final { return try connection.execute(final.sql) }
     // The final unique index would refuse equal placeholders, so a temporary index is created instead.
-    let name = "_cdgen_passing_\(passingIndexes.count)"
-    passingIndexes.append(name)
+    let name = "_cdgen_passing_\(temporaryIndexes.count)"
+    temporaryIndexes.append(name)
     try connection.execute(
       "CREATE INDEX \(SQLite.quoted(name)) ON \(SQLite.quoted(table)) (\(SQLite.quoted(column)))")
   }
@@ -148,10 +148,10 @@ final class DestinationStore: ImportTarget {
   func index(_ relationship: RelationshipPlan) throws {
     switch relationship.storage {
     case .reference: break
-    case .join(let place, let isSource):
-      if !isSource { try index(model.joins[place].table, "_target") }
+    case .join(let join, let isSource):
+      if !isSource { try index(model.joins[join].table, "_target") }
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return }
       try index(model.entities[relationship.destination].table, column.name)
     }
   }

@@ -143,7 +143,7 @@ public final class MigrationManager {
     work.associateIfNeeded(source, with: object, in: mapping)
   }
 
-  func discardMade() { work.discardMade() }
+  func discardCreated() { work.discardCreated() }
 }
 
 @available(*, unavailable)

@@ -107,8 +107,8 @@ public struct MigrationPolicies: Hashable, Sendable {
   /// The same policies, limited to one model if they are not limited yet.
   func limited(to model: UUID) -> MigrationPolicies {
     var result = self
-    for place in result.suites.indices where result.suites[place].model == nil {
-      result.suites[place].model = model
+    for index in result.suites.indices where result.suites[index].model == nil {
+      result.suites[index].model = model
     }
     return result
   }

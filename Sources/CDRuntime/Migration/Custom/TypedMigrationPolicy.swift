@@ -54,7 +54,7 @@ public import CDMapping
     if let object = try make?(source, manager) {
       manager.associateIfNeeded(source, with: object, in: mapping)
     } else {
-      manager.discardMade()
+      manager.discardCreated()
     }
   }
 

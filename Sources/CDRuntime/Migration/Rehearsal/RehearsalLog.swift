@@ -11,7 +11,7 @@ import CDModel
 /// It is a class because the sessions of one step share it. It never leaves the call that rehearses.
 final class RehearsalLog {
   private(set) var statements: [MigrationReport.Statement] = []
-  private var places: [String: Int] = [:]
+  private var statementIndices: [String: Int] = [:]
   private(set) var problems = ProblemList()
   private(set) var losses: [MigrationReport.Loss] = []
   /// The first error, which the real migration would throw.
@@ -31,10 +31,10 @@ final class RehearsalLog {
 
   func note(_ sql: String) {
     if Self.unimportant.contains(where: sql.hasPrefix) { return }
-    if let place = places[sql] {
-      statements[place].count += 1
+    if let index = statementIndices[sql] {
+      statements[index].count += 1
     } else {
-      places[sql] = statements.count
+      statementIndices[sql] = statements.count
       statements.append(MigrationReport.Statement(sql: sql, count: 1))
     }
   }
@@ -42,7 +42,7 @@ final class RehearsalLog {
   /// Discards the log of a step that is started again.
   func startAgain() {
     statements.removeAll()
-    places.removeAll()
+    statementIndices.removeAll()
     problems = ProblemList()
     losses.removeAll()
     firstError = nil
@@ -72,29 +72,30 @@ final class RehearsalLog {
   /// Logs an error about one object.
   ///
   /// - Returns: False for any other error, which ends a rehearsal too.
-  func take(_ error: MigrationError, of source: String) -> Bool {
+  func record(_ error: MigrationError, of source: String) -> Bool {
     guard let key = error.objectKey else { return false }
     switch error.reason {
     case .invalidValue(let property, let reason):
-      add(error, source, property, "gets no fitting value: \(reason)", count: 1, keys: [key])
+      add(error, source, property, "cannot have the computed value: \(reason)", count: 1, keys: [key])
     case .missingValue(let property):
       add(error, source, property, Self.missing, count: 1, keys: [key])
     case .policyFailed(let reason):
-      add(error, source, nil, "cannot be made by the app's own code: \(reason)", count: 1, keys: [key])
+      add(error, source, nil, "cannot be created by the app's own code: \(reason)", count: 1, keys: [key])
     default: return false
     }
     return true
   }
 
   /// Logs a rule that is broken by an object which the app's own code has created, with or without a source row.
-  func take(_ error: MigrationError, of entity: String, _ cause: ValidationError) {
+  func record(_ error: MigrationError, of entity: String, _ cause: ValidationError) {
     let rule = cause.reason == .missingValue ? Self.missing : "\(cause.reason)"
     add(error, entity, cause.property, rule, count: 1, keys: [error.objectKey].compactMap(\.self))
   }
 
   /// Logs mandatory references that were not set.
-  func takeMissing(_ error: MigrationError, of entity: String, _ property: String, count: Int, keys: [Int64])
-  {
+  func recordMissing(
+    _ error: MigrationError, of entity: String, _ property: String, count: Int, keys: [Int64]
+  ) {
     add(error, entity, property, Self.missing, count: count, keys: keys)
   }
 
@@ -117,7 +118,7 @@ final class RehearsalLog {
       for column in sourceMapping.destination.columns
       where column.isMandatory && !plan.isDerived(column, in: sourceMapping.destination) && !isLater(column) {
         let value =
-          plan.valueOfBefore(column, for: sourceMapping) ?? plan.value(of: column, for: sourceMapping)
+          plan.sourceValue(column, for: sourceMapping) ?? plan.value(of: column, for: sourceMapping)
         let lacking: SQLText =
           "FROM (SELECT t0._pk AS k, \(value) AS v \(raw: rows)) WHERE v IS NULL"
         guard let count = try session.key("SELECT count(*) \(lacking)"), count > 0 else { continue }
@@ -152,7 +153,7 @@ final class RehearsalLog {
       let keys = try session.keys(
         SQLText(text: "SELECT _pk \(table) ORDER BY _pk LIMIT \(MigrationReport.Problem.namedObjects)"))
       add(
-        error, name, properties.joined(separator: ", "), "is to be unique and is not", count: Int(count),
+        error, name, properties.joined(separator: ", "), "must be unique, but is not", count: Int(count),
         keys: keys)
     }
   }
@@ -182,21 +183,21 @@ struct ProblemList {
   }
 
   private(set) var all: [MigrationReport.Problem] = []
-  private var places: [Key: Int] = [:]
+  private var problemIndices: [Key: Int] = [:]
 
   mutating func add(_ entity: String, _ property: String?, _ rule: String, count: Int, objects: [URL]) {
     let key = Key(entity: entity, property: property, rule: rule)
     let limit = MigrationReport.Problem.namedObjects
-    guard let place = places[key] else {
-      places[key] = all.count
+    guard let index = problemIndices[key] else {
+      problemIndices[key] = all.count
       all.append(
         MigrationReport.Problem(
           entity: entity, property: property, rule: rule, count: count, objects: Array(objects.prefix(limit)))
       )
       return
     }
-    all[place].count += count
-    all[place].objects += objects.prefix(limit - all[place].objects.count)
+    all[index].count += count
+    all[index].objects += objects.prefix(limit - all[index].objects.count)
   }
 
   /// Adds a finding about one object. Ignores any other finding.
@@ -220,7 +221,7 @@ extension StepPlan {
   /// The old value of an attribute that has no rule, to find the rows without a value although the step refuses all
   /// rows. Nil if the attribute has a rule, or if the source does not have it.
   @_optimize(none)
-  fileprivate func valueOfBefore(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> SQLText? {
+  fileprivate func sourceValue(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> SQLText? {
     let path = path(of: column, in: sourceMapping.destination)
     guard !column.isReference, !sourceMapping.mapping.attributes.contains(where: { $0.name == path }) else {
       return nil

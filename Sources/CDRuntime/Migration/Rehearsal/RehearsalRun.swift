@@ -28,7 +28,7 @@ struct RehearsalRun {
 
   @_optimize(none)
   mutating func run() throws {
-    let (found, carried) = try migration.read()
+    let (found, storedVersion) = try migration.read()
     report.fileSize = size(file)
     var duplicate: MigrationError?
     do {
@@ -40,7 +40,7 @@ struct RehearsalRun {
       // Both versions store the same, but the data violates a new constraint.
       duplicate = error
     }
-    let route = try migration.findRoute(found, carried)
+    let route = try migration.findRoute(found, storedVersion)
     report.parts = parts(route)
     let now = Date()
     let plans = try route.routeSteps.map { try migration.makePlan($0, now: now) }
@@ -52,16 +52,16 @@ struct RehearsalRun {
     if let start = route.routeSteps.first?.source ?? route.refusal?.routeStep.source {
       before = try counts(start)
     }
-    for (place, plan) in plans.enumerated() {
+    for (index, plan) in plans.enumerated() {
       do {
-        try rehearse(plan, place: (place, plans.count), found)
+        try rehearse(plan, stepPosition: (index, plans.count), found)
       } catch let error as MigrationError where error.reason != .cancelled {
         report.refusal = error.at(report.storeURL)
       }
       if report.refusal != nil { break }
     }
     if report.refusal == nil, let refusal = route.refusal {
-      try explore(refusal.routeStep, found)
+      try probeSteps(refusal.routeStep, found)
       report.refusal = refusal.error.at(report.storeURL)
     }
     if let duplicate { report.refusal = duplicate.at(report.storeURL) }
@@ -80,7 +80,7 @@ struct RehearsalRun {
       migration.model, configurations: migration.stores(version).map(\.configuration))
     let connection = try SQLiteConnection(path: file.path(percentEncoded: false), of: [report.storeURL])
     do {
-      _ = try StoreOpening(connection: connection, url: migration.url, model: plan, place: 0).open()
+      _ = try StoreOpening(connection: connection, url: migration.url, model: plan, storeIndex: 0).open()
       return true
     } catch StoreError.needsMigration { return false }
   }
@@ -111,12 +111,12 @@ struct RehearsalRun {
 
   @_optimize(none)
   private mutating func rehearse(
-    _ plan: StepPlan, place: (step: Int, of: Int), _ found: StoreMetadata
+    _ plan: StepPlan, stepPosition: (step: Int, of: Int), _ found: StoreMetadata
   ) throws {
     report.steps.append(MigrationReport.Step(plan.step))
     let last = report.steps.count - 1
     let log = RehearsalLog(storeID: storeID)
-    defer { report.steps[last].take(log) }
+    defer { report.steps[last].record(log) }
     report.steps[last].losses = try losses(plan)
     // Throws if the app's own code is missing. Without it the step cannot be rehearsed.
     _ = try migration.makePlans([plan.routeStep], policies)
@@ -128,8 +128,8 @@ struct RehearsalRun {
     do {
       isDone =
         report.isInPlace
-        ? try makeInPlace(plan, migration, place: place, found)
-        : try makeBeside(plan, migration, place: place, found)
+        ? try migrateInPlace(plan, migration, stepPosition: stepPosition, found)
+        : try migrateToNewFile(plan, migration, stepPosition: stepPosition, found)
     } catch let error as MigrationError where error.reason != .cancelled {
       // Later errors may only follow from an object that could not be created, so the first error is thrown.
       throw log.firstError ?? error
@@ -156,18 +156,18 @@ struct RehearsalRun {
       report.reached = routeStep.destination.number
       return
     }
-    let place = migration.model.parts.firstIndex { $0.id == moved.id }
-    if let place { report.parts[place].reached = routeStep.destination.number }
+    let index = migration.model.parts.firstIndex { $0.id == moved.id }
+    if let index { report.parts[index].reached = routeStep.destination.number }
   }
 
   /// - Returns: Whether all objects could be created.
   @_optimize(none)
-  private mutating func makeInPlace(
-    _ plan: StepPlan, _ migration: StoreMigration, place: (step: Int, of: Int), _ found: StoreMetadata
+  private mutating func migrateInPlace(
+    _ plan: StepPlan, _ migration: StoreMigration, stepPosition: (step: Int, of: Int), _ found: StoreMetadata
   ) throws -> Bool {
     guard let step = InPlaceStep(plan) else { return false }
     let session = try migration.session(
-      file.path(percentEncoded: false), routeStep: plan.routeStep, place: place)
+      file.path(percentEncoded: false), routeStep: plan.routeStep, stepPosition: stepPosition)
     try session.execute("PRAGMA foreign_keys = OFF")
     try session.execute("BEGIN EXCLUSIVE")
     do {
@@ -188,20 +188,20 @@ struct RehearsalRun {
   }
 
   @_optimize(none)
-  private mutating func makeBeside(
-    _ plan: StepPlan, _ migration: StoreMigration, place: (step: Int, of: Int), _ found: StoreMetadata
+  private mutating func migrateToNewFile(
+    _ plan: StepPlan, _ migration: StoreMigration, stepPosition: (step: Int, of: Int), _ found: StoreMetadata
   ) throws -> Bool {
-    let target = files.work(place.step)
+    let target = files.work(stepPosition.step)
     let result = URL(filePath: target)
     let values = NewExternalFiles(of: migration.url, found)
-    try migration.make(plan, from: file, at: target, place: place, found, policies, values)
+    try migration.make(plan, from: file, at: target, stepPosition: stepPosition, found, policies, values)
     // The file of the step before still exists, in addition to the store.
     let others = file == migration.url ? 0 : size(file)
     report.neededSpace = max(report.neededSpace, others + size(result))
     guard migration.log?.hasProblems != true else { return false }
     files.linkExternalFiles(target)
-    try migration.derive(plan, at: result, place: place)
-    if place.step == place.of - 1 { try migration.finish(plan, at: target) }
+    try migration.derive(plan, at: result, stepPosition: stepPosition)
+    if stepPosition.step == stepPosition.of - 1 { try migration.finish(plan, at: target) }
     if file != migration.url { try FileManager.default.removeItem(at: file) }
     file = result
     return true
@@ -210,7 +210,7 @@ struct RehearsalRun {
   /// Finds the obstacles of a step that was refused because of the models alone: the losses, and the objects that could
   /// not be created.
   @_optimize(none)
-  private mutating func explore(_ routeStep: MigrationRoute.RouteStep, _ found: StoreMetadata) throws {
+  private mutating func probeSteps(_ routeStep: MigrationRoute.RouteStep, _ found: StoreMetadata) throws {
     report.steps.append(MigrationReport.Step(routeStep.step))
     let last = report.steps.count - 1
     guard let plan = try? migration.makePlan(routeStep, now: Date()) else { return }
@@ -222,7 +222,7 @@ struct RehearsalRun {
     let target = migration.url.path(percentEncoded: false) + "-explored"
     do {
       let values = NewExternalFiles(of: migration.url, found)
-      try migration.make(plan, from: file, at: target, place: (0, 1), found, policies, values)
+      try migration.make(plan, from: file, at: target, stepPosition: (0, 1), found, policies, values)
     } catch let error as MigrationError where error.reason == .cancelled {
       throw error
     } catch {
@@ -299,7 +299,7 @@ struct RehearsalRun {
 
 extension MigrationReport.Step {
   /// Adds the contents of a step's log.
-  fileprivate mutating func take(_ log: RehearsalLog) {
+  fileprivate mutating func record(_ log: RehearsalLog) {
     statements = log.statements
     problems = log.problems.all
     losses += log.losses

@@ -23,9 +23,9 @@ extension PredicateTranslationError: CustomStringConvertible {
     case .unsupported(let construct, let remedy):
       "a predicate with \(construct) cannot be translated" + (remedy.map { "; \($0)" } ?? "")
     case .unknownKeyPath(let type, let keyPath):
-      "\(keyPath) is no property of the model that \(type) has; only those can be asked for"
+      "\(keyPath) is not a property of \(type) in the model; a predicate can use only such properties"
     case .noKeyPaths(let type):
-      "the key paths of \(type) are not known; say 'keyPaths: true' in model.yaml, and generate again"
+      "the key paths of \(type) are unknown; write 'keyPaths: true' in model.yaml, and generate the code again"
     }
   }
 }

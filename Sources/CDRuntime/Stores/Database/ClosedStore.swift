@@ -27,24 +27,25 @@ enum ClosedStore {
   /// - Parameter others: The configurations of the coordinator's other stores.
   /// - Throws: ``StoreError`` if the file cannot be used.
   @_optimize(none)
-  init(_ settings: StoreSettings, place: Int, model: ModelPlan, others: [String?]) throws {
+  init(_ settings: StoreSettings, storeIndex: Int, model: ModelPlan, others: [String?]) throws {
     var settings = settings
     // All files beside the store are named after the real file, not after a link to it.
     settings.location = try settings.location.resolvingLink()
     switch settings.location {
     case .engine: throw StoreError.notSupported("stores of several engines in one coordinator")
-    case .inMemory: self = .memory(MemoryOpening(place: place, model: model, isReadOnly: settings.isReadOnly))
+    case .inMemory:
+      self = .memory(MemoryOpening(storeIndex: storeIndex, model: model, isReadOnly: settings.isReadOnly))
     case .sqlite(let url):
       self = .database(
-        DatabaseOpening(url: url, settings: settings, place: place, model: model, others: others))
+        DatabaseOpening(url: url, settings: settings, storeIndex: storeIndex, model: model, others: others))
     case .xml(let url), .binary(let url), .custom(let url, _):
       let format = settings.location.format ?? XMLStoreFormat()
       if format.isReadOnly { settings.isReadOnly = true }
-      if model.hasExternalSlots(ofStore: place) { try ExternalFiles(store: url).checkFolder() }
+      if model.hasExternalSlots(ofStore: storeIndex) { try ExternalFiles(store: url).checkFolder() }
       self = .file(
         try FileStoreOpening(
           file: StoreFile(url, format, isReadOnly: settings.isReadOnly), settings: settings, model: model,
-          place: place, others: others))
+          storeIndex: storeIndex, others: others))
     }
   }
 
@@ -71,7 +72,7 @@ enum ClosedStore {
 
 /// The opening of a store in memory.
 struct MemoryOpening {
-  let place: Int
+  let storeIndex: Int
   let model: ModelPlan
   let isReadOnly: Bool
 
@@ -80,10 +81,12 @@ struct MemoryOpening {
     let url = URL(string: "memory:\(name)") ?? EmptyValue.url
     let path = SQLiteConnection.memoryPath(name)
     let connection = try SQLiteConnection(path: path, of: [url])
-    let storeID = try StoreOpening(connection: connection, url: url, model: model, place: place).open()
+    let storeID = try StoreOpening(connection: connection, url: url, model: model, storeIndex: storeIndex)
+      .open()
     return OpenedStore(
       store: SQLiteStore(
-        place: place, url: url, storeID: storeID, path: path, isReadOnly: isReadOnly, isInMemory: true),
+        index: storeIndex, url: url, storeID: storeID, path: path, isReadOnly: isReadOnly,
+        isInMemory: true),
       connection: connection)
   }
 }

@@ -11,7 +11,7 @@ struct DatabaseOpening {
   /// The file itself, not a link to it.
   let url: URL
   let settings: StoreSettings
-  let place: Int
+  let storeIndex: Int
   let model: ModelPlan
   /// The configurations of the coordinator's other stores.
   let others: [String?]
@@ -21,7 +21,7 @@ struct DatabaseOpening {
   /// - Parameter migration: The migration that has just changed the store; nil if there was none.
   func open(after migration: MigrationResult? = nil) throws -> OpenedStore {
     let opened = settings.isReadOnly ? try openToRead() : try openToWrite(after: migration)
-    if !settings.isReadOnly, model.hasExternalSlots(ofStore: place) {
+    if !settings.isReadOnly, model.hasExternalSlots(ofStore: storeIndex) {
       try ExternalFiles(store: url).collect(opened.connection)
     }
     return opened
@@ -31,7 +31,7 @@ struct DatabaseOpening {
   private func checkFiles() throws {
     try DatabaseFile.checkHeader(of: url)
     try MigrationFiles(url).checkNames()
-    if model.hasExternalSlots(ofStore: place) { try ExternalFiles(store: url).checkFolder() }
+    if model.hasExternalSlots(ofStore: storeIndex) { try ExternalFiles(store: url).checkFolder() }
   }
 
   /// Opens a file of the current version for writing. SQLite then holds a lock, so that no migration can replace the
@@ -44,7 +44,7 @@ struct DatabaseOpening {
       let connection = try connect()
       if connection.hasMoved { throw StoreError.replaced(url) }
       let storeID = try StoreOpening(
-        connection: connection, url: url, model: model, place: place,
+        connection: connection, url: url, model: model, storeIndex: storeIndex,
         configurations: isJustMigrated ? nil : (settings.configuration, others),
         isJustMigrated: isJustMigrated
       ).open()
@@ -55,7 +55,7 @@ struct DatabaseOpening {
       connection.wait(forOthers: settings.busyTimeout)
       return OpenedStore(
         store: SQLiteStore(
-          place: place, url: url, storeID: storeID, path: path, isReadOnly: false,
+          index: storeIndex, url: url, storeID: storeID, path: path, isReadOnly: false,
           files: ExternalFiles(store: url), identity: FileIdentity(path), migration: migration),
         connection: connection)
     }
@@ -66,7 +66,7 @@ struct DatabaseOpening {
       try checkFiles()
       let (connection, path) = try SQLiteConnection.openToRead(url, busyTimeout: 0)
       let storeID = try StoreOpening(
-        connection: connection, url: url, model: model, place: place, isReadOnly: true,
+        connection: connection, url: url, model: model, storeIndex: storeIndex, isReadOnly: true,
         configurations: (settings.configuration, others)
       ).open()
       if connection.hasMoved { throw StoreError.replaced(url) }
@@ -75,7 +75,7 @@ struct DatabaseOpening {
       connection.wait(forOthers: settings.busyTimeout)
       return OpenedStore(
         store: SQLiteStore(
-          place: place, url: url, storeID: storeID, path: path, isReadOnly: true,
+          index: storeIndex, url: url, storeID: storeID, path: path, isReadOnly: true,
           files: ExternalFiles(store: url), identity: FileIdentity(self.path), unlockedVersion: version),
         connection: connection)
     }
@@ -90,11 +90,11 @@ struct DatabaseOpening {
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       // SQLite opens a file without write permission too, and fails only at the first write.
       if sqlite3_db_readonly(connection.handle, "main") == 1 {
-        throw StoreError.notWritable([url], reason: "it may only be read")
+        throw StoreError.notWritable([url], reason: "it is read-only")
       }
       return connection
     } catch StoreError.inputOutput(_, let reason) {
-      let reason = Disk.hindrance(of: url, toWrite: true) ?? reason
+      let reason = Disk.accessProblem(of: url, toWrite: true) ?? reason
       // If the file exists, only the journal beside it can fail to open.
       throw isThere
         ? StoreError.notWritable([url], reason: reason) : StoreError.cannotCreate(url, reason: reason)

@@ -34,8 +34,8 @@ struct FetchedColumns {
       if value.kind == .opaque { hasOpaque = true }
       switch type {
       case .attribute(let type):
-        guard let cell = StorageType(type, in: session.model.graph) else { return nil }
-        readings.append(.attribute(cell))
+        guard let storageType = StorageType(type, in: session.model.graph) else { return nil }
+        readings.append(.attribute(storageType))
       case .object(let entity):
         guard let destination = session.model.entity(entity) else { return nil }
         guard destination.isPolymorphic else {
@@ -60,7 +60,7 @@ struct FetchedColumns {
       statement: statement.handle, map: readings.indices.map { Int32($0) }, report: report)
     return readings.enumerated().map { column, reading in
       switch reading {
-      case .attribute(let cell): return .attribute(row.value(column, cell))
+      case .attribute(let storageType): return .attribute(row.value(column, storageType))
       case .object(let destination, let nameColumn):
         if row.isNull(column) { return .object(nil) }
         let name = nameColumn.flatMap { statement.string($0) } ?? destination.name

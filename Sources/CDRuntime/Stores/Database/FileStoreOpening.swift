@@ -10,7 +10,7 @@ struct FileStoreOpening {
   let file: StoreFile
   let settings: StoreSettings
   let model: ModelPlan
-  let place: Int
+  let storeIndex: Int
   /// The configurations of the coordinator's other stores.
   private let others: [String?]
   /// The rows of the file in memory, and the path by which other connections open them. Nil for an empty file.
@@ -19,14 +19,17 @@ struct FileStoreOpening {
   var url: URL { file.url }
 
   /// Reads the file. A migration then works on the same rows.
-  init(file: StoreFile, settings: StoreSettings, model: ModelPlan, place: Int, others: [String?]) throws {
+  init(file: StoreFile, settings: StoreSettings, model: ModelPlan, storeIndex: Int, others: [String?]) throws
+  {
     self.file = file
     self.settings = settings
     self.model = model
-    self.place = place
+    self.storeIndex = storeIndex
     self.others = others
     rows = file.isEmpty ? nil : try Self.memory(of: file.url)
-    if let rows { try file.read(into: StoreBuilder(rows.connection, url: file.url, current: (model, place))) }
+    if let rows {
+      try file.read(into: StoreBuilder(rows.connection, url: file.url, current: (model, storeIndex)))
+    }
   }
 
   /// Creates an empty database in memory.
@@ -65,14 +68,14 @@ struct FileStoreOpening {
   ) -> OpenedStore {
     OpenedStore(
       store: SQLiteStore(
-        place: place, url: url, storeID: storeID, path: memory, isReadOnly: settings.isReadOnly,
+        index: storeIndex, url: url, storeID: storeID, path: memory, isReadOnly: settings.isReadOnly,
         isInMemory: true, files: ExternalFiles(store: url), file: file, migration: migration),
       connection: connection)
   }
 
   func opening(_ connection: SQLiteConnection, isJustMigrated: Bool = false) -> StoreOpening {
     StoreOpening(
-      connection: connection, url: url, model: model, place: place, isReadOnly: settings.isReadOnly,
+      connection: connection, url: url, model: model, storeIndex: storeIndex, isReadOnly: settings.isReadOnly,
       configurations: (settings.configuration, others), isJustMigrated: isJustMigrated)
   }
 
@@ -81,11 +84,11 @@ struct FileStoreOpening {
   }
 
   func contents(_ connection: SQLiteConnection) throws -> StoreContents {
-    try StoreContents(StoreRows(model, store: place), connection, schema: "main")
+    try StoreContents(StoreRows(model, store: storeIndex), connection, schema: "main")
   }
 
   private func write(_ connection: SQLiteConnection) throws {
-    try file.put(file.prepare(contents(connection)))
+    try file.replaceStore(with: file.prepare(contents(connection)))
   }
 
   // MARK: Large values
@@ -102,7 +105,7 @@ struct FileStoreOpening {
       atPath: url.deletingLastPathComponent().path(percentEncoded: false))
     guard !siblings.contains(where: { $0.hasPrefix(url.lastPathComponent + "-before-") }) else { return }
     var used: Set<String> = []
-    for column in model.fileColumns(ofStore: place) {
+    for column in model.fileColumns(ofStore: storeIndex) {
       used.formUnion(try connection.rows(column.fileNames()).compactMap { $0[0] })
     }
     for name in names.subtracting(used) { files.remove(name) }

@@ -16,7 +16,7 @@ final class ReaderPool: @unchecked Sendable {
   private let lock = Mutex<Void>(())
   private var connections: [SQLiteConnection] = []
 
-  func take() -> SQLiteConnection? {
+  func acquire() -> SQLiteConnection? {
     var taken: SQLiteConnection?
     // The lock's own result would have to be `sending`, so the closure sets a variable.
     lock.withLock { _ in taken = connections.popLast() }
@@ -24,7 +24,7 @@ final class ReaderPool: @unchecked Sendable {
   }
 
   /// - Parameter connection: A connection that the caller does not use any more.
-  func give(_ connection: SQLiteConnection) {
+  func release(_ connection: SQLiteConnection) {
     guard connection.becomeIdle() else { return }
     // A connection without room in the pool is closed after the lock has been released.
     lock.withLock { _ in

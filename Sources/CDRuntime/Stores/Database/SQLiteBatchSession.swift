@@ -76,7 +76,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     statement.bind(bindings)
     var result: [FetchedKey] = []
     let isNamed = statement.columnCount > 1
-    var last: (name: String, place: Int)?
+    var last: (name: String, index: Int)?
     while try statement.step() {
       let key = statement.int64(0)
       guard key > 0 else { continue }
@@ -86,10 +86,10 @@ final class SQLiteBatchSession: StoreBatchSession {
       }
       let name = statement.string(1) ?? ""
       if last?.name != name {
-        guard let place = model.places[name] else { continue }
-        last = (name, place)
+        guard let index = model.entityIndices[name] else { continue }
+        last = (name, index)
       }
-      if let last { result.append(FetchedKey(key: key, entity: last.place)) }
+      if let last { result.append(FetchedKey(key: key, entity: last.index)) }
     }
     return result
   }
@@ -121,15 +121,15 @@ final class SQLiteBatchSession: StoreBatchSession {
           + "t0._pk IN (SELECT \(name) FROM \(SQLite.quoted(owner.table)) WHERE _pk IN \(SQLite.boundKeys))",
         [SQLite.list(keys)], of: destination)
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       return try self.keys(
         start + "t0.\(SQLite.quoted(column.name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
         of: destination)
-    case .join(let place, let isSource):
+    case .join(let index, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       return try self.keys(
         start
-          + "t0._pk IN (SELECT \(other) FROM \(SQLite.quoted(model.joins[place].table)) WHERE \(own) IN \(SQLite.boundKeys))",
+          + "t0._pk IN (SELECT \(other) FROM \(SQLite.quoted(model.joins[index].table)) WHERE \(own) IN \(SQLite.boundKeys))",
         [SQLite.list(keys)], of: destination)
     }
   }
@@ -144,17 +144,17 @@ final class SQLiteBatchSession: StoreBatchSession {
         start + "t0.\(SQLite.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
         of: owner)
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       let table = SQLite.quoted(model.entities[relationship.destination].table)
       return try self.keys(
         start
           + "t0._pk IN (SELECT \(SQLite.quoted(column.name)) FROM \(table) WHERE _pk IN \(SQLite.boundKeys))",
         [SQLite.list(keys)], of: owner)
-    case .join(let place, let isSource):
+    case .join(let index, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       return try self.keys(
         start
-          + "t0._pk IN (SELECT \(own) FROM \(SQLite.quoted(model.joins[place].table)) WHERE \(other) IN \(SQLite.boundKeys))",
+          + "t0._pk IN (SELECT \(own) FROM \(SQLite.quoted(model.joins[index].table)) WHERE \(other) IN \(SQLite.boundKeys))",
         [SQLite.list(keys)], of: owner)
     }
   }
@@ -181,7 +181,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     return result
   }
 
-  func miscounted(
+  func ownersWithWrongCount(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)] {
     guard let owner = model.entity(relationship.owner) else { return [] }
@@ -189,11 +189,11 @@ final class SQLiteBatchSession: StoreBatchSession {
     switch relationship.storage {
     case .reference: return []
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       let table = SQLite.quoted(model.entities[relationship.destination].table)
       count = "SELECT count(*) FROM \(table) AS o WHERE o.\(SQLite.quoted(column.name)) = t0._pk"
-    case .join(let place, let isSource):
-      let table = SQLite.quoted(model.joins[place].table)
+    case .join(let index, let isSource):
+      let table = SQLite.quoted(model.joins[index].table)
       count = "SELECT count(*) FROM \(table) AS o WHERE o.\(isSource ? "_source" : "_target") = t0._pk"
     }
     let statement = try connection.statement(
@@ -318,9 +318,9 @@ final class SQLiteBatchSession: StoreBatchSession {
     }
   }
 
-  func deletePairs(ofJoin place: Int, isSource: Bool, _ keys: [ObjectKey]) throws {
+  func deletePairs(ofJoin index: Int, isSource: Bool, _ keys: [ObjectKey]) throws {
     try execute(
-      "DELETE FROM \(SQLite.quoted(model.joins[place].table)) "
+      "DELETE FROM \(SQLite.quoted(model.joins[index].table)) "
         + "WHERE \(isSource ? "_source" : "_target") IN \(SQLite.boundKeys)", [SQLite.list(keys)])
   }
 
@@ -329,7 +329,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     gap: Int64
   ) throws {
     guard let name = model.positionColumn(of: relationship),
-      let column = model.referenceColumn(behind: relationship)
+      let column = model.inverseReferenceColumn(of: relationship)
     else { return }
     let table = SQLite.quoted(entity.table)
     let (reference, position) = (SQLite.quoted(column.name), SQLite.quoted(name))
@@ -383,9 +383,9 @@ final class SQLiteBatchSession: StoreBatchSession {
       names.append("_entity")
       values.append(SQLite.literal(entity.name))
     }
-    for (place, name) in plan.columns.enumerated() {
+    for (index, name) in plan.columns.enumerated() {
       names.append(SQLite.quoted(name))
-      values.append("?\(place + 2)")
+      values.append("?\(index + 2)")
     }
     var constants: [AttributeValue] = []
     for (name, value) in plan.defaults {
@@ -513,7 +513,7 @@ private final class SQLiteRowSearch: RowSearch {
     for value in values { writer.value(value) }
     guard try statement.step() else { return nil }
     guard statement.columnCount > 1 else { return FetchedKey(key: statement.int64(0), entity: entity.index) }
-    return statement.string(1).flatMap { model.places[$0] }
+    return statement.string(1).flatMap { model.entityIndices[$0] }
       .map { FetchedKey(key: statement.int64(0), entity: $0) }
   }
 }

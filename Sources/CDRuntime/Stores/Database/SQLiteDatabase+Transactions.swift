@@ -31,7 +31,7 @@ extension SQLiteDatabase {
     func prepare(_ store: SQLiteStore, _ file: StoreFile) throws -> StoreFile.Prepared {
       try file.prepare(
         StoreContents(
-          StoreRows(model, store: store.place), connection, schema: stores.schema(of: store)))
+          StoreRows(model, store: store.index), connection, schema: stores.schema(of: store)))
     }
     // Writes all files to the disk before the first file gets its final name. Most errors have occurred by then.
     var prepared: [StoreFile.Prepared] = []
@@ -43,9 +43,9 @@ extension SQLiteDatabase {
         prepared.append(try prepare(store, file))
       }
       try check()
-      for (place, (_, file)) in files.enumerated() {
-        taken = place
-        try file.put(prepared[place])
+      for (index, (_, file)) in files.enumerated() {
+        taken = index
+        try file.replaceStore(with: prepared[index])
       }
     } catch {
       for rest in prepared.indices where rest > taken || prepared.count < files.count {
@@ -54,7 +54,7 @@ extension SQLiteDatabase {
       if prepared.count == files.count {
         // Files that may have their final names by now get their old contents back, if the disk allows it.
         try? connection.execute("ROLLBACK")
-        for (store, file) in files.prefix(taken + 1) { try? file.put(prepare(store, file)) }
+        for (store, file) in files.prefix(taken + 1) { try? file.replaceStore(with: prepare(store, file)) }
       }
       throw error
     }

@@ -24,7 +24,7 @@ final class SQLiteDatabase: StoreEngine {
   private let current: Mutex<SQLiteStoreSet>
   private let removals = Atomic<Int>(0)
   private let removalObservers = Mutex<[ObjectIdentifier: @Sendable () -> Void]>([:])
-  private let readers = ReaderPool()
+  private let dependents = ReaderPool()
   /// How many seconds to wait for other writers: the longest time of all stores.
   private let busyTimeout: Double
   /// Notifies a listener about saves.
@@ -47,23 +47,24 @@ final class SQLiteDatabase: StoreEngine {
   /// - Throws: ``StoreError``, or an error of `open`. Existing stores are then unchanged.
   init(
     _ settings: [StoreSettings], model: ModelPlan,
-    open: (_ store: ClosedStore, _ place: Int) throws -> OpenedStore = { store, _ in try store.open() }
+    open: (_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore = { store, _ in try store.open() }
   ) throws {
     // The connection of a single store becomes the writer. Several connections stay open until the writer has attached
     // their stores.
     var kept: [SQLiteConnection] = []
     var stores: [SQLiteStore] = []
-    for (place, own) in settings.enumerated() {
+    for (storeIndex, own) in settings.enumerated() {
       if let url = own.location.url, stores.contains(where: { $0.isFile(at: url) }) {
         throw StoreError.openedTwice(url)
       }
       var others = settings.map(\.configuration)
-      others.remove(at: place)
-      let opened = try open(ClosedStore(own, place: place, model: model, others: others), place)
+      others.remove(at: storeIndex)
+      let opened = try open(
+        ClosedStore(own, storeIndex: storeIndex, model: model, others: others), storeIndex)
       kept.append(opened.connection)
       stores.append(opened.store)
     }
-    let set = SQLiteStoreSet(stores, isAlone: settings.count == 1, of: model)
+    let set = SQLiteStoreSet(stores, isSingle: settings.count == 1, of: model)
     self.model = model
     sql = ModelSQL(model)
     current = Mutex(set)
@@ -81,10 +82,10 @@ final class SQLiteDatabase: StoreEngine {
   }
 
   /// A database for a store that another connection creates. Its own connection only has an empty database in memory.
-  init(making store: SQLiteStore, model: ModelPlan) throws {
+  init(creating store: SQLiteStore, model: ModelPlan) throws {
     self.model = model
     sql = ModelSQL(model)
-    current = Mutex(SQLiteStoreSet([store], isAlone: true, of: model))
+    current = Mutex(SQLiteStoreSet([store], isSingle: true, of: model))
     files = [store.files]
     busyTimeout = 0
     writer = SQLiteWriter(try SQLiteConnection(path: ":memory:", of: [store.url]))
@@ -139,7 +140,7 @@ final class SQLiteDatabase: StoreEngine {
     current.withLock { set in
       let set = set
       result = Result {
-        let reader = try readers.take() ?? makeReader(of: set)
+        let reader = try dependents.acquire() ?? makeReader(of: set)
         try set.checkVersions(reader)
         return SQLiteSession(reader, stores: set, model: model, sql: sql)
       }
@@ -159,9 +160,9 @@ final class SQLiteDatabase: StoreEngine {
   }
 
   /// - Parameter session: A session from ``takeSession()``. The caller must not use it any more.
-  func giveBack(_ session: any StoreSession) {
+  func returnSession(_ session: any StoreSession) {
     guard let session = session as? SQLiteSession else { return }
-    current.withLock { if $0.removals == session.stores.removals { readers.give(session.connection) } }
+    current.withLock { if $0.removals == session.stores.removals { dependents.release(session.connection) } }
   }
 
   // MARK: Removal
@@ -176,7 +177,7 @@ final class SQLiteDatabase: StoreEngine {
       let connection = try Self.writer(of: next, busyTimeout)
       current.withLock { set in
         set = next
-        readers.removeAll()
+        dependents.removeAll()
       }
       removals.store(next.removals, ordering: .releasing)
       return connection
@@ -186,12 +187,12 @@ final class SQLiteDatabase: StoreEngine {
   }
 
   /// Adds an observer of store removals. After each removal, `tell` is called on the thread that removes the store.
-  func tellOfRemovals(_ observer: AnyObject, _ tell: @escaping @Sendable () -> Void) {
+  func observeRemovals(_ observer: AnyObject, _ handler: @escaping @Sendable () -> Void) {
     let id = ObjectIdentifier(observer)
-    removalObservers.withLock { $0[id] = tell }
+    removalObservers.withLock { $0[id] = handler }
   }
 
-  func stopTellingOfRemovals(_ id: ObjectIdentifier) {
+  func stopObservingRemovals(_ id: ObjectIdentifier) {
     removalObservers.withLock { $0[id] = nil }
   }
 
@@ -229,7 +230,7 @@ final class SQLiteDatabase: StoreEngine {
   static let largestKey: Int64 = 1 << 62
 
   /// Takes back reserved keys that no object has used.
-  func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int) {
+  func returnKeys(_ keys: Range<ObjectKey>, of root: Int) {
     guard !keys.isEmpty else { return }
     spareKeys.withLock { $0[root, default: []].append(keys) }
   }

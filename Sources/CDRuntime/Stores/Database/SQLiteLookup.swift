@@ -13,7 +13,7 @@ import CSQLite
 private final class SQLiteLookup: ValueLookup {
   private let session: SQLiteSession
   private let select: EntitySelect
-  private let cell: StorageType
+  private let storageType: StorageType
   private let isInteger: Bool
   private let sql: String
   /// The statements without and with a limit of two rows.
@@ -21,11 +21,11 @@ private final class SQLiteLookup: ValueLookup {
 
   /// Returns nil for an attribute that `=` cannot compare like a predicate.
   init?(_ session: SQLiteSession, _ entity: EntityPlan, _ slot: PropertyPlan) {
-    guard slot.isStored, case .attribute(_, let cell) = slot.kind else { return nil }
-    isInteger = cell.integerRange != nil
-    guard isInteger || cell == .string || cell == .bool || cell == .uuid else { return nil }
+    guard slot.isStored, case .attribute(_, let storageType) = slot.kind else { return nil }
+    isInteger = storageType.integerRange != nil
+    guard isInteger || storageType == .string || storageType == .bool || storageType == .uuid else { return nil }
     self.session = session
-    self.cell = cell
+    self.storageType = storageType
     select = session.sql.selects[entity.index]
     let column = SQLite.quoted(entity.columns[slot.columns.lowerBound].name)
     sql =
@@ -36,7 +36,7 @@ private final class SQLiteLookup: ValueLookup {
   func withRows<R>(
     of value: AttributeValue, isSingle: Bool, _ body: (RowCursor) throws -> R
   ) throws -> R? {
-    switch (value, cell) {
+    switch (value, storageType) {
     case (.string(var text), .string):
       let statement = try statement(isSingle)
       return try text.withUTF8 { bytes in

@@ -69,7 +69,7 @@ struct SQLiteQuery: StoreAnswer {
   ///   - others: The other objects, each with its values for the sort keys.
   ///   - keys: The keys of rows to exclude.
   func keys(
-    _ window: StoreWindow, beside others: [(key: FetchedKey, values: [EvaluationValue])],
+    _ window: StoreWindow, mergedWith others: [(key: FetchedKey, values: [EvaluationValue])],
     without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey]? {
     guard let terms = try SQLPredicate.terms(of: query.sortKeys, entity: entity, plan: model),
@@ -106,7 +106,7 @@ struct SQLiteQuery: StoreAnswer {
     defer { statement.reset() }
     statement.bind(bindings)
     var found: [FetchedKey] = []
-    var current: (name: String, place: Int)?
+    var current: (name: String, index: Int)?
     while try statement.step() {
       let key = statement.int64(0)
       guard key > 0 else {
@@ -120,10 +120,10 @@ struct SQLiteQuery: StoreAnswer {
       let name = statement.string(1) ?? ""
       if current?.name != name {
         // The model has no such entity, so the row cannot become an object.
-        guard let place = model.places[name] else { continue }
-        current = (name, place)
+        guard let index = model.entityIndices[name] else { continue }
+        current = (name, index)
       }
-      if let current { found.append(FetchedKey(key: key, entity: current.place)) }
+      if let current { found.append(FetchedKey(key: key, entity: current.index)) }
     }
     return found
   }
@@ -174,21 +174,21 @@ struct SQLiteQuery: StoreAnswer {
     guard isExact, let columns = try FetchedColumns(keyPaths, types, of: entity, session), !columns.hasOpaque
     else { return nil }
     var terms: [String] = []
-    var cells: [StorageType] = []
+    var storageTypes: [StorageType] = []
     var compiler = SQLCompiler(
       entity: entity, model: model, variables: [:], now: Date(), key: SQLPredicate.noKey)
     for (aggregate, type) in zip(aggregates, aggregated) {
       guard let keyPath = aggregate.keyPath else {
         terms.append("count(*)")
-        cells.append(.int64)
+        storageTypes.append(.int64)
         continue
       }
       guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(keyPath)),
         value.sql.bindings.isEmpty, value.sql.parserDepth <= SQLPredicate.maximumTermDepth,
-        let (term, cell) = term(aggregate.function, value, type)
+        let (term, storageType) = term(aggregate.function, value, type)
       else { return nil }
       terms.append(term)
-      cells.append(cell)
+      storageTypes.append(storageType)
     }
     let all = ([columns.sql] + terms).filter { !$0.isEmpty }
     var sql =
@@ -210,12 +210,12 @@ struct SQLiteQuery: StoreAnswer {
     statement.bind(condition?.bindings ?? [])
     let first = Int(statement.columnCount) - terms.count
     let row = RowReader(
-      statement: statement.handle, map: cells.indices.map { Int32($0 + first) }, report: report)
+      statement: statement.handle, map: storageTypes.indices.map { Int32($0 + first) }, report: report)
     var rows: [[FetchedValue]] = []
     while try step() {
       rows.append(
         columns.values(statement, report)
-          + cells.enumerated().map { .attribute(row.value($0.offset, $0.element)) })
+          + storageTypes.enumerated().map { .attribute(row.value($0.offset, $0.element)) })
     }
     return rows
   }
@@ -235,10 +235,10 @@ struct SQLiteQuery: StoreAnswer {
       return ("CAST(sum(\(sql)) AS REAL) / count(\(sql))", .double)
     case (.min, let kind) where kind.isOrdered && kind != .float,
       (.max, let kind) where kind.isOrdered && kind != .float:
-      guard case .attribute(let type)? = type, let cell = StorageType(type, in: model.graph) else {
+      guard case .attribute(let type)? = type, let storageType = StorageType(type, in: model.graph) else {
         return nil
       }
-      return ("\(function.rawValue)(\(sql))", cell)
+      return ("\(function.rawValue)(\(sql))", storageType)
     default: return nil
     }
   }
@@ -249,7 +249,7 @@ struct SQLiteQuery: StoreAnswer {
   func restriction(isWithoutKeys: Bool = false) -> String {
     var parts: [String] = []
     if query.includesSubentities || !entity.isPolymorphic {
-      if let kinds = session.sql.selects[entity.index].condition { parts.append(kinds) }
+      if let subtree = session.sql.selects[entity.index].condition { parts.append(subtree) }
     } else {
       parts.append("t0._entity = " + SQLite.literal(entity.name))
     }
@@ -305,8 +305,8 @@ struct SQLiteQuery: StoreAnswer {
     guard case .path(let base, let steps) = expression.kind, case .object = base.kind, steps.count == 1,
       case .key(let key) = steps[0]
     else { return false }
-    return entity.lineage.contains { place in
-      model.entities[place].description.indexes.contains { $0.elements.first?.keyPath == key }
+    return entity.lineage.contains { index in
+      model.entities[index].description.indexes.contains { $0.elements.first?.keyPath == key }
     }
   }
 }

@@ -39,7 +39,7 @@ final class SQLiteSession: StoreSession {
     return RowCursor(statement)
   }
 
-  func row(_ key: ObjectKey, ofKind entity: EntityPlan) throws -> RowCursor {
+  func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
     let select = sql.selects[entity.index]
     let statement = try connection.rowStatement(entity.index) {
       select.sql + " WHERE t0._pk = ?1" + (select.condition.map { " AND " + $0 } ?? "")
@@ -48,12 +48,12 @@ final class SQLiteSession: StoreSession {
     return cursor(statement, select)
   }
 
-  func rows(_ keys: [ObjectKey], ofKind entity: EntityPlan) throws -> RowCursor {
+  func rows(_ keys: [ObjectKey], inSubtreeOf entity: EntityPlan) throws -> RowCursor {
     try rows(of: entity, where: "t0._pk IN \(SQLite.boundKeys)", SQLite.list(keys))
   }
 
   func rows(
-    ofKind entity: EntityPlan, isOwn: Bool, after key: ObjectKey, count: Int
+    ofSubtree entity: EntityPlan, isOwn: Bool, after key: ObjectKey, count: Int
   ) throws -> (rows: RowCursor, last: ObjectKey)? {
     let select = sql.selects[entity.index]
     let table = SQLite.quoted(entity.table)
@@ -79,16 +79,16 @@ final class SQLiteSession: StoreSession {
       key)
   }
 
-  func hasPair(ofJoin place: Int, source: ObjectKey, target: ObjectKey) throws -> Bool {
+  func hasPair(ofJoin index: Int, source: ObjectKey, target: ObjectKey) throws -> Bool {
     try exists(
-      "SELECT 1 FROM \(SQLite.quoted(model.joins[place].table)) WHERE _source = ?1 AND _target = ?2", source,
+      "SELECT 1 FROM \(SQLite.quoted(model.joins[index].table)) WHERE _source = ?1 AND _target = ?2", source,
       target)
   }
 
   private func exists(_ sql: String, _ keys: ObjectKey...) throws -> Bool {
     let statement = try connection.statement(sql)
     defer { statement.reset() }
-    for (place, key) in keys.enumerated() { statement.bind(key, at: Int32(place + 1)) }
+    for (index, key) in keys.enumerated() { statement.bind(key, at: Int32(index + 1)) }
     return try statement.step()
   }
 
@@ -99,7 +99,7 @@ final class SQLiteSession: StoreSession {
   ) throws -> RowCursor {
     let select = sql.selects[relationship.destination]
     let statement = try connection.statement(
-      .init(purpose: .related, place: -1 - entity.index, detail: .init(relationship.slot))
+      .init(purpose: .related, index: -1 - entity.index, detail: .init(relationship.slot))
     ) {
       let related = RelatedSQL(relationship, model)
       return select.sql + related.join + " WHERE \(related.owner) = ?1"
@@ -136,7 +136,7 @@ final class SQLiteSession: StoreSession {
   }
 
   func rows(
-    ofKind entity: EntityPlan, referringBy column: ColumnPlan, to key: ObjectKey
+    ofSubtree entity: EntityPlan, referringBy column: ColumnPlan, to key: ObjectKey
   ) throws -> RowCursor {
     let select = sql.selects[entity.index]
     let statement = try connection.statement(
@@ -147,7 +147,7 @@ final class SQLiteSession: StoreSession {
   }
 
   func rows(
-    ofKind entity: EntityPlan, referringBy column: ColumnPlan, toAny keys: [ObjectKey]
+    ofSubtree entity: EntityPlan, referringBy column: ColumnPlan, toAny keys: [ObjectKey]
   ) throws -> RowCursor {
     try rows(
       of: entity, where: "t0.\(SQLite.quoted(column.name)) IN \(SQLite.boundKeys)", SQLite.list(keys))
@@ -160,10 +160,10 @@ final class SQLiteSession: StoreSession {
     switch relationship.storage {
     case .reference(let column):
       condition = "t0.\(SQLite.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)"
-    case .join(let place, let isSource):
+    case .join(let index, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       condition =
-        "t0._pk IN (SELECT \(own) FROM \(SQLite.quoted(model.joins[place].table)) "
+        "t0._pk IN (SELECT \(own) FROM \(SQLite.quoted(model.joins[index].table)) "
         + "WHERE \(other) IN \(SQLite.boundKeys))"
     case .inverseReference, .referencesOfOthers: condition = "0 AND ? IS NULL"
     }
@@ -175,8 +175,8 @@ final class SQLiteSession: StoreSession {
   {
     let sql: String
     switch relationship.storage {
-    case .join(let place, _):
-      sql = "SELECT _source FROM \(SQLite.quoted(model.joins[place].table)) WHERE _target = ?1"
+    case .join(let index, _):
+      sql = "SELECT _source FROM \(SQLite.quoted(model.joins[index].table)) WHERE _target = ?1"
     case .reference(let column):
       sql =
         "SELECT _pk FROM \(SQLite.quoted(owner.table)) WHERE \(SQLite.quoted(owner.columns[column].name)) = ?1"
@@ -255,9 +255,9 @@ final class SQLiteSession: StoreSession {
     }
   }
 
-  func births(of store: any AttachedStore) throws -> StoreBirths {
-    try StoreBirths(
-      text: connection.metadata(StoreBirths.metadataKey, schema: attached.schema(of: store)),
+  func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins {
+    try InsertionOrigins(
+      text: connection.metadata(InsertionOrigins.metadataKey, schema: attached.schema(of: store)),
       storeID: store.storeID, url: store.url)
   }
 

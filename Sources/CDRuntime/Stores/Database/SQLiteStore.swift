@@ -8,7 +8,7 @@
 /// file that is read and written as a whole.
 final class SQLiteStore: AttachedStore {
   /// The index of the store in the coordinator.
-  let place: Int
+  let index: Int
   let url: URL
   let storeID: UUID
   let isReadOnly: Bool
@@ -30,11 +30,11 @@ final class SQLiteStore: AttachedStore {
 
   /// An open store.
   init(
-    place: Int, url: URL, storeID: UUID, path: String, isReadOnly: Bool, isInMemory: Bool = false,
+    index: Int, url: URL, storeID: UUID, path: String, isReadOnly: Bool, isInMemory: Bool = false,
     files: ExternalFiles? = nil, file: StoreFile? = nil, identity: FileIdentity? = nil,
     unlockedVersion: [String?]? = nil, migration: MigrationResult? = nil
   ) {
-    self.place = place
+    self.index = index
     self.url = url
     self.storeID = storeID
     self.path = path
@@ -50,9 +50,9 @@ final class SQLiteStore: AttachedStore {
   /// A store that is being created to replace another one.
   ///
   /// - Parameter url: The URL of the store to replace. Errors show it, and the files of large values are beside it.
-  convenience init(making url: URL, storeID: UUID) {
+  convenience init(creating url: URL, storeID: UUID) {
     self.init(
-      place: 0, url: url, storeID: storeID, path: ":memory:", isReadOnly: false,
+      index: 0, url: url, storeID: storeID, path: ":memory:", isReadOnly: false,
       files: ExternalFiles(store: url))
   }
 

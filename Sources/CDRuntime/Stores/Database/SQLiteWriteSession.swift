@@ -63,7 +63,7 @@ final class SQLiteWriteSession: StoreWriteSession {
 
   private func insertStatement(_ entity: EntityPlan) throws -> SQLiteStatement {
     if let lastInsert, lastInsert.entity == entity.index { return lastInsert.statement }
-    let statement = try connection.statement(.init(purpose: .insert, place: entity.index)) {
+    let statement = try connection.statement(.init(purpose: .insert, index: entity.index)) {
       session.sql.rows[entity.index].insert
     }
     lastInsert = (entity.index, statement)
@@ -99,7 +99,7 @@ final class SQLiteWriteSession: StoreWriteSession {
     let slots = entity.storedSlots.filter(changed.contains)
     var set = SlotSet()
     for slot in slots { set.insert(slot) }
-    let statement = try connection.statement(.init(purpose: .update, place: entity.index, detail: set)) {
+    let statement = try connection.statement(.init(purpose: .update, index: entity.index, detail: set)) {
       let columns = slots.flatMap { entity.slots[$0].columns }
       let assignments = columns.map { SQLite.quoted(entity.columns[$0].name) + " = ?" }
       return "UPDATE \(SQLite.quoted(entity.table)) SET "
@@ -120,7 +120,7 @@ final class SQLiteWriteSession: StoreWriteSession {
 
   private func deleteStatement(_ entity: EntityPlan) throws -> SQLiteStatement {
     if let lastDelete, lastDelete.root == entity.root { return lastDelete.statement }
-    let statement = try connection.statement(.init(purpose: .delete, place: entity.root)) {
+    let statement = try connection.statement(.init(purpose: .delete, index: entity.root)) {
       session.sql.rows[entity.index].delete
     }
     lastDelete = (entity.root, statement)
@@ -151,8 +151,8 @@ final class SQLiteWriteSession: StoreWriteSession {
 
   // MARK: Unique values
 
-  func holder(
-    of columns: [Int], _ entity: EntityPlan, _ owner: EntityPlan, beside key: ObjectKey,
+  func conflictingRow(
+    of columns: [Int], _ entity: EntityPlan, _ owner: EntityPlan, excluding key: ObjectKey,
     _ encode: (_ slots: [Int], RowWriter) -> Void
   ) throws -> (key: ObjectKey, entity: String)? {
     var slots: [Int] = []
@@ -165,12 +165,12 @@ final class SQLiteWriteSession: StoreWriteSession {
     let conditions = columns.map { column in
       "t.\(SQLite.quoted(entity.columns[column].name)) = v.c\(written.firstIndex(of: column) ?? 0)"
     }
-    let kinds = owner.subtree.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
+    let entityNames = owner.subtree.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
     let name = entity.hasEntityColumn ? "t._entity" : SQLite.literal(entity.name)
     let statement = try connection.statement(
       "WITH v AS (SELECT \(values)) SELECT t._pk, \(name) FROM \(SQLite.quoted(entity.table)) AS t, v WHERE "
         + (conditions + ["t._pk <> ?\(written.count + 1)"]).joined(separator: " AND ")
-        + (entity.hasEntityColumn ? " AND t._entity IN (\(kinds))" : "") + " LIMIT 1")
+        + (entity.hasEntityColumn ? " AND t._entity IN (\(entityNames))" : "") + " LIMIT 1")
     defer { statement.reset() }
     writer.start(statement.handle)
     encode(slots, writer)
@@ -204,7 +204,7 @@ final class SQLiteWriteSession: StoreWriteSession {
   func writePlaceholder(in column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws {
     let name = SQLite.quoted(column.name)
     let value =
-      switch column.cell.storageClass {
+      switch column.storageType.storageClass {
       case .text: "'_cdgen ' || hex(randomblob(16))"
       case .bytes: "randomblob(16)"
       case .integer: "random()"
@@ -225,15 +225,15 @@ final class SQLiteWriteSession: StoreWriteSession {
 
   // MARK: Relationships
 
-  func deletePairs(ofJoin place: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws {
+  func deletePairs(ofJoin index: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws {
     try run(
-      "DELETE FROM \(SQLite.quoted(model.joins[place].table)) WHERE _source = ?1 AND _target = ?2", source,
+      "DELETE FROM \(SQLite.quoted(model.joins[index].table)) WHERE _source = ?1 AND _target = ?2", source,
       targets)
   }
 
-  func insertPairs(ofJoin place: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws {
+  func insertPairs(ofJoin index: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws {
     try run(
-      "INSERT OR IGNORE INTO \(SQLite.quoted(model.joins[place].table)) (_source, _target) VALUES (?1, ?2)",
+      "INSERT OR IGNORE INTO \(SQLite.quoted(model.joins[index].table)) (_source, _target) VALUES (?1, ?2)",
       source, targets)
   }
 

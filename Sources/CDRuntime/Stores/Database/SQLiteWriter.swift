@@ -17,13 +17,13 @@ final class SQLiteWriter: @unchecked Sendable {
   /// The thread that holds the lock; 0 for none. A thread can call the writer again from within its own body, because
   /// the body runs code of the app, such as the sequence of a batch or a store format. Without a check, that
   /// thread would wait forever.
-  private let holder = Atomic<UInt>(0)
+  private let holdingThread = Atomic<UInt>(0)
 
   /// - Parameter connection: A connection that nothing else uses.
   init(_ connection: SQLiteConnection) { self.connection = connection }
 
   /// Whether the calling thread is inside a body of ``use(_:)``.
-  var isHeldByThisThread: Bool { holder.load(ordering: .relaxed) == Self.thisThread }
+  var isHeldByThisThread: Bool { holdingThread.load(ordering: .relaxed) == Self.thisThread }
 
   /// Runs a body with the connection. The body must not keep the connection.
   ///
@@ -49,12 +49,14 @@ final class SQLiteWriter: @unchecked Sendable {
   private func exclusively<R>(_ body: () throws -> R) throws -> R {
     let thread = Self.thisThread
     // Only this thread stores its own number here, so a relaxed read is enough to recognize it.
-    guard holder.load(ordering: .relaxed) != thread else { throw StoreError.nestedWrite(connection.stores) }
+    guard holdingThread.load(ordering: .relaxed) != thread else {
+      throw StoreError.nestedWrite(connection.stores)
+    }
     var result: Result<R, any Error> = .failure(CancellationError())
     // The lock's own result would have to be `sending`, so the closure sets a variable.
     lock.withLock { _ in
-      holder.store(thread, ordering: .relaxed)
-      defer { holder.store(0, ordering: .relaxed) }
+      holdingThread.store(thread, ordering: .relaxed)
+      defer { holdingThread.store(0, ordering: .relaxed) }
       result = Result { try body() }
     }
     return try result.get()

@@ -13,7 +13,7 @@ struct StoreOpening {
   let url: URL
   let model: ModelPlan
   /// The index of the store in the coordinator. The store gets the tables of the entities that are assigned to it.
-  let place: Int
+  let storeIndex: Int
   var isReadOnly = false
   /// The configurations of this store and of the coordinator's other stores. The other configurations exclude entities
   /// from this store.
@@ -53,16 +53,16 @@ struct StoreOpening {
       for backup in found.backups { MigrationFiles(url).removeBackup(backup) }
       try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
     }
-    if let wanted = found.wanted { try update(to: wanted, SQLiteSchema(model, store: place)) }
+    if let wanted = found.wanted { try update(to: wanted, SQLiteSchema(model, store: storeIndex)) }
   }
 
   private func create() throws -> UUID {
     let storeID = UUID.random()
-    let schema = SQLiteSchema(model, store: place)
+    let schema = SQLiteSchema(model, store: storeIndex)
     for sql in SQLiteSchema.systemTables + schema.tables + schema.indexes.map(\.sql) {
       try connection.execute(sql)
     }
-    try StoreMetadata(model, storeID: storeID, store: place).write(to: connection)
+    try StoreMetadata(model, storeID: storeID, store: storeIndex).write(to: connection)
     return storeID
   }
 
@@ -74,21 +74,21 @@ struct StoreOpening {
     if stored.isEmpty { return nil }
     try stored.check(of: url)
     let found = try StoreMetadata(connection, url: url)
-    let source = model.source(ofStore: place)
+    let source = model.source(ofStore: storeIndex)
     guard found.modelID == source.model.id else {
       throw StoreError.otherModel(
         url, found: found.model, expected: ModelIdentity(source.model))
     }
     // A store that was written with exactly this version and for the same entities already has the expected metadata.
     let isSame =
-      model.isWhole(store: place) && found.version == source.version.canonicalJSON
+      model.isWhole(store: storeIndex) && found.version == source.version.canonicalJSON
       && model.entities.map(\.table).allSatisfy(stored.tables.contains)
-    let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: place)
+    let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: storeIndex)
     guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found) else {
       if found.dataHash != wanted.dataHash { try checkConfiguration(found, tables: stored.tables) }
       throw needsMigration(found, to: source)
     }
-    let expected = SQLiteSchema(model, store: place)
+    let expected = SQLiteSchema(model, store: storeIndex)
     try stored.check(expected, of: url)
     var result = Found(storeID: found.storeID)
     if !isJustMigrated { result.backups = found.pendingBackups }
@@ -125,7 +125,7 @@ struct StoreOpening {
     guard let assignment = try? StoreAssignment(graph, configurations: known) else { return }
     func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
     let holds = version.entities.map(\.name).filter { tables.contains(root($0)) }
-    let asked = version.entities.map(\.name).filter { assignment.places[root($0)] == 0 }
+    let asked = version.entities.map(\.name).filter { assignment.storeIndices[root($0)] == 0 }
     guard holds != asked else { return }
     let fitting = version.configurations.first { Set($0.entities.map(root)) == Set(holds.map(root)) }
     throw StoreError.otherConfiguration(url, holds: holds, configuration: fitting?.name, asked: asked)
@@ -134,7 +134,7 @@ struct StoreOpening {
   /// Whether mappings change objects in the steps from the store's version to the current one, although both store the
   /// same data.
   private func hasMappedSteps(from found: StoreMetadata) -> Bool {
-    let model = model.source(ofStore: place).model
+    let model = model.source(ofStore: storeIndex).model
     if model.parts.isEmpty { return Self.hasMappedSteps(from: found.versionNumber, of: model) }
     return model.parts.contains { part in
       found.partVersions[part.id].map { Self.hasMappedSteps(from: $0, of: part) } ?? false

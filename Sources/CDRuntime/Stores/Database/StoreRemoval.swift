@@ -11,15 +11,15 @@ struct StoreRemoval {
 
   /// Removes a SQLite store that is not open anywhere.
   ///
-  /// - Parameter isMeant: Returns whether to remove the store. Called when no other process can open or change the
+  /// - Parameter isIncluded: Returns whether to remove the store. Called when no other process can open or change the
   ///   store any more.
   /// - Returns: Whether the store was removed.
   /// - Throws: ``StoreError/inUse(_:)`` if the store is open. Nothing was removed then.
   @_optimize(none)
-  func removeDatabase(where isMeant: (StoreMetadata) -> Bool) throws -> Bool {
+  func removeDatabase(where isIncluded: (StoreMetadata) -> Bool) throws -> Bool {
     // No other process may open or replace the file until it is removed.
     let lock: FolderLock
-    do { lock = try FolderLock(.alone, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
+    do { lock = try FolderLock(.exclusive, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
     defer { withExtendedLifetime(lock) {} }
     var backups: [String] = []
     // This requires exclusive use of the file. It fails if any process has another connection open.
@@ -29,7 +29,7 @@ struct StoreRemoval {
       guard mode == "delete" else { throw StoreError.inUse(url) }
       try connection.execute("BEGIN EXCLUSIVE")
       let found = try StoreMetadata(connection, url: url)
-      guard isMeant(found) else { return false }
+      guard isIncluded(found) else { return false }
       backups = found.pendingBackups
       try connection.execute("ROLLBACK")
     } catch StoreError.busy {

@@ -9,7 +9,7 @@ final class CopiedValues {
   private let source: ExternalFiles
   private let target: ExternalFiles
   /// The names of the files that the copy has received.
-  private var taken: [String] = []
+  private var addedFiles: [String] = []
 
   /// - Parameters:
   ///   - source: The store to copy.
@@ -26,10 +26,10 @@ final class CopiedValues {
     case .bytes(let data) where data.count > ExternalFiles.largestInlineSize:
       let name = UUID.random().uuidString
       try target.write(data, name: name)
-      taken.append(name)
+      addedFiles.append(name)
       return .text(name)
     case .text(let name):
-      try take(name)
+      try addFile(name)
       return value
     default: return value
     }
@@ -37,14 +37,14 @@ final class CopiedValues {
 
   /// Makes the names of the copy's files permanent on the disk. Call this before the copy's rows become final.
   func sync() throws(StoreError) {
-    if !taken.isEmpty { try target.syncFolder() }
+    if !addedFiles.isEmpty { try target.syncFolder() }
   }
 
   /// Adds a file of the store to the copy. If the store does not have the file, the copy does not either.
-  func take(_ name: String) throws(StoreError) {
-    if try target.take(name, from: source) { taken.append(name) }
+  func addFile(_ name: String) throws(StoreError) {
+    if try target.copyFile(name, from: source) { addedFiles.append(name) }
   }
 
   /// Removes the files of an unfinished copy.
-  func discard() { target.removeAll(taken) }
+  func discard() { target.removeAll(addedFiles) }
 }

@@ -33,11 +33,11 @@ public final class StoreBuilder {
   static let entitiesKey = "entities"
 
   /// Ends the reading when only the metadata is wanted.
-  struct MetadataIsEnough: Error {}
+  struct MetadataRead: Error {}
 
   let connection: SQLiteConnection
   let url: URL
-  private let current: (plan: ModelPlan, place: Int)?
+  private let current: (plan: ModelPlan, storeIndex: Int)?
   private let wantsMetadataOnly: Bool
   /// The files of large values for a copy; nil if large values stay as they are.
   private let largeValues: CopiedValues?
@@ -55,7 +55,7 @@ public final class StoreBuilder {
     let table: StoreTable
     let kind: StoreTable.Kind
     let types: [StoreColumn.ValueType]
-    let cells: [StorageType?]
+    let storageTypes: [StorageType?]
   }
 
   /// - Parameters:
@@ -64,7 +64,7 @@ public final class StoreBuilder {
   ///     the same, the builder does not build a plan of the store's own model.
   ///   - largeValues: The files of large values, if the new store is a copy.
   init(
-    _ connection: SQLiteConnection, url: URL, current: (plan: ModelPlan, place: Int)? = nil,
+    _ connection: SQLiteConnection, url: URL, current: (plan: ModelPlan, storeIndex: Int)? = nil,
     wantsMetadataOnly: Bool = false, largeValues: CopiedValues? = nil, isReplica: Bool = false
   ) {
     self.largeValues = largeValues
@@ -82,7 +82,7 @@ public final class StoreBuilder {
   /// - Throws: ``StoreFormatError``, ``StoreError`` or an internal error of the builder. Your format must pass these
   ///   errors on.
   public func begin(metadata: [String: String]) throws -> [StoreTable] {
-    guard rows == nil else { throw StoreFormatError(.syntax("the metadata are there twice")) }
+    guard rows == nil else { throw StoreFormatError(.syntax("the metadata occur twice")) }
     try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
     for sql in SQLiteSchema.systemTables { try connection.execute(sql) }
     try insert(metadata)
@@ -95,13 +95,13 @@ public final class StoreBuilder {
     }
     if wantsMetadataOnly {
       try connection.execute("COMMIT")
-      throw MetadataIsEnough()
+      throw MetadataRead()
     }
     let roots = Set(names.split(separator: " ").map(String.init))
-    let (model, place) = try plan(found, roots: roots)
-    let rows = StoreRows(model, store: place)
+    let (model, storeIndex) = try plan(found, roots: roots)
+    let rows = StoreRows(model, store: storeIndex)
     if let strange = roots.subtracting(rows.roots).min() { throw StoreFormatError(.unknownEntity(strange)) }
-    let schema = SQLiteSchema(model, store: place)
+    let schema = SQLiteSchema(model, store: storeIndex)
     for sql in schema.tables { try connection.execute(sql) }
     self.rows = rows
     self.schema = schema
@@ -153,16 +153,16 @@ public final class StoreBuilder {
 
   private func plan(_ found: StoreMetadata, roots: Set<String>) throws -> (ModelPlan, Int) {
     // If the file's model was changed without its hash, the rows do not belong to that model.
-    func checkHash(_ plan: ModelPlan, _ place: Int) throws {
-      guard plan.dataHash(ofStore: place).description == found.dataHash else {
+    func checkHash(_ plan: ModelPlan, _ storeIndex: Int) throws {
+      guard plan.dataHash(ofStore: storeIndex).description == found.dataHash else {
         throw StoreFormatError(.metadata(key: "dataHash"))
       }
     }
-    if let current, found.version == current.plan.source(ofStore: current.place).version.canonicalJSON {
-      let own = current.plan.entities.filter { $0.root == $0.index && $0.storeIndex == current.place }
+    if let current, found.version == current.plan.source(ofStore: current.storeIndex).version.canonicalJSON {
+      let own = current.plan.entities.filter { $0.root == $0.index && $0.storeIndex == current.storeIndex }
       if Set(own.map(\.name)) == roots {
-        try checkHash(current.plan, current.place)
-        return (current.plan, current.place)
+        try checkHash(current.plan, current.storeIndex)
+        return (current.plan, current.storeIndex)
       }
     }
     let version: ModelVersion
@@ -187,17 +187,17 @@ public final class StoreBuilder {
       throw StoreFormatError(.invalidRow(entity: table.name, key: nil))
     }
     if try part.kind == .keys && isNextSave(row) { return }
-    for place in row.indices {
-      guard let fitted = Self.fitted(row[place], part.types[place]),
-        part.cells[place].map({ Self.isInRange(fitted, $0) }) ?? true
+    for index in row.indices {
+      guard let fitted = Self.fitted(row[index], part.types[index]),
+        part.storageTypes[index].map({ Self.isInRange(fitted, $0) }) ?? true
       else {
         throw StoreFormatError(
           .invalidValue(
-            entity: table.name, property: part.table.columns[place].name, key: Self.key(row, part.kind)))
+            entity: table.name, property: part.table.columns[index].name, key: Self.key(row, part.kind)))
       }
       part.statement.bind(
-        part.types[place] == .externalData ? try largeValues?.placed(fitted) ?? fitted : fitted,
-        at: Int32(place + 1))
+        part.types[index] == .externalData ? try largeValues?.placed(fitted) ?? fitted : fitted,
+        at: Int32(index + 1))
     }
     switch part.kind {
     case .objects: try checkSystemValues(row, table)
@@ -211,15 +211,15 @@ public final class StoreBuilder {
   }
 
   private func prepare(_ table: StoreTable) throws -> Prepared {
-    guard let rows, prepared.indices.contains(table.place) else {
+    guard let rows, prepared.indices.contains(table.index) else {
       throw StoreFormatError(.syntax("a row comes before the metadata"))
     }
-    if let part = prepared[table.place] { return part }
-    let part = rows.parts[table.place]
+    if let part = prepared[table.index] { return part }
+    let part = rows.parts[table.index]
     let new = Prepared(
       statement: try connection.makeStatement(part.insert), table: part.table, kind: part.table.kind,
-      types: part.table.columns.map(\.type), cells: part.cells)
-    prepared[table.place] = new
+      types: part.table.columns.map(\.type), storageTypes: part.storageTypes)
+    prepared[table.index] = new
     return new
   }
 
@@ -262,9 +262,9 @@ public final class StoreBuilder {
   }
 
   /// Returns whether a number fits in the range of a narrower type.
-  private static func isInRange(_ value: StoreValue, _ cell: StorageType) -> Bool {
-    switch (cell, value) {
-    case (_, .integer(let number)): cell.integerRange?.contains(number) ?? true
+  private static func isInRange(_ value: StoreValue, _ storageType: StorageType) -> Bool {
+    switch (storageType, value) {
+    case (_, .integer(let number)): storageType.integerRange?.contains(number) ?? true
     case (.float, .real(let number)): Float(number).isFinite || number.isInfinite
     default: true
     }

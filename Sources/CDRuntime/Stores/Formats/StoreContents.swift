@@ -53,8 +53,8 @@ public final class StoreContents {
   ///
   /// - Throws: An error of the body, or ``StoreError``.
   public func forEachRow(of table: StoreTable, _ body: ([StoreValue]) throws -> Void) throws {
-    guard tables.indices.contains(table.place) else { return }
-    let statement = try connection.makeStatement(rows.parts[table.place].select(schema))
+    guard tables.indices.contains(table.index) else { return }
+    let statement = try connection.makeStatement(rows.parts[table.index].select(schema))
     var row = [StoreValue](repeating: .null, count: table.columns.count)
     let decimals = table.columns.indices.filter { table.columns[$0].type == .decimal }
     while try statement.step() {

@@ -43,7 +43,7 @@ final class StoreFile: Sendable {
     let resolved = try Disk.resolvingLink(url)
     path = resolved.path(percentEncoded: false)
     if let file = FileIdentity(path), !file.isRegular {
-      throw StoreError.cannotCreate(url, reason: "there is something that is no file")
+      throw StoreError.cannotCreate(url, reason: "the path leads to something that is not a file")
     }
     isDatabase = DatabaseFile.isDatabase(resolved)
     if isDatabase {
@@ -56,7 +56,7 @@ final class StoreFile: Sendable {
       let descriptor = open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else {
         throw errno == ENOENT
-          ? StoreError.cannotCreate(url, reason: "it is to be read, and is not there")
+          ? StoreError.cannotCreate(url, reason: "the file does not exist, and the store is opened read-only")
           : StoreError.system(errno, url)
       }
       state = Mutex(State(descriptor: descriptor, identity: nil))
@@ -82,7 +82,7 @@ final class StoreFile: Sendable {
         let code = errno
         if code == ENOENT || code == EACCES && FileIdentity(path) == nil {
           throw StoreError.cannotCreate(
-            url, reason: Disk.hindrance(of: url, toWrite: true) ?? String(cString: strerror(code)))
+            url, reason: Disk.accessProblem(of: url, toWrite: true) ?? String(cString: strerror(code)))
         }
         throw StoreError.system(code, url)
       }
@@ -136,7 +136,7 @@ final class StoreFile: Sendable {
       throw StoreError.unreadable(url, error)
     } catch let error as StoreError {
       throw error
-    } catch is StoreBuilder.MetadataIsEnough {
+    } catch is StoreBuilder.MetadataRead {
       return
     } catch {
       throw StoreError.formatFailed(url, format: format.name, reason: "\(error)")
@@ -167,7 +167,7 @@ final class StoreFile: Sendable {
     let name = name ?? work
     unlink(name)
     let descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw StoreError.system(errno, url, during: "making a file beside it") }
+    guard descriptor >= 0 else { throw StoreError.system(errno, url, during: "creating a file beside it") }
     do {
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         throw StoreError.system(errno, url, during: "locking")
@@ -194,7 +194,7 @@ final class StoreFile: Sendable {
   }
 
   /// Replaces the store's file by a prepared file.
-  func put(_ prepared: Prepared) throws {
+  func replaceStore(with prepared: Prepared) throws {
     do {
       try checkIdentity()
       try Disk.rename(prepared.path, path, of: url)

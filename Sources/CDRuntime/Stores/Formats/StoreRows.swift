@@ -4,7 +4,7 @@ struct StoreRows {
     let table: StoreTable
     /// The narrow types of columns, whose range must be checked: integers of less than 64 bits, and Float. Nil for
     /// other columns.
-    let cells: [StorageType?]
+    let storageTypes: [StorageType?]
     /// Returns the `SELECT` for all rows. The argument is the name of the database in the connection.
     let select: @Sendable (String) -> String
     let insert: String
@@ -20,26 +20,26 @@ struct StoreRows {
 
   var tables: [StoreTable] { parts.map(\.table) }
 
-  init(_ model: ModelPlan, store place: Int) {
-    roots = model.entities.filter { $0.root == $0.index && $0.storeIndex == place }.map(\.name)
+  init(_ model: ModelPlan, store storeIndex: Int) {
+    roots = model.entities.filter { $0.root == $0.index && $0.storeIndex == storeIndex }.map(\.name)
     addKeys()
     let layouts = Dictionary(
-      SQLiteSchema(model, store: place).layouts.map { ($0.name, Set($0.columns.map(\.name))) },
+      SQLiteSchema(model, store: storeIndex).layouts.map { ($0.name, Set($0.columns.map(\.name))) },
       uniquingKeysWith: { first, _ in first })
-    for entity in model.entities where entity.storeIndex == place && !entity.description.isAbstract {
+    for entity in model.entities where entity.storeIndex == storeIndex && !entity.description.isAbstract {
       add(entity, columnsOfTable: layouts[entity.table] ?? [])
     }
-    for join in model.joins where model.entities[join.source].storeIndex == place { add(join) }
+    for join in model.joins where model.entities[join.source].storeIndex == storeIndex { add(join) }
     addHistory()
   }
 
   private mutating func add(
-    _ kind: StoreTable.Kind, _ name: String, _ columns: [StoreColumn], cells: [StorageType?] = [],
+    _ kind: StoreTable.Kind, _ name: String, _ columns: [StoreColumn], storageTypes: [StorageType?] = [],
     insert: String, select: @escaping @Sendable (String) -> String
   ) {
-    let table = StoreTable(kind: kind, name: name, columns: columns, place: parts.count)
-    let rest = [StorageType?](repeating: nil, count: columns.count - cells.count)
-    parts.append(Part(table: table, cells: cells + rest, select: select, insert: insert))
+    let table = StoreTable(kind: kind, name: name, columns: columns, index: parts.count)
+    let rest = [StorageType?](repeating: nil, count: columns.count - storageTypes.count)
+    parts.append(Part(table: table, storageTypes: storageTypes + rest, select: select, insert: insert))
   }
 
   private mutating func addKeys() {
@@ -59,10 +59,10 @@ struct StoreRows {
 
   private mutating func add(_ entity: EntityPlan, columnsOfTable: Set<String>) {
     var columns = [StoreColumn("_key", .key), StoreColumn("_version", .count)]
-    var cells: [StorageType?] = [nil, nil]
+    var storageTypes: [StorageType?] = [nil, nil]
     var names = ["\"_pk\"", "\"_version\""]
     for column in entity.columns {
-      cells.append(Self.narrowCell(of: column))
+      storageTypes.append(Self.narrowType(of: column))
       columns.append(StoreColumn(column.name, Self.type(of: column, in: entity)))
       names.append(SQLite.quoted(column.name))
     }
@@ -80,21 +80,22 @@ struct StoreRows {
       entity.hasEntityColumn
       ? "INSERT INTO main.\(table) (\(list), \"_entity\") VALUES (\(marks), \(SQLite.literal(entity.name)))"
       : "INSERT INTO main.\(table) (\(list)) VALUES (\(marks))"
-    add(.objects, entity.name, columns, cells: cells, insert: insert) { schema in
+    add(.objects, entity.name, columns, storageTypes: storageTypes, insert: insert) { schema in
       "SELECT \(list) FROM \(schema).\(table)\(condition) ORDER BY \"_pk\""
     }
   }
 
-  private static func narrowCell(of column: ColumnPlan) -> StorageType? {
+  private static func narrowType(of column: ColumnPlan) -> StorageType? {
     if column.isReference { return nil }
-    let isNarrow = column.cell.integerRange.map { $0 != Int64.min...Int64.max } ?? (column.cell == .float)
-    return isNarrow ? column.cell : nil
+    let type = column.storageType
+    let isNarrow = type.integerRange.map { $0 != Int64.min...Int64.max } ?? (type == .float)
+    return isNarrow ? type : nil
   }
 
   private static func type(of column: ColumnPlan, in entity: EntityPlan) -> StoreColumn.ValueType {
     if column.isReference { return .key }
     if entity.slots[column.slot].attribute?.storesExternally == true { return .externalData }
-    return switch column.cell {
+    return switch column.storageType {
     case .bool: .bool
     case .decimal: .decimal
     case .date: .date
@@ -102,7 +103,7 @@ struct StoreRows {
     case .url: .url
     case .codable: .json
     default:
-      switch column.cell.storageClass {
+      switch column.storageType.storageClass {
       case .integer: .integer
       case .real: .real
       case .text: .string

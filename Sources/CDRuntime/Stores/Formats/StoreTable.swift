@@ -86,7 +86,7 @@ public struct StoreTable: Hashable, Sendable {
   /// The columns, in the order of a row's values.
   public let columns: [StoreColumn]
   /// The index of the table in the store.
-  let place: Int
+  let index: Int
 }
 
 /// A value in a store's file. It has one of SQLite's five types. The column gives its meaning.

@@ -16,7 +16,7 @@ struct HistoryReader {
     -> Result
   {
     let session = try engine.takeSession()
-    defer { engine.giveBack(session) }
+    defer { engine.returnSession(session) }
     return try body(HistoryReader(engine: engine, session: session))
   }
 
@@ -39,8 +39,8 @@ struct HistoryReader {
         throw HistoryError.expiredToken(storeID: store.storeID)
       }
       if limit == 0 { continue }
-      let births = try session.births(of: store)
-      let present = StoreBirths.Period(roots: roots(of: store), tables: births.tables)
+      let origins = try session.insertionOrigins(of: store)
+      let present = InsertionOrigins.Period(roots: roots(of: store), tables: origins.tables)
       var expected = token?.saves[id].map { $0 + 1 }
       var count = 0
       try session.forEachEntry(of: store, after: seen) { entry in
@@ -54,7 +54,7 @@ struct HistoryReader {
         guard author == nil || author == entry.author else { return true }
         count += 1
         let json = (try? JSONValue(parsing: entry.changes)) ?? .null
-        let former = births.past.first { entry.number <= $0.lastSave }?.period
+        let former = origins.past.first { entry.number <= $0.lastSave }?.period
         let period = former ?? present
         let recorded = recorded(json)
         let objects =
@@ -73,7 +73,7 @@ struct HistoryReader {
 
   /// Returns the root entity of each entity that a store holds.
   private func roots(of store: any AttachedStore) -> [String: String] {
-    engine.model.entities.filter { $0.storeIndex == store.place }.reduce(into: [:]) {
+    engine.model.entities.filter { $0.storeIndex == store.index }.reduce(into: [:]) {
       $0[$1.name] = engine.model.entities[$1.root].name
     }
   }
@@ -95,7 +95,8 @@ struct HistoryReader {
   /// Returns a part of an entry from before a migration with the present entity and keys of its objects; nil if the model
   /// no longer has the entity.
   private func followed(
-    _ recorded: HistoryTransaction.Recorded, from period: StoreBirths.Period, to present: StoreBirths.Period
+    _ recorded: HistoryTransaction.Recorded, from period: InsertionOrigins.Period,
+    to present: InsertionOrigins.Period
   ) -> HistoryTransaction.Recorded? {
     guard let name = engine.model.model.currentName(ofEntity: recorded.entityName),
       let root = present.roots[name]
@@ -116,7 +117,7 @@ struct HistoryReader {
     func ids(_ keys: (HistoryTransaction.Recorded) -> [ClosedRange<ObjectKey>]) -> ManagedObjectIDs {
       ManagedObjectIDs(
         groups: objects.compactMap { each in
-          guard engine.model.places[each.entityName] != nil else { return nil }
+          guard engine.model.entityIndices[each.entityName] != nil else { return nil }
           return ManagedObjectIDs.Group(
             storeID: store.storeID, entityName: each.entityName, keys: keys(each))
         })

@@ -167,32 +167,32 @@ enum HistoryText {
     // Two numbers of at most 19 digits, written from their last digits.
     let longest = 2 * 20 + 4
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: longest) { buffer in
-      func write(_ key: ObjectKey, before place: inout Int) {
+      func write(_ key: ObjectKey, before index: inout Int) {
         var rest = key.magnitude
         repeat {
-          place -= 1
-          buffer[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+          index -= 1
+          buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
           rest /= 10
         } while rest > 0
         if key < 0 {
-          place -= 1
-          buffer[place] = UInt8(ascii: "-")
+          index -= 1
+          buffer[index] = UInt8(ascii: "-")
         }
       }
       for (number, range) in ranges.enumerated() {
-        var place = longest - 1
-        buffer[place] = UInt8(ascii: "]")
-        write(range.upperBound, before: &place)
-        place -= 1
-        buffer[place] = UInt8(ascii: ",")
-        write(range.lowerBound, before: &place)
-        place -= 1
-        buffer[place] = UInt8(ascii: "[")
+        var index = longest - 1
+        buffer[index] = UInt8(ascii: "]")
+        write(range.upperBound, before: &index)
+        index -= 1
+        buffer[index] = UInt8(ascii: ",")
+        write(range.lowerBound, before: &index)
+        index -= 1
+        buffer[index] = UInt8(ascii: "[")
         if number > 0 {
-          place -= 1
-          buffer[place] = UInt8(ascii: ",")
+          index -= 1
+          buffer[index] = UInt8(ascii: ",")
         }
-        text.append(contentsOf: UnsafeMutableBufferPointer(rebasing: buffer[place...]))
+        text.append(contentsOf: UnsafeMutableBufferPointer(rebasing: buffer[index...]))
       }
     }
   }

@@ -35,7 +35,7 @@ public struct HistoryTransaction: Hashable, Sendable {
   /// The same changes by the entities and keys at the time of the save.
   let recorded: [Recorded]
   /// The meaning of entities and keys at that time.
-  let period: StoreBirths.Period
+  let period: InsertionOrigins.Period
 
   /// The changes of one entity's objects.
   struct Recorded: Hashable, Sendable {
@@ -134,7 +134,7 @@ extension HistoryError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .expiredToken(let id):
-      "the history of the store \(id) has been purged beyond the token; read everything anew, and take a new token"
+      "the history of the store \(id) has been purged beyond the token; read all objects again, and get a new token"
     }
   }
 }

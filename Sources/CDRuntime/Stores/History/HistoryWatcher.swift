@@ -39,7 +39,7 @@ actor HistoryWatcher: HistoryListener {
   ) {
     if gone.remove(id) != nil { return }
     listeners[id] = Listener(continuation: continuation, token: token)
-    tell()
+    notify()
     guard polling == nil, !engine.stores.isInMemory else { return }
     polling = Task { [weak self] in
       while !Task.isCancelled {
@@ -69,14 +69,14 @@ actor HistoryWatcher: HistoryListener {
       let mark = try session.changeMark()
       guard mark != lastMark else { return }
       lastMark = mark
-      tell()
+      notify()
     } catch {
       fail(error)
     }
   }
 
   /// Sends to each listener the transactions after its token.
-  func tell() {
+  func notify() {
     for (id, listener) in listeners {
       do {
         let transactions = try HistoryReader.read(engine) {

@@ -30,7 +30,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
       self.keys = KeyRanges.normalized(keys)
     }
 
-    fileprivate func isOfOne(_ other: Group) -> Bool {
+    fileprivate func isSameGroup(_ other: Group) -> Bool {
       storeID == other.storeID && entityName == other.entityName
     }
   }
@@ -48,8 +48,8 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
     var found: [(first: ManagedObjectID, keys: KeyRanges)] = []
     var last = 0
     for id in ids {
-      if last >= found.count || !Self.isOfOne(found[last].first, id) {
-        last = found.firstIndex { Self.isOfOne($0.first, id) } ?? found.count
+      if last >= found.count || !Self.isSameGroup(found[last].first, id) {
+        last = found.firstIndex { Self.isSameGroup($0.first, id) } ?? found.count
         if last == found.count { found.append((id, KeyRanges())) }
       }
       found[last].keys.append(id.key)
@@ -60,7 +60,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
       })
   }
 
-  private static func isOfOne(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Bool {
+  private static func isSameGroup(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Bool {
     left.entityName == right.entityName && left.storeID == right.storeID
   }
 
@@ -68,16 +68,16 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
   /// than any index; identifiers beyond `Int.max` are left out.
   init(groups: [Group]) {
     for next in groups.sorted(by: Self.precedes) where !next.keys.isEmpty {
-      if let last = self.groups.last, last.isOfOne(next) {
+      if let last = self.groups.last, last.isSameGroup(next) {
         self.groups[self.groups.count - 1] = Group(
           storeID: next.storeID, entityName: next.entityName, keys: last.keys + next.keys)
       } else {
         self.groups.append(next)
       }
     }
-    for place in self.groups.indices {
-      guard reachesEnd(ofGroup: place) else {
-        self.groups.removeSubrange((self.groups[place].keys.isEmpty ? place : place + 1)...)
+    for index in self.groups.indices {
+      guard reachesEnd(ofGroup: index) else {
+        self.groups.removeSubrange((self.groups[index].keys.isEmpty ? index : index + 1)...)
         return
       }
     }
@@ -86,15 +86,15 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
   /// Counts the identifiers of a group.
   ///
   /// - Returns: Whether all identifiers have an index. Otherwise, the others have been removed.
-  private mutating func reachesEnd(ofGroup place: Int) -> Bool {
+  private mutating func reachesEnd(ofGroup index: Int) -> Bool {
     var starts: [Int] = []
-    starts.reserveCapacity(groups[place].keys.count)
-    defer { groups[place].starts = starts }
-    for keys in groups[place].keys {
+    starts.reserveCapacity(groups[index].keys.count)
+    defer { groups[index].starts = starts }
+    for keys in groups[index].keys {
       let (length, isTooLong) = keys.upperBound.subtractingReportingOverflow(keys.lowerBound)
       let (end, isBeyond) = count.addingReportingOverflow(Int(length))
       guard !isTooLong, !isBeyond, end < Int.max else {
-        groups[place].keys.removeSubrange(starts.count...)
+        groups[index].keys.removeSubrange(starts.count...)
         return false
       }
       starts.append(count)
@@ -118,10 +118,10 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
     // An invalid index is an error of the caller, as in an array. Data cannot cause it.
     precondition(position >= 0 && position < count, "no identifier at \(position)")
     let group = groups[Self.last(of: groups.count) { groups[$0].starts[0] <= position }]
-    let place = Self.last(of: group.keys.count) { group.starts[$0] <= position }
+    let index = Self.last(of: group.keys.count) { group.starts[$0] <= position }
     return ManagedObjectID(
       storeID: group.storeID, entityName: group.entityName,
-      key: group.keys[place].lowerBound + ObjectKey(position - group.starts[place]))
+      key: group.keys[index].lowerBound + ObjectKey(position - group.starts[index]))
   }
 
   /// Returns the last index for which a condition is true. The condition must be true for the first index and for all
@@ -155,7 +155,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
     if other.isEmpty || isEmpty { return self }
     return ManagedObjectIDs(
       groups: groups.map { group in
-        guard let taken = other.groups.first(where: group.isOfOne) else { return group }
+        guard let taken = other.groups.first(where: group.isSameGroup) else { return group }
         return Group(
           storeID: group.storeID, entityName: group.entityName,
           keys: KeyRanges.subtracting(taken.keys, from: group.keys))

@@ -65,7 +65,7 @@ struct ExternalFiles: Sendable {
   ///
   /// - Parameter name: The text in a row, which may not be a valid name.
   /// - Returns: Whether the file was added. False if it was already there.
-  @discardableResult func take(_ name: String, from other: ExternalFiles) throws(StoreError) -> Bool {
+  @discardableResult func copyFile(_ name: String, from other: ExternalFiles) throws(StoreError) -> Bool {
     guard let path = path(name), let source = other.path(name), other.exists(name), !exists(name) else {
       return false
     }
@@ -93,7 +93,7 @@ struct ExternalFiles: Sendable {
     guard path(name) != nil else { throw noName(name) }
     let file = url(name)
     if Disk.kind(of: file.path(percentEncoded: false)) != nil, !exists(name) {
-      throw StoreError.externalData(file, reason: "it is no plain file")
+      throw StoreError.externalData(file, reason: "it is not a regular file")
     }
     return try Data(contentsOf: file, options: .mappedIfSafe)
   }
@@ -133,7 +133,8 @@ struct ExternalFiles: Sendable {
       return
     }
     throw .externalData(
-      folder, reason: "it is a symbolic link or no folder; put the folder of the large values itself there")
+      folder,
+      reason: "it is a symbolic link, or not a folder; put the folder of the large values itself there")
   }
 
   /// Returns whether a regular file has this name. A link to a file with the same name is accepted too, because a

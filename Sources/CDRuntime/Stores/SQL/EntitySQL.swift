@@ -59,12 +59,12 @@ struct EntitySelect: Sendable {
     var names = plan.columns.map(\.name)
     var maps: [Int: [Int32]] = [:]
     if plan.isPolymorphic {
-      var places = Dictionary(
+      var columnIndices = Dictionary(
         names.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
       for kind in plan.subtree.map({ entities[$0] }) {
         maps[kind.index] = kind.columns.map { column in
-          if let place = places[column.name] { return Int32(place) + Self.firstColumn }
-          places[column.name] = names.count
+          if let index = columnIndices[column.name] { return Int32(index) + Self.firstColumn }
+          columnIndices[column.name] = names.count
           names.append(column.name)
           return Int32(names.count - 1) + Self.firstColumn
         }
@@ -101,13 +101,13 @@ struct RelatedSQL {
 
   init(_ relationship: RelationshipPlan, _ model: ModelPlan) {
     switch relationship.storage {
-    case .join(let place, let isSource):
+    case .join(let index, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
-      join = " JOIN \(SQLite.quoted(model.joins[place].table)) AS j ON j.\(other) = t0._pk"
+      join = " JOIN \(SQLite.quoted(model.joins[index].table)) AS j ON j.\(other) = t0._pk"
       owner = "j.\(own)"
       position = relationship.isOrdered ? (isSource ? "j._position" : "j._inverse_position") : nil
     case .referencesOfOthers, .reference, .inverseReference:
-      let column = model.referenceColumn(behind: relationship).map { SQLite.quoted($0.name) } ?? "_pk"
+      let column = model.inverseReferenceColumn(of: relationship).map { SQLite.quoted($0.name) } ?? "_pk"
       join = ""
       owner = "t0.\(column)"
       position = model.positionColumn(of: relationship).map { "t0." + SQLite.quoted($0) }
@@ -131,8 +131,8 @@ struct PositionSQL {
   /// Returns nil for a relationship without positions.
   init?(_ relationship: RelationshipPlan, in model: ModelPlan) {
     switch relationship.storage {
-    case .join(let place, let isSource):
-      let table = SQLite.quoted(model.joins[place].table)
+    case .join(let index, let isSource):
+      let table = SQLite.quoted(model.joins[index].table)
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       let position = isSource ? "_position" : "_inverse_position"
       maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(own) = ?1"
@@ -141,7 +141,7 @@ struct PositionSQL {
       update = "UPDATE \(table) SET \(position) = ?1 WHERE \(own) = ?2 AND \(other) = ?3"
       updateNew = update + " AND \(position) IS NULL"
     case .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship).map({ SQLite.quoted($0.name) }),
+      guard let column = model.inverseReferenceColumn(of: relationship).map({ SQLite.quoted($0.name) }),
         let position = model.positionColumn(of: relationship).map(SQLite.quoted)
       else { return nil }
       let table = SQLite.quoted(model.entities[relationship.destination].table)

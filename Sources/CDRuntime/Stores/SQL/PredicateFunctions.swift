@@ -120,29 +120,30 @@ enum PredicateFunctions {
   private typealias Arguments = UnsafeMutablePointer<OpaquePointer?>?
 
   private static func search(_ context: OpaquePointer?, _ arguments: Arguments) -> Bool {
-    guard let place = arguments.map({ sqlite3_value_int($0[2]) }).flatMap({ SearchPlace(rawValue: Int($0)) })
+    guard
+      let anchor = arguments.map({ sqlite3_value_int($0[2]) }).flatMap({ SearchAnchor(rawValue: Int($0)) })
     else { return false }
     if let whole = utf8(arguments, 0),
       let search = prepared(context, arguments, options: 3, { TextSearch($0, $1) })
     {
-      return search.isFound(in: whole, at: place)
+      return search.isFound(in: whole, at: anchor)
     }
     guard let whole = bytes(arguments, 0), let part = bytes(arguments, 1) else { return false }
-    return CodeUnits.contains(whole, part, place)
+    return CodeUnits.contains(whole, part, anchor)
   }
 
   /// Prepares a value from the second argument, a pattern, and the options. Returns nil if the pattern is not text.
   ///
   /// - Parameter options: The index of the argument with the options.
   private static func prepared<Value, E: Error>(
-    _ context: OpaquePointer?, _ arguments: Arguments, options place: Int = 2,
+    _ context: OpaquePointer?, _ arguments: Arguments, options index: Int = 2,
     _ make: (String, ComparisonOptions) throws(E) -> Value
   ) throws(E) -> Value? {
     if let known = sqlite3_get_auxdata(context, 1) {
       return (Unmanaged<AnyObject>.fromOpaque(known).takeUnretainedValue() as? Prepared<Value>)?.value
     }
     guard let pattern = text(arguments, 1) else { return nil }
-    let value = try make(pattern, options(arguments, place))
+    let value = try make(pattern, options(arguments, index))
     // SQLite keeps the value if the argument is a constant; otherwise it releases the value at once.
     sqlite3_set_auxdata(context, 1, Unmanaged<AnyObject>.passRetained(Prepared(value)).toOpaque()) {
       address in
@@ -157,27 +158,27 @@ enum PredicateFunctions {
     init(_ value: Value) { self.value = value }
   }
 
-  private static func options(_ arguments: Arguments, _ place: Int) -> ComparisonOptions {
+  private static func options(_ arguments: Arguments, _ index: Int) -> ComparisonOptions {
     ComparisonOptions(
-      rawValue: UInt8(truncatingIfNeeded: arguments.map { sqlite3_value_int($0[place]) } ?? 0))
+      rawValue: UInt8(truncatingIfNeeded: arguments.map { sqlite3_value_int($0[index]) } ?? 0))
   }
 
   /// A text argument; nil for an argument of another type.
-  private static func text(_ arguments: Arguments, _ place: Int) -> String? {
-    utf8(arguments, place).map { String(decoding: $0, as: UTF8.self) }
+  private static func text(_ arguments: Arguments, _ index: Int) -> String? {
+    utf8(arguments, index).map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// The bytes of a text argument, valid only during the call; nil for an argument of another type.
-  private static func utf8(_ arguments: Arguments, _ place: Int) -> UnsafeBufferPointer<UInt8>? {
-    guard let value = arguments?[place], sqlite3_value_type(value) == SQLITE_TEXT else { return nil }
+  private static func utf8(_ arguments: Arguments, _ index: Int) -> UnsafeBufferPointer<UInt8>? {
+    guard let value = arguments?[index], sqlite3_value_type(value) == SQLITE_TEXT else { return nil }
     let start = sqlite3_value_text(value)
     let count = Int(sqlite3_value_bytes(value))
     return UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
   }
 
   /// A data argument; nil for an argument of another type.
-  private static func bytes(_ arguments: Arguments, _ place: Int) -> [UInt8]? {
-    guard let value = arguments?[place], sqlite3_value_type(value) == SQLITE_BLOB else { return nil }
+  private static func bytes(_ arguments: Arguments, _ index: Int) -> [UInt8]? {
+    guard let value = arguments?[index], sqlite3_value_type(value) == SQLITE_BLOB else { return nil }
     let count = Int(sqlite3_value_bytes(value))
     guard let start = sqlite3_value_blob(value) else { return [] }
     return Array(UnsafeRawBufferPointer(start: start, count: count))

@@ -114,8 +114,8 @@ extension SQLCompiler {
     case (.value(let left), .constant(let right)):
       return compare(left, comparisonOperator, constant: right, options, isNegated: isNegated)
     case (.constant(let constant), .value(let value)):
-      if let mirrored = comparisonOperator.mirrored {
-        return compare(value, mirrored, constant: constant, options, isNegated: isNegated)
+      if let swapped = comparisonOperator.mirrored {
+        return compare(value, swapped, constant: constant, options, isNegated: isNegated)
       }
       guard comparisonOperator.isForStrings, value.kind == .string || value.kind == .data else { return nil }
       guard case .stored(let stored) = SQLConstant.form(constant, as: value.kind, key) else {
@@ -384,12 +384,12 @@ extension SQLCompiler {
   }
 
   private func search(
-    _ whole: SQLValue, _ part: SQLValue, _ place: SearchPlace, _ options: ComparisonOptions, isNegated: Bool
+    _ whole: SQLValue, _ part: SQLValue, _ index: SearchAnchor, _ options: ComparisonOptions, isNegated: Bool
   ) -> SQLCondition {
     let test: SQLText =
-      "cdgen_search(\(whole.sql), \(part.sql), \(raw: String(place.rawValue)), \(raw: String(options.rawValue)))"
+      "cdgen_search(\(whole.sql), \(part.sql), \(raw: String(index.rawValue)), \(raw: String(options.rawValue)))"
     if isNegated { return SQLCondition(sql: "NOT \(test)", isExact: true) }
-    guard place == .start, options.isEmpty, case .string(let prefix)? = part.sql.bindings.first,
+    guard index == .start, options.isEmpty, case .string(let prefix)? = part.sql.bindings.first,
       part.sql.text == "?", let end = Self.end(ofPrefix: prefix)
     else { return SQLCondition(sql: test, isExact: true) }
     // The range lets SQLite use an index. The function then checks that the prefix does not cut a combining sequence.

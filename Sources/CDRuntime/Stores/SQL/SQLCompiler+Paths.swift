@@ -5,7 +5,7 @@ extension SQLCompiler {
   mutating func path(
     _ base: ValueExpression, _ steps: [PathStep]
   ) throws(EvaluationError) -> SQLOperand? {
-    if let place = start(of: base) { return try follow(steps[...], from: .place(place)) }
+    if let pathObject = start(of: base) { return try follow(steps[...], from: .pathObject(pathObject)) }
     if case .subquery(let collection, let variable, let condition) = base.kind {
       guard let rows = try subquery(collection, variable, condition) else { return nil }
       return try follow(steps[...], from: .collection(rows))
@@ -30,8 +30,8 @@ extension SQLCompiler {
 
   /// The current end of a path.
   private enum Stop {
-    case place(SQLPlace)
-    case composite(SQLPlace, PropertyPlan, [FieldPlan])
+    case pathObject(SQLPathObject)
+    case composite(SQLPathObject, PropertyPlan, [FieldPlan])
     case collection(SQLCollection)
   }
 
@@ -43,28 +43,31 @@ extension SQLCompiler {
     while let step = rest.popFirst() {
       switch (step, stop) {
       case (.itself, _): continue
-      case (.key(let key), .place(let place)):
-        guard let next = try take(key, from: place) else { return nil }
+      case (.key(let key), .pathObject(let pathObject)):
+        guard let next = try resolvedStep(key, from: pathObject) else { return nil }
         switch next {
         case .stop(let next): stop = next
         case .value(let value): return rest.isEmpty ? .value(value) : nil
         }
-      case (.key(let key), .composite(let place, let slot, let fields)):
+      case (.key(let key), .composite(let pathObject, let slot, let fields)):
         guard rest.isEmpty, let number = fields.firstIndex(where: { $0.description.name == key }),
           slot.isStored
         else { return nil }
-        return .value(column(slot.columns.lowerBound + number, fields[number].cell, of: place, slot))
+        return .value(
+          column(slot.columns.lowerBound + number, fields[number].storageType, of: pathObject, slot))
       case (.key(let key), .collection(let collection)):
-        guard collection.value == nil, let next = try take(key, from: collection.element) else { return nil }
+        guard collection.value == nil, let next = try resolvedStep(key, from: collection.element) else {
+          return nil
+        }
         switch next {
         case .value(let value):
           var collection = collection
           collection.value = value
           return try finish(collection, rest)
-        case .stop(.place(let place)):
+        case .stop(.pathObject(let pathObject)):
           // The elements are now these objects, and some of them may be nil.
           var collection = collection
-          collection.element = place
+          collection.element = pathObject
           stop = .collection(collection)
         case .stop(.collection(let inner)):
           // In memory, a nil object stays an element. A join in SQL would have no row for it.
@@ -79,7 +82,7 @@ extension SQLCompiler {
         }
       case (.collectionOperator(let name), .collection(let collection)):
         return try aggregate(collection, name, rest)
-      case (.collectionOperator(let name), .place) where !rest.isEmpty:
+      case (.collectionOperator(let name), .pathObject) where !rest.isEmpty:
         // `@sum.items.price`: the operator stands before the whole path.
         guard case .collection(let collection)? = try follow(rest, from: stop) else { return nil }
         return try aggregate(collection, name, [])
@@ -89,7 +92,7 @@ extension SQLCompiler {
       }
     }
     switch stop {
-    case .place(let place): return .value(object(place))
+    case .pathObject(let pathObject): return .value(object(pathObject))
     case .composite: return nil
     case .collection(let collection): return try finish(collection, [])
     }
@@ -116,37 +119,42 @@ extension SQLCompiler {
   }
 
   /// Follows a key of an object. Returns nil for a property that is not in the store.
-  private mutating func take(_ key: String, from place: SQLPlace) throws(EvaluationError) -> Step? {
-    guard let slot = place.entity.slot(key) else {
-      if model.graph.property(key, of: place.entity.name) != nil { return nil }
-      throw .unknownKey(key, entity: place.entity.name)
+  private mutating func resolvedStep(_ key: String, from pathObject: SQLPathObject) throws(EvaluationError)
+    -> Step?
+  {
+    guard let slot = pathObject.entity.slot(key) else {
+      if model.graph.property(key, of: pathObject.entity.name) != nil { return nil }
+      throw .unknownKey(key, entity: pathObject.entity.name)
     }
     switch slot.kind {
-    case .attribute(let attribute, let cell):
+    case .attribute(let attribute, let storageType):
       guard slot.isStored else { return nil }
-      var value = column(slot.columns.lowerBound, cell, of: place, slot)
+      var value = column(slot.columns.lowerBound, storageType, of: pathObject, slot)
       if attribute.storesExternally { value.kind = .opaque }
       return .value(value)
-    case .composite(_, let fields): return .stop(.composite(place, slot, fields))
+    case .composite(_, let fields): return .stop(.composite(pathObject, slot, fields))
     case .relationship(let relationship):
-      if relationship.isToMany { return rows(of: relationship, from: place).map { .stop(.collection($0)) } }
-      return reference(relationship, from: place).map { .stop(.place($0)) }
+      if relationship.isToMany {
+        return rows(of: relationship, from: pathObject).map { .stop(.collection($0)) }
+      }
+      return reference(relationship, from: pathObject).map { .stop(.pathObject($0)) }
     }
   }
 
   private mutating func column(
-    _ number: Int, _ cell: StorageType, of place: SQLPlace, _ slot: PropertyPlan
+    _ number: Int, _ storageType: StorageType, of pathObject: SQLPathObject, _ slot: PropertyPlan
   ) -> SQLValue {
-    let plan = place.entity.columns[number]
+    let plan = pathObject.entity.columns[number]
     let isNullable =
-      place.alias == nil || place.isNullable || !plan.isMandatory
+      pathObject.alias == nil || pathObject.isNullable || !plan.isMandatory
       || slot.attribute?.derivation != nil
-    return SQLValue(text(ofColumn: plan.name, of: place), SQLValue.Kind(cell), isNullable: isNullable)
+    return SQLValue(
+      text(ofColumn: plan.name, of: pathObject), SQLValue.Kind(storageType), isNullable: isNullable)
   }
 
-  private mutating func text(ofColumn name: String, of place: SQLPlace) -> SQLText {
-    if let alias = place.alias { return "\(raw: alias).\(raw: SQLite.quoted(name))" }
-    return select(SQLite.quoted(name), from: place.entity, where: "_pk", is: place.key)
+  private mutating func text(ofColumn name: String, of pathObject: SQLPathObject) -> SQLText {
+    if let alias = pathObject.alias { return "\(raw: alias).\(raw: SQLite.quoted(name))" }
+    return select(SQLite.quoted(name), from: pathObject.entity, where: "_pk", is: pathObject.key)
   }
 
   /// Selects a column of the row whose other column equals a key.
@@ -163,36 +171,40 @@ extension SQLCompiler {
   }
 
   /// The destination object of a to-one relationship.
-  private mutating func reference(_ relationship: RelationshipPlan, from place: SQLPlace) -> SQLPlace? {
+  private mutating func reference(_ relationship: RelationshipPlan, from pathObject: SQLPathObject)
+    -> SQLPathObject?
+  {
     let destination = model.entities[relationship.destination]
     switch relationship.storage {
     case .reference(let column):
-      var key = text(ofColumn: place.entity.columns[column].name, of: place)
+      var key = text(ofColumn: pathObject.entity.columns[column].name, of: pathObject)
       if !relationship.isGuaranteed {
         // A reference to a deleted object reads as nil.
         key = select("_pk", from: destination, where: "_pk", is: key)
       }
-      return SQLPlace(entity: destination, alias: nil, key: key, isNullable: true)
+      return SQLPathObject(entity: destination, alias: nil, key: key, isNullable: true)
     case .inverseReference:
-      guard let column = model.referenceColumn(behind: relationship) else { return nil }
-      let key = select("_pk", from: destination, where: SQLite.quoted(column.name), is: place.key)
-      return SQLPlace(entity: destination, alias: nil, key: key, isNullable: true)
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return nil }
+      let key = select("_pk", from: destination, where: SQLite.quoted(column.name), is: pathObject.key)
+      return SQLPathObject(entity: destination, alias: nil, key: key, isNullable: true)
     case .referencesOfOthers, .join: return nil
     }
   }
 
   /// The rows of a to-many relationship.
-  private mutating func rows(of relationship: RelationshipPlan, from place: SQLPlace) -> SQLCollection? {
+  private mutating func rows(of relationship: RelationshipPlan, from pathObject: SQLPathObject)
+    -> SQLCollection?
+  {
     let destination = model.entities[relationship.destination]
     let alias = makeAlias(for: destination)
     let table: SQLText = "\(raw: SQLite.quoted(destination.table)) AS \(raw: alias)"
-    let element = SQLPlace(
+    let element = SQLPathObject(
       entity: destination, alias: alias, key: "\(raw: alias)._pk", isNullable: false)
     switch relationship.storage {
     case .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return nil }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return nil }
       return SQLCollection(
-        from: table, condition: "\(raw: alias).\(raw: SQLite.quoted(column.name)) = \(place.key)",
+        from: table, condition: "\(raw: alias).\(raw: SQLite.quoted(column.name)) = \(pathObject.key)",
         element: element)
     case .join(let number, let isSource):
       let join = makeAlias()
@@ -200,7 +212,7 @@ extension SQLCompiler {
       return SQLCollection(
         from: "\(raw: SQLite.quoted(model.joins[number].table)) AS \(raw: join), \(table)",
         condition:
-          "\(raw: join).\(raw: own) = \(place.key) AND \(raw: alias)._pk = \(raw: join).\(raw: other)",
+          "\(raw: join).\(raw: own) = \(pathObject.key) AND \(raw: alias)._pk = \(raw: join).\(raw: other)",
         element: element)
     case .reference, .inverseReference: return nil
     }

@@ -15,14 +15,14 @@ struct SQLCompiler {
   let key: SQLPredicate.KeyLookup
   private let evaluator: PredicateEvaluator
   private let variables: Set<String>
-  private let root: SQLPlace
+  private let root: SQLPathObject
   /// The comparisons that the evaluator must decide, without their constants.
   private(set) var inexactParts: [String] = []
   var texts: PreparedTexts { evaluator.texts }
   /// Whether the statement may fail for a row, because a calculation has no result.
   var mayFail = false
   /// The rows that the variables of SUBQUERYs refer to.
-  var scope: [String: SQLPlace] = [:]
+  var scope: [String: SQLPathObject] = [:]
   /// The root entities of the rows that the condition reads in addition to the row itself.
   private(set) var readRoots: Set<Int> = []
   private var aliasCount = 0
@@ -35,7 +35,7 @@ struct SQLCompiler {
     self.key = key
     self.variables = Set(variables.keys)
     evaluator = PredicateEvaluator(variables: variables, now: now)
-    root = SQLPlace(entity: entity, alias: "t0", key: "t0._pk", isNullable: false)
+    root = SQLPathObject(entity: entity, alias: "t0", key: "t0._pk", isNullable: false)
   }
 
   /// Returns a new alias for a join table.
@@ -142,7 +142,7 @@ struct SQLCompiler {
 
   /// Returns the parts of an OR, in which several comparisons of one path with constants are replaced by one IN.
   private static func membershipsOfEqualities(_ parts: [FetchPredicate]) -> [FetchPredicate] {
-    var places: [ValueExpression: Int] = [:]
+    var groupIndices: [ValueExpression: Int] = [:]
     var constants: [Int: [ExpressionConstant]] = [:]
     var result: [FetchPredicate] = []
     for part in parts {
@@ -153,19 +153,19 @@ struct SQLCompiler {
         result.append(part)
         continue
       }
-      if let place = places[comparison.left] {
-        constants[place, default: []].append(constant)
+      if let index = groupIndices[comparison.left] {
+        constants[index, default: []].append(constant)
       } else {
-        places[comparison.left] = result.count
+        groupIndices[comparison.left] = result.count
         constants[result.count] = [constant]
         result.append(part)
       }
     }
-    for (place, list) in constants where list.count > 1 {
-      guard case .comparison(let comparison) = result[place].kind else { continue }
+    for (index, list) in constants where list.count > 1 {
+      guard case .comparison(let comparison) = result[index].kind else { continue }
       var seen: Set<ExpressionConstant> = []
       let distinct = list.filter { seen.insert($0).inserted }
-      result[place] = FetchPredicate(comparison.left, .in, .constant(.array(distinct)))
+      result[index] = FetchPredicate(comparison.left, .in, .constant(.array(distinct)))
     }
     return result
   }
@@ -180,7 +180,7 @@ struct SQLCompiler {
     switch expression.kind {
     case .object: return .value(object(root))
     case .variable(let name):
-      if let place = scope[name] { return .value(object(place)) }
+      if let pathObject = scope[name] { return .value(object(pathObject)) }
       throw .unboundVariable(name)
     case .path(let base, let steps): return try path(base, steps)
     case .subquery(let collection, let variable, let condition):
@@ -200,12 +200,12 @@ struct SQLCompiler {
     }
   }
 
-  func object(_ place: SQLPlace) -> SQLValue {
-    SQLValue(place.key, .object(root: place.entity.root), isNullable: place.isNullable)
+  func object(_ pathObject: SQLPathObject) -> SQLValue {
+    SQLValue(pathObject.key, .object(root: pathObject.entity.root), isNullable: pathObject.isNullable)
   }
 
   /// The object at which a path starts; nil if the path starts at another expression.
-  func start(of base: ValueExpression) -> SQLPlace? {
+  func start(of base: ValueExpression) -> SQLPathObject? {
     switch base.kind {
     case .object: root
     case .variable(let name): scope[name]

@@ -56,12 +56,12 @@ struct SQLText: ExpressibleByStringInterpolation, Equatable {
     var depth = 0
     var deepest = 0
     let bytes = Array(text.utf8)
-    for (place, byte) in bytes.enumerated() {
+    for (index, byte) in bytes.enumerated() {
       if byte == UInt8(ascii: "(") {
         var weight = 3
-        if bytes[(place + 1)...].starts(with: Self.select) || bytes[(place + 1)...].starts(with: Self.case) {
+        if bytes[(index + 1)...].starts(with: Self.select) || bytes[(index + 1)...].starts(with: Self.case) {
           weight = 10
-        } else if place > 0, bytes[place - 1] != UInt8(ascii: " "), bytes[place - 1] != UInt8(ascii: "(") {
+        } else if index > 0, bytes[index - 1] != UInt8(ascii: " "), bytes[index - 1] != UInt8(ascii: "(") {
           weight = 7
         }
         open.append(weight)

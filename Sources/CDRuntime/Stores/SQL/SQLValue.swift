@@ -78,7 +78,7 @@ struct SQLCollection {
   var from: SQLText
   var condition: SQLText
   /// The object of each row, at which the next steps start.
-  var element: SQLPlace
+  var element: SQLPathObject
   /// The value of each row, if the path ends with an attribute or a to-one relationship.
   var value: SQLValue?
 }
@@ -91,7 +91,7 @@ extension SQLCollection {
 }
 
 /// An object on a path: a row of the statement, or an object that is known only by its key.
-struct SQLPlace {
+struct SQLPathObject {
   let entity: EntityPlan
   /// The alias of the row; nil if only the object's key is known.
   let alias: String?

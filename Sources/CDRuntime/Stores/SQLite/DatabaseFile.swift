@@ -33,7 +33,7 @@ package final class DatabaseFile {
     self.url = url
     let path = url.path(percentEncoded: false)
     if let file = FileIdentity(path), !file.isRegular {
-      throw StoreError.cannotCreate(url, reason: "there is something that is no file")
+      throw StoreError.cannotCreate(url, reason: "the path leads to something that is not a file")
     }
     var opened: OpaquePointer?
     // SQLite only opens the file here. It does not read or write, so any contents are accepted.
@@ -44,7 +44,7 @@ package final class DatabaseFile {
       sqlite3_close_v2(opened)
       let reason = number == 0 ? String(cString: sqlite3_errstr(code)) : String(cString: strerror(number))
       // The file exists, so "cannot create" would be the wrong error.
-      if let hindrance = Disk.hindrance(of: url, toWrite: false), FileIdentity(path) != nil {
+      if let hindrance = Disk.accessProblem(of: url, toWrite: false), FileIdentity(path) != nil {
         throw StoreError.inputOutput([url], reason: hindrance)
       }
       throw StoreError.cannotCreate(url, reason: reason)

@@ -138,18 +138,18 @@ struct MigrationFiles {
     url.deletingLastPathComponent().appending(path: name).path(percentEncoded: false)
   }
 
-  /// Puts a finished file in the place of the store's file. The old file becomes the backup.
+  /// Replaces the store's file by a finished file. The old file becomes the backup.
   ///
   /// The caller must hold the lock of the old store and must have removed the store's journal.
   ///
   /// - Parameter timeout: How many seconds to wait while others open stores in the same folder.
   @_optimize(none)
-  func put(_ file: String, backup: String, timeout: Double = 10) throws {
+  func replaceStore(with file: String, backup: String, timeout: Double = 10) throws {
     let backup = sibling(backup)
     try sync(file)
     try syncFolder()
     let lock: FolderLock
-    do { lock = try FolderLock(.alone, of: url, timeout: timeout) } catch {
+    do { lock = try FolderLock(.exclusive, of: url, timeout: timeout) } catch {
       throw MigrationError(url, .inUse)
     }
     defer { withExtendedLifetime(lock) {} }

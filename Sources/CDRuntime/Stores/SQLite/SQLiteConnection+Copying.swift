@@ -34,7 +34,9 @@ extension SQLiteConnection {
     let path = url.path(percentEncoded: false)
     guard FileManager.default.fileExists(atPath: path) else {
       throw StoreError.cannotCreate(
-        url, reason: Disk.hindrance(of: url, toWrite: false) ?? "it is to be read, and is not there")
+        url,
+        reason: Disk.accessProblem(of: url, toWrite: false)
+          ?? "the file does not exist, and the store is opened read-only")
     }
     let uri = url.absoluteURL.absoluteString
     do {
@@ -43,7 +45,7 @@ extension SQLiteConnection {
       // Only the first read shows whether the folder allows the files that SQLite needs.
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       return (connection, uri + "?mode=ro")
-    } catch let error as StoreError where error.isHinderedJournal {
+    } catch let error as StoreError where error.isUnwritableJournal {
       // The interrupted transaction has already changed the file. Only the journal has the old contents.
       if (Disk.size(path + "-journal") ?? 0) > 0 {
         guard rollsBack, let writer = try? SQLiteConnection(path: path, of: [url]),
@@ -51,7 +53,7 @@ extension SQLiteConnection {
         else {
           throw StoreError.cannotCreate(
             url,
-            reason: "a transaction that was interrupted is to be rolled back; open it once to be written to")
+            reason: "an interrupted transaction must be rolled back; open the store once for writing")
         }
         return try openToRead(url, rollsBack: false, busyTimeout: busyTimeout)
       }
@@ -61,7 +63,7 @@ extension SQLiteConnection {
         throw StoreError.cannotCreate(
           url,
           reason:
-            "its journal cannot be read where nothing can be written; open it once in a folder that can be")
+            "its journal cannot be read in a read-only folder; open the store once in a writable folder")
       }
       let connection = try SQLiteConnection(path: uri + "?immutable=1", of: [url])
       connection.limitScans(ofFiles: [path])

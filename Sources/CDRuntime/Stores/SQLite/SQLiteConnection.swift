@@ -8,8 +8,8 @@ import CSQLite
 
 /// A connection to a store.
 ///
-/// Only one isolation uses a connection at a time. A reader belongs to its context. The writer belongs to the holder of
-/// its lock.
+/// Only one isolation uses a connection at a time. A reader belongs to its context. The writer belongs to the
+/// thread that holds its lock.
 final class SQLiteConnection {
   let handle: OpaquePointer
   /// The stores that the connection reads and writes. Errors name them.
@@ -26,7 +26,7 @@ final class SQLiteConnection {
   struct StatementKey: Hashable {
     enum Purpose { case insert, update, delete, related }
     let purpose: Purpose
-    let place: Int
+    let index: Int
     var detail = SlotSet()
   }
 
@@ -97,26 +97,26 @@ final class SQLiteConnection {
   }
 
   /// Returns the statement that reads a row of an entity or its subentities by key.
-  func rowStatement(_ place: Int, _ sql: () -> String) throws -> SQLiteStatement {
-    try Self.statement(place, in: &rowStatements) { [handle, stores] in
+  func rowStatement(_ index: Int, _ sql: () -> String) throws -> SQLiteStatement {
+    try Self.statement(index, in: &rowStatements) { [handle, stores] in
       try SQLiteStatement(sql(), on: handle, of: stores)
     }
   }
 
   /// Returns the statement that reads a row of exactly one entity by key.
-  func faultStatement(_ place: Int, _ sql: () -> String) throws -> SQLiteStatement {
-    try Self.statement(place, in: &faultStatements) { [handle, stores] in
+  func faultStatement(_ index: Int, _ sql: () -> String) throws -> SQLiteStatement {
+    try Self.statement(index, in: &faultStatements) { [handle, stores] in
       try SQLiteStatement(sql(), on: handle, of: stores)
     }
   }
 
   private static func statement(
-    _ place: Int, in list: inout [SQLiteStatement?], _ make: () throws -> SQLiteStatement
+    _ index: Int, in list: inout [SQLiteStatement?], _ make: () throws -> SQLiteStatement
   ) throws -> SQLiteStatement {
-    if place < list.count, let statement = list[place] { return statement }
+    if index < list.count, let statement = list[index] { return statement }
     let statement = try make()
-    while list.count <= place { list.append(nil) }
-    list[place] = statement
+    while list.count <= index { list.append(nil) }
+    list[index] = statement
     return statement
   }
 

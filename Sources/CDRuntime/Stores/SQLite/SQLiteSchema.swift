@@ -36,10 +36,10 @@ struct SQLiteSchema {
 
   /// `CREATE TEMP TABLE` for each table that is in none of the given stores.
   static func tables(outside stores: Set<Int>, of model: ModelPlan) -> [String] {
-    let places = Set(model.entities.map(\.storeIndex)).filter { place in
-      place.map { !stores.contains($0) } ?? true
+    let storeIndices = Set(model.entities.map(\.storeIndex)).filter { index in
+      index.map { !stores.contains($0) } ?? true
     }
-    return places.flatMap { SQLiteSchema(model, store: $0).layouts.map { $0.sql(schema: "temp") } }
+    return storeIndices.flatMap { SQLiteSchema(model, store: $0).layouts.map { $0.sql(schema: "temp") } }
   }
 
   // MARK: Tables
@@ -95,7 +95,7 @@ struct SQLiteSchema {
   /// TEXT.
   private static func type(of column: ColumnPlan, in entity: EntityPlan) -> String {
     if entity.slots[column.slot].attribute?.storesExternally == true { return "ANY" }
-    return switch column.cell.storageClass {
+    return switch column.storageType.storageClass {
     case .text: "TEXT"
     case .integer: "INTEGER"
     case .real: "REAL"

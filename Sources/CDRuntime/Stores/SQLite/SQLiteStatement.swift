@@ -92,8 +92,8 @@ final class SQLiteStatement {
 extension SQLiteStatement {
   /// Binds the values of ``SQLPredicate/bindings``, starting at a parameter number.
   func bind(_ values: [AttributeValue], from first: Int32 = 1) {
-    for (place, value) in values.enumerated() {
-      let parameter = first + Int32(clamping: place)
+    for (index, value) in values.enumerated() {
+      let parameter = first + Int32(clamping: index)
       switch value {
       case .int(let number): bind(number, at: parameter)
       case .string(let text): bind(text, at: parameter)

@@ -11,7 +11,7 @@ extension StoreError {
   /// The last error of a connection.
   init(_ connection: OpaquePointer?, of stores: [URL], during operation: String) {
     if sqlite3_errcode(connection) == SQLITE_INTERRUPT, ScanGuard.hasEnded(connection) {
-      self = .damaged(stores, reason: "some of its pages belong to several tables or lead in circles")
+      self = .damaged(stores, reason: "some of its pages belong to several tables or form circles")
       return
     }
     self.init(
@@ -28,14 +28,14 @@ extension StoreError {
       switch code & 0xFF {
       // Another connection removed the journal between SQLite's check and its own removal. So another connection uses
       // the same store.
-      case SQLITE_IOERR where code == Self.journalTakenAway: .busy(stores)
+      case SQLITE_IOERR where code == Self.journalRemoved: .busy(stores)
       // A store in memory that several connections share is locked in cases in which a file would be busy.
       case SQLITE_BUSY, SQLITE_LOCKED: .busy(stores)
       case SQLITE_FULL: .diskFull(stores)
       case SQLITE_NOTADB where stores.count == 1: .notADatabase(stores[0])
       case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged(stores, reason: reason)
       // The open file was renamed, removed or replaced.
-      case SQLITE_READONLY where code == Self.movedAway && !stores.isEmpty: .replaced(stores[0])
+      case SQLITE_READONLY where code == Self.fileMoved && !stores.isEmpty: .replaced(stores[0])
       case SQLITE_READONLY: .notWritable(stores, reason: reason)
       case SQLITE_IOERR, SQLITE_CANTOPEN: .inputOutput(stores, reason: reason)
       // A table or column of the model is missing, although the store's hashes say that it exists.
@@ -45,13 +45,13 @@ extension StoreError {
   }
 
   /// `SQLITE_IOERR_DELETE_NOENT`, a macro that Swift does not import.
-  private static let journalTakenAway: Int32 = SQLITE_IOERR | 23 << 8
+  private static let journalRemoved: Int32 = SQLITE_IOERR | 23 << 8
 
   /// `SQLITE_READONLY_DBMOVED`, a macro that Swift does not import.
-  private static let movedAway: Int32 = SQLITE_READONLY | 4 << 8
+  private static let fileMoved: Int32 = SQLITE_READONLY | 4 << 8
 
   /// Whether reading may have failed because SQLite cannot create a journal beside the file.
-  var isHinderedJournal: Bool {
+  var isUnwritableJournal: Bool {
     switch self {
     case .notWritable, .inputOutput: true
     default: false

@@ -3,7 +3,7 @@ import Synchronization
 /// An object that is notified after each save.
 protocol HistoryListener: AnyObject, Sendable {
   /// Called after a save.
-  func tell() async
+  func notify() async
 }
 
 /// Notifies the listener of an engine's stores about saves.
@@ -31,6 +31,6 @@ final class HistoryWatch: Sendable {
 
   private func wake() {
     guard let watcher = current.withLock({ $0.watcher }) else { return }
-    Task { await watcher.tell() }
+    Task { await watcher.notify() }
   }
 }

@@ -110,7 +110,7 @@ protocol StoreBatchSession: AnyObject {
   /// Returns the objects whose relationship has too few or too many objects, with the number of objects.
   ///
   /// - Parameter most: The maximum number of objects to return.
-  func miscounted(
+  func ownersWithWrongCount(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)]
   /// Prepares a search for the row that has the values of a `unique:` list.
@@ -155,7 +155,7 @@ protocol StoreBatchSession: AnyObject {
   /// Removes the pairs of some objects from a join table.
   ///
   /// - Parameter isSource: Whether the objects are the source of the pairs; otherwise, they are the target.
-  func deletePairs(ofJoin place: Int, isSource: Bool, _ keys: [ObjectKey]) throws
+  func deletePairs(ofJoin index: Int, isSource: Bool, _ keys: [ObjectKey]) throws
   /// Gives positions to rows of an ordered relationship that is stored as references. Rows without a position follow
   /// the rows that have one, in the order of their keys.
   ///

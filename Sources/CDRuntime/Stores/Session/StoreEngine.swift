@@ -7,7 +7,7 @@
 /// A store that a coordinator has open.
 protocol AttachedStore: AnyObject, Sendable {
   /// The index of the store in the coordinator.
-  var place: Int { get }
+  var index: Int { get }
   /// The URL that errors show.
   var url: URL { get }
   var storeID: UUID { get }
@@ -29,17 +29,17 @@ struct StoreSet: Sendable {
   let all: [any AttachedStore]
   /// The number of removed stores.
   let removals: Int
-  private let byPlace: [(any AttachedStore)?]
+  private let byIndex: [(any AttachedStore)?]
 
   init(_ stores: [any AttachedStore], removals: Int) {
     all = stores
     self.removals = removals
-    var byPlace: [(any AttachedStore)?] = []
+    var byIndex: [(any AttachedStore)?] = []
     for store in stores {
-      while byPlace.count <= store.place { byPlace.append(nil) }
-      byPlace[store.place] = store
+      while byIndex.count <= store.index { byIndex.append(nil) }
+      byIndex[store.index] = store
     }
-    self.byPlace = byPlace
+    self.byIndex = byIndex
   }
 
   /// Whether one of the stores is in memory. Such a store has no snapshots to read from.
@@ -49,8 +49,8 @@ struct StoreSet: Sendable {
 
   /// The store that holds an entity's objects; nil if no attached store does.
   func store(of plan: EntityPlan) -> (any AttachedStore)? {
-    guard let place = plan.storeIndex, place < byPlace.count else { return nil }
-    return byPlace[place]
+    guard let index = plan.storeIndex, index < byIndex.count else { return nil }
+    return byIndex[index]
   }
 }
 
@@ -73,7 +73,7 @@ protocol StoreEngine: AnyObject, Sendable {
   /// Returns a session for reading. The caller gives it back after use.
   func takeSession() throws -> any StoreSession
   /// - Parameter session: A session from ``takeSession()``. The caller must not use it any more.
-  func giveBack(_ session: any StoreSession)
+  func returnSession(_ session: any StoreSession)
   /// Throws an error if reading would wait for the calling thread's own write.
   func checkIsReadable() throws
 
@@ -86,13 +86,13 @@ protocol StoreEngine: AnyObject, Sendable {
   /// reserved before.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey>
   /// Takes back reserved keys that no object has used.
-  func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int)
+  func returnKeys(_ keys: Range<ObjectKey>, of root: Int)
 
   /// Closes a store and removes it from the stores.
   ///
   /// - Returns: Whether the store was one of the stores.
   func remove(_ id: UUID) throws -> Bool
   /// Adds an observer of store removals. After each removal, `tell` is called on the thread that removes the store.
-  func tellOfRemovals(_ observer: AnyObject, _ tell: @escaping @Sendable () -> Void)
-  func stopTellingOfRemovals(_ id: ObjectIdentifier)
+  func observeRemovals(_ observer: AnyObject, _ handler: @escaping @Sendable () -> Void)
+  func stopObservingRemovals(_ id: ObjectIdentifier)
 }

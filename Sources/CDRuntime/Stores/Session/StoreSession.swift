@@ -25,9 +25,9 @@ protocol StoreSession: AnyObject {
   /// Returns the row of an object of exactly this entity, without subentities.
   func row(_ key: ObjectKey, of entity: EntityPlan) throws -> RowCursor
   /// Returns the row of an object of the entity or a subentity.
-  func row(_ key: ObjectKey, ofKind entity: EntityPlan) throws -> RowCursor
+  func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor
   /// Returns the rows of objects of the entity and its subentities, in the store's own order.
-  func rows(_ keys: [ObjectKey], ofKind entity: EntityPlan) throws -> RowCursor
+  func rows(_ keys: [ObjectKey], inSubtreeOf entity: EntityPlan) throws -> RowCursor
   /// Returns an entity's next rows after a key, in the order of their keys.
   ///
   /// - Parameters:
@@ -36,7 +36,7 @@ protocol StoreSession: AnyObject {
   /// - Returns: The rows and the greatest key among them. The key is returned separately because the rows may not be
   ///   usable for objects. Nil if there are no rows.
   func rows(
-    ofKind entity: EntityPlan, isOwn: Bool, after key: ObjectKey, count: Int
+    ofSubtree entity: EntityPlan, isOwn: Bool, after key: ObjectKey, count: Int
   ) throws -> (rows: RowCursor, last: ObjectKey)?
   /// Returns whether an entity's table has a row with a key.
   func hasRow(_ key: ObjectKey, of entity: EntityPlan) throws -> Bool
@@ -46,7 +46,7 @@ protocol StoreSession: AnyObject {
   // MARK: Relationships
 
   /// Returns whether a join table has a pair of two objects.
-  func hasPair(ofJoin place: Int, source: ObjectKey, target: ObjectKey) throws -> Bool
+  func hasPair(ofJoin index: Int, source: ObjectKey, target: ObjectKey) throws -> Bool
   /// Returns the rows of the objects of a to-many relationship, in the relationship's order.
   ///
   /// - Parameter entity: The entity of the object that has the relationship.
@@ -59,10 +59,11 @@ protocol StoreSession: AnyObject {
   func positions(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey: Int64]?
   /// Returns the rows whose reference column contains an object's key. These are the other side of a one-to-one
   /// relationship.
-  func rows(ofKind entity: EntityPlan, referringBy column: ColumnPlan, to key: ObjectKey) throws -> RowCursor
+  func rows(ofSubtree entity: EntityPlan, referringBy column: ColumnPlan, to key: ObjectKey) throws
+    -> RowCursor
   /// Returns the rows whose reference column contains any of the keys.
   func rows(
-    ofKind entity: EntityPlan, referringBy column: ColumnPlan, toAny keys: [ObjectKey]
+    ofSubtree entity: EntityPlan, referringBy column: ColumnPlan, toAny keys: [ObjectKey]
   ) throws -> RowCursor
   /// Returns the rows of an entity whose relationship, which has no inverse, contains any of the given objects.
   func rows(
@@ -100,7 +101,7 @@ protocol StoreSession: AnyObject {
   /// Returns a store's notes on the global identifiers of its objects.
   ///
   /// - Throws: ``StoreError/damagedMetadata(_:key:)`` if the notes cannot be read.
-  func births(of store: any AttachedStore) throws -> StoreBirths
+  func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins
   /// Returns a text that changes when another connection has written to a store since the last call.
   func changeMark() throws -> String
 }
@@ -150,7 +151,7 @@ protocol StoreAnswer {
   ///   - others: The other objects, each with its values for the sort keys.
   ///   - keys: The keys of rows to exclude.
   func keys(
-    _ window: StoreWindow, beside others: [(key: FetchedKey, values: [EvaluationValue])],
+    _ window: StoreWindow, mergedWith others: [(key: FetchedKey, values: [EvaluationValue])],
     without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey]?
   /// Returns the values of key paths. Returns nil if the store cannot do so.

@@ -73,8 +73,8 @@ protocol StoreWriteSession: AnyObject {
   /// - Parameters:
   ///   - owner: The entity that declares the values to be unique among its objects and those of its subentities.
   ///   - encode: Writes slots of the object.
-  func holder(
-    of columns: [Int], _ entity: EntityPlan, _ owner: EntityPlan, beside key: ObjectKey,
+  func conflictingRow(
+    of columns: [Int], _ entity: EntityPlan, _ owner: EntityPlan, excluding key: ObjectKey,
     _ encode: (_ slots: [Int], RowWriter) -> Void
   ) throws -> (key: ObjectKey, entity: String)?
   /// Returns the values of some columns as texts. Two texts are equal if the store considers the values equal. Returns
@@ -90,9 +90,9 @@ protocol StoreWriteSession: AnyObject {
   // MARK: Relationships
 
   /// Removes pairs that have an object as their source.
-  func deletePairs(ofJoin place: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws
+  func deletePairs(ofJoin index: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws
   /// Adds pairs that have an object as their source. Existing pairs stay.
-  func insertPairs(ofJoin place: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws
+  func insertPairs(ofJoin index: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws
   /// Returns whether the related objects have positions.
   func hasPositions(_ relationship: RelationshipPlan) -> Bool
   /// Returns the greatest position among the related objects, or 0 if there is none.

@@ -153,7 +153,7 @@ extension Tag: ManagedObjectLifecycle {
     let context = context()
     _ = Tag(name: "endless", in: context)
     let error = #expect(throws: SaveError.self) { try context.save() }
-    guard case .unsettled(let objects)? = error else {
+    guard case .unstableObjects(let objects)? = error else {
       Issue.record("\(String(describing: error))")
       return
     }

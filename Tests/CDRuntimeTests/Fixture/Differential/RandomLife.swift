@@ -320,7 +320,7 @@ final class RandomLife {
         "conflicts: \(conflicts.map { "\(name($0.objectID)) \($0.reason) \($0.keys.sorted())" }.sorted())"
     case .notUnique(let conflicts):
       return "not unique: \(conflicts.map { "\($0.objectIDs.map(name).sorted()) \($0.properties)" }.sorted())"
-    case .unsettled(let ids): return "unsettled: \(ids.map(name).sorted())"
+    case .unstableObjects(let ids): return "unstable: \(ids.map(name).sorted())"
     case .danglingReferences(let ids): return "dangling: \(ids.map(name).sorted())"
     case .partlySaved(_, let reason): return "partly saved: \(reason)"
     case .changesLost(let changes): return "lost: \(changes.map { "\(name($0.objectID)).\($0.property)" })"

@@ -51,7 +51,7 @@ final class PlainBatchSession: StoreBatchSession {
         try references(owner.columns[column].name, of: owner, keys).values.filter { $0 != 0 }, of: destination
       )
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       let wanted = Set(keys)
       return fetched(
         (session.working.tables[destination.root] ?? [:]).filter {
@@ -76,7 +76,7 @@ final class PlainBatchSession: StoreBatchSession {
           wanted.contains(session.reference(owner.columns[column].name, in: $0.value))
         }.keys, of: owner)
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       let destination = model.entities[relationship.destination]
       return fetched(
         try references(column.name, of: destination, keys).values.filter { $0 != 0 }, of: owner)
@@ -101,7 +101,7 @@ final class PlainBatchSession: StoreBatchSession {
     return result
   }
 
-  func miscounted(
+  func ownersWithWrongCount(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)] {
     if case .reference = relationship.storage { return [] }
@@ -192,7 +192,7 @@ final class PlainBatchSession: StoreBatchSession {
     gap: Int64
   ) throws {
     guard let name = model.positionColumn(of: relationship),
-      let column = model.referenceColumn(behind: relationship)
+      let column = model.inverseReferenceColumn(of: relationship)
     else { return }
     for key in moved { session.working.tables[entity.root]?[key]?.positions[name] = nil }
     for (key, row) in self.rows(rows, of: entity) where row.positions[name] == nil {
@@ -239,7 +239,7 @@ private final class PlainSearch: RowSearch {
   }
 
   func find(_ values: [AttributeValue]) throws -> FetchedKey? {
-    write.holder(of: list, entity, values)
+    write.row(of: list, entity, values)
   }
 }
 
@@ -272,15 +272,15 @@ private final class PlainInsertion: RowInsertion {
       let values = list.columns.map { name in
         entity.columns.firstIndex { $0.name == name }.map { row.values[$0] } ?? .null
       }
-      guard let holder = write.holder(of: list, entity, values) else { continue }
+      guard let existing = write.row(of: list, entity, values) else { continue }
       switch plan.conflict {
       case .refuse: throw UniquenessViolation(properties: list.properties)
       case .keep: return nil
       case .update(let columns):
         guard !columns.isEmpty else { return nil }
         _ = try write.batch.update(
-          entity, columns.map { ($0, .value(given[$0] ?? .null)) }, .keys([holder.key]))
-        return holder.key
+          entity, columns.map { ($0, .value(given[$0] ?? .null)) }, .keys([existing.key]))
+        return existing.key
       }
     }
     if let properties = write.refusal(of: row, key) { throw UniquenessViolation(properties: properties) }

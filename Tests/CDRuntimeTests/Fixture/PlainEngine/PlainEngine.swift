@@ -28,7 +28,7 @@ final class PlainEngine: StoreEngine {
   init(_ model: ModelPlan, storeCount: Int = 1) {
     self.model = model
     uniqueLists = PlainUniqueLists(model)
-    let stores = (0..<storeCount).map { PlainStore(place: $0) }
+    let stores = (0..<storeCount).map { PlainStore(index: $0) }
     current = Mutex(Current(stores: StoreSet(stores, removals: 0), state: PlainState()))
   }
 
@@ -43,7 +43,7 @@ final class PlainEngine: StoreEngine {
   var state: PlainState { current.withLock(\.state) }
 
   func takeSession() throws -> any StoreSession { PlainSession(self, stores) }
-  func giveBack(_ session: any StoreSession) {}
+  func returnSession(_ session: any StoreSession) {}
   func checkIsReadable() throws {}
 
   func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
@@ -77,7 +77,7 @@ final class PlainEngine: StoreEngine {
     }
   }
 
-  func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int) {}
+  func returnKeys(_ keys: Range<ObjectKey>, of root: Int) {}
 
   func remove(_ id: UUID) throws -> Bool {
     try checkIsNotWriting()
@@ -95,17 +95,17 @@ final class PlainEngine: StoreEngine {
     return true
   }
 
-  func tellOfRemovals(_ observer: AnyObject, _ tell: @escaping @Sendable () -> Void) {
+  func observeRemovals(_ observer: AnyObject, _ tell: @escaping @Sendable () -> Void) {
     let id = ObjectIdentifier(observer)
     removalObservers.withLock { $0[id] = tell }
   }
 
-  func stopTellingOfRemovals(_ id: ObjectIdentifier) { removalObservers.withLock { $0[id] = nil } }
+  func stopObservingRemovals(_ id: ObjectIdentifier) { removalObservers.withLock { $0[id] = nil } }
 }
 
 /// A store that is nowhere but in an engine's memory.
 final class PlainStore: AttachedStore {
-  let place: Int
+  let index: Int
   let url: URL
   let storeID = UUID()
   let isReadOnly = false
@@ -114,9 +114,9 @@ final class PlainStore: AttachedStore {
   var files: ExternalFiles? { nil }
   var migration: MigrationResult? { nil }
 
-  init(place: Int) {
-    self.place = place
-    url = URL(string: "plain:\(place)") ?? URL(filePath: "/plain")
+  init(index: Int) {
+    self.index = index
+    url = URL(string: "plain:\(index)") ?? URL(filePath: "/plain")
   }
 
   func checkIdentity() throws(StoreError) {}

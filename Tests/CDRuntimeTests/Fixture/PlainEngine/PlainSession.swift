@@ -32,19 +32,19 @@ final class PlainSession: StoreSession {
     return RowCursor(RowList([listed(key, row, as: entity)]))
   }
 
-  func row(_ key: ObjectKey, ofKind entity: EntityPlan) throws -> RowCursor {
-    try rows([key], ofKind: entity)
+  func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
+    try rows([key], inSubtreeOf: entity)
   }
 
-  func rows(_ keys: [ObjectKey], ofKind entity: EntityPlan) throws -> RowCursor {
+  func rows(_ keys: [ObjectKey], inSubtreeOf entity: EntityPlan) throws -> RowCursor {
     let table = table(of: entity)
     return cursor(keys.sorted().compactMap { key in table[key].map { (key, $0) } }, of: entity)
   }
 
   func rows(
-    ofKind entity: EntityPlan, isOwn: Bool, after key: ObjectKey, count: Int
+    ofSubtree entity: EntityPlan, isOwn: Bool, after key: ObjectKey, count: Int
   ) throws -> (rows: RowCursor, last: ObjectKey)? {
-    let found = rows(ofKind: entity).filter { $0.key > key && (!isOwn || $0.row.entity == entity.index) }
+    let found = rows(ofSubtree: entity).filter { $0.key > key && (!isOwn || $0.row.entity == entity.index) }
       .prefix(count)
     return found.last.map { (cursor(Array(found), of: entity), $0.key) }
   }
@@ -56,7 +56,7 @@ final class PlainSession: StoreSession {
   }
 
   /// The rows of an entity and of those below it, by their keys; none where no store holds it.
-  func rows(ofKind entity: EntityPlan) -> [(key: ObjectKey, row: PlainState.Row)] {
+  func rows(ofSubtree entity: EntityPlan) -> [(key: ObjectKey, row: PlainState.Row)] {
     table(of: entity).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
@@ -114,7 +114,7 @@ final class PlainSession: StoreSession {
           ))
       }
     case .referencesOfOthers, .inverseReference, .reference:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       let position = model.positionColumn(of: relationship)
       for (key, row) in table(of: destination) where value(of: column.name, in: row) == .int(owner) {
         found.append((key, position.flatMap { row.positions[$0] }))
@@ -158,17 +158,18 @@ final class PlainSession: StoreSession {
     return positions
   }
 
-  func rows(ofKind entity: EntityPlan, referringBy column: ColumnPlan, to key: ObjectKey) throws -> RowCursor
+  func rows(ofSubtree entity: EntityPlan, referringBy column: ColumnPlan, to key: ObjectKey) throws
+    -> RowCursor
   {
-    try rows(ofKind: entity, referringBy: column, toAny: [key])
+    try rows(ofSubtree: entity, referringBy: column, toAny: [key])
   }
 
   func rows(
-    ofKind entity: EntityPlan, referringBy column: ColumnPlan, toAny keys: [ObjectKey]
+    ofSubtree entity: EntityPlan, referringBy column: ColumnPlan, toAny keys: [ObjectKey]
   ) throws -> RowCursor {
     let wanted = Set(keys.map { AttributeValue.int($0) })
     return cursor(
-      rows(ofKind: entity).filter { wanted.contains(value(of: column.name, in: $0.row)) }, of: entity)
+      rows(ofSubtree: entity).filter { wanted.contains(value(of: column.name, in: $0.row)) }, of: entity)
   }
 
   func rows(
@@ -176,13 +177,13 @@ final class PlainSession: StoreSession {
   ) throws -> RowCursor {
     switch relationship.storage {
     case .reference(let column):
-      return try rows(ofKind: owner, referringBy: owner.columns[column], toAny: keys)
+      return try rows(ofSubtree: owner, referringBy: owner.columns[column], toAny: keys)
     case .join(let place, let isSource):
       let wanted = Set(keys)
       let owners = Set(
         (state.joins[place] ?? [:]).keys.filter { wanted.contains(isSource ? $0.target : $0.source) }
           .map { isSource ? $0.source : $0.target })
-      return try rows(Array(owners), ofKind: owner)
+      return try rows(Array(owners), inSubtreeOf: owner)
     case .inverseReference, .referencesOfOthers: return RowCursor(RowList([]))
     }
   }
@@ -213,14 +214,16 @@ final class PlainSession: StoreSession {
 
   // MARK: History
 
-  func births(of store: any AttachedStore) throws -> StoreBirths { StoreBirths(storeID: store.storeID) }
+  func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins {
+    InsertionOrigins(storeID: store.storeID)
+  }
 
-  func newestSave(of store: any AttachedStore) throws -> Int64 { state.lastSaves[store.place] ?? 0 }
+  func newestSave(of store: any AttachedStore) throws -> Int64 { state.lastSaves[store.index] ?? 0 }
 
   func forEachSave(
     of store: any AttachedStore, after save: Int64, _ body: (Int64, String) throws -> Void
   ) throws {
-    for each in state.saves[store.place] ?? [] where each.number > save {
+    for each in state.saves[store.index] ?? [] where each.number > save {
       try body(each.number, each.changes)
     }
   }
@@ -228,7 +231,7 @@ final class PlainSession: StoreSession {
   func forEachEntry(
     of store: any AttachedStore, after save: Int64, _ body: (HistoryEntry) throws -> Bool
   ) throws {
-    for each in state.saves[store.place] ?? [] where each.number > save {
+    for each in state.saves[store.index] ?? [] where each.number > save {
       let entry = HistoryEntry(
         number: each.number, date: each.date, origin: each.origin, author: each.author, changes: each.changes)
       guard try body(entry) else { return }
@@ -256,7 +259,7 @@ struct PlainAnswer: StoreAnswer {
   }
 
   func found(_ window: StoreWindow) -> [(key: ObjectKey, row: PlainState.Row)] {
-    let all = session.rows(ofKind: query.entity).filter {
+    let all = session.rows(ofSubtree: query.entity).filter {
       query.includesSubentities || $0.row.entity == query.entity.index
     }
     let rest = all.dropFirst(window.offset)
@@ -285,7 +288,7 @@ struct PlainAnswer: StoreAnswer {
   }
 
   func keys(
-    _ window: StoreWindow, beside others: [(key: FetchedKey, values: [EvaluationValue])],
+    _ window: StoreWindow, mergedWith others: [(key: FetchedKey, values: [EvaluationValue])],
     without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey]? { nil }
 

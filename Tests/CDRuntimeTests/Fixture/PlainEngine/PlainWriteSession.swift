@@ -134,15 +134,15 @@ final class PlainWriteSession: StoreWriteSession {
   }
 
   /// The row that has the values of a `unique:` list.
-  func holder(of list: UniqueList, _ entity: EntityPlan, _ values: [AttributeValue]) -> FetchedKey? {
+  func row(of list: UniqueList, _ entity: EntityPlan, _ values: [AttributeValue]) -> FetchedKey? {
     guard let own = UniqueValues(owner: list.owner.index, list.columns, values),
       let key = session.working.unique[own], let row = session.working.row(key, of: entity.root)
     else { return nil }
     return FetchedKey(key: key, entity: row.entity)
   }
 
-  func holder(
-    of columns: [Int], _ entity: EntityPlan, _ owner: EntityPlan, beside key: ObjectKey,
+  func conflictingRow(
+    of columns: [Int], _ entity: EntityPlan, _ owner: EntityPlan, excluding key: ObjectKey,
     _ encode: (_ slots: [Int], RowWriter) -> Void
   ) throws -> (key: ObjectKey, entity: String)? {
     guard let own = uniqueValues(columns, entity, owner.index, encode),
@@ -235,7 +235,7 @@ final class PlainWriteSession: StoreWriteSession {
       let root = model.entities[relationship.destination].root
       guard let name = model.positionColumn(of: relationship),
         let row = session.working.row(member, of: root),
-        let column = model.referenceColumn(behind: relationship),
+        let column = model.inverseReferenceColumn(of: relationship),
         let place = model.entities[row.entity].columns.firstIndex(where: { $0.name == column.name }),
         row.values[place] == .int(key)
       else { return }
@@ -273,7 +273,7 @@ final class PlainWriteSession: StoreWriteSession {
 
   func danglingRows(in store: any AttachedStore) throws -> [(root: EntityPlan, key: ObjectKey)] {
     var result: [(root: EntityPlan, key: ObjectKey)] = []
-    for (root, table) in session.working.tables where model.entities[root].storeIndex == store.place {
+    for (root, table) in session.working.tables where model.entities[root].storeIndex == store.index {
       for (key, row) in table.sorted(by: { $0.key < $1.key }) where isDangling(row, root) {
         result.append((model.entities[root], key))
       }
@@ -286,16 +286,16 @@ final class PlainWriteSession: StoreWriteSession {
   func addSave(
     to store: any AttachedStore, at date: Date, origin: String, author: String?, _ changes: String
   ) throws -> Int64 {
-    let number = (session.working.lastSaves[store.place] ?? 0) + 1
-    session.working.lastSaves[store.place] = number
-    session.working.saves[store.place, default: []].append(
+    let number = (session.working.lastSaves[store.index] ?? 0) + 1
+    session.working.lastSaves[store.index] = number
+    session.working.saves[store.index, default: []].append(
       PlainState.Save(number: number, date: date, origin: origin, author: author, changes: changes))
     return number
   }
 
   func deleteEntries(_ range: HistoryRange, of store: any AttachedStore) throws {
-    let newest = session.working.lastSaves[store.place] ?? 0
-    session.working.saves[store.place]?.removeAll { save in
+    let newest = session.working.lastSaves[store.index] ?? 0
+    session.working.saves[store.index]?.removeAll { save in
       let isMeant =
         switch range {
         case .before(let date): save.date < date
@@ -308,17 +308,17 @@ final class PlainWriteSession: StoreWriteSession {
   // MARK: Metadata
 
   func metadata(of store: any AttachedStore) throws -> StoreMetadata {
-    var metadata = StoreMetadata(model, storeID: store.storeID, store: store.place)
-    metadata.values = session.working.metadata[store.place] ?? engine.state.metadata[store.place] ?? [:]
+    var metadata = StoreMetadata(model, storeID: store.storeID, store: store.index)
+    metadata.values = session.working.metadata[store.index] ?? engine.state.metadata[store.index] ?? [:]
     return metadata
   }
 
   func setMetadata(_ values: [String: String], of store: any AttachedStore) throws {
-    session.working.metadata[store.place] = values
+    session.working.metadata[store.index] = values
   }
 
   func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {
-    session.working.saves[store.place]?.first { $0.number == number && $0.origin == origin }?.changes
+    session.working.saves[store.index]?.first { $0.number == number && $0.origin == origin }?.changes
   }
 
   // MARK: Files of large values

@@ -130,13 +130,14 @@ struct DamagedFileTests {
   @Test func whatIsNoFileIsRefused() throws {
     let folder = store.folder.appending(path: "folder.cdstore")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    #expect(throws: StoreError.cannotCreate(folder, reason: "there is something that is no file")) {
+    #expect(throws: StoreError.cannotCreate(folder, reason: "the path leads to something that is not a file"))
+    {
       try PersistentContainer(for: LibraryModel.self, at: folder)
     }
     // Nobody writes to the pipe: whoever opened it to read would wait.
     let pipe = store.folder.appending(path: "pipe.cdstore")
     #expect(mkfifo(pipe.path, 0o600) == 0)
-    #expect(throws: StoreError.cannotCreate(pipe, reason: "there is something that is no file")) {
+    #expect(throws: StoreError.cannotCreate(pipe, reason: "the path leads to something that is not a file")) {
       try PersistentContainer(for: LibraryModel.self, at: pipe)
     }
     let lost = store.folder.appending(path: "no/such/folder/x.cdstore")
@@ -145,12 +146,12 @@ struct DamagedFileTests {
     } throws: { error in
       error as? StoreError
         == .cannotCreate(
-          lost, reason: "there is no folder \(store.folder.path)/no/such/folder; make it first")
+          lost, reason: "the folder \(store.folder.path)/no/such/folder does not exist; create it first")
     }
     let text = store.folder.appending(path: "text")
     try Data("text".utf8).write(to: text)
     let within = text.appending(path: "x.cdstore")
-    #expect(throws: StoreError.cannotCreate(within, reason: "\(text.path) is a file and no folder")) {
+    #expect(throws: StoreError.cannotCreate(within, reason: "\(text.path) is a file, not a folder")) {
       try PersistentContainer(for: LibraryModel.self, at: within)
     }
   }

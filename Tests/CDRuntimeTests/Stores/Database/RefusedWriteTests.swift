@@ -126,7 +126,7 @@ import Testing
         }
       }
       if case .cannotCreate(let url, let reason)? = failures[0] {
-        #expect(url == new && reason.hasPrefix("nothing may be written into the folder /"))
+        #expect(url == new && reason.hasPrefix("this user has no permission to write to the folder /"))
       } else {
         Issue.record("\(String(describing: failures[0]))")
       }

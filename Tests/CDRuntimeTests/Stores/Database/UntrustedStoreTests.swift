@@ -289,7 +289,7 @@ struct UntrustedStoreTests {
     #expect(
       Set(try context.persistentStoreCoordinator.verify()) == [
         .foreignObject("a list with 1 names of files in _cdgen_files"),
-        .foreignObject("a list with 2 counters of no entity's keys in _cdgen_keys"),
+        .foreignObject("a list with 2 counters of unknown entities in _cdgen_keys"),
       ])
   }
 

@@ -57,7 +57,7 @@ import Testing
       // In a comment or a text that goes on with a reference's rest it may mean something.
       guard let error = try file.outcome(bytes, .xml).error else { continue }
       expectPlace(error, of: place, in: whole)
-      if error.reason == .documentType || error.reason == .syntax("an '&' that begins no reference") {
+      if error.reason == .documentType || error.reason == .syntax("an '&' that does not begin a reference") {
         let line = whole[..<place].count { $0 == 0x0A } + 1
         #expect(error.line == line || error.line == line + 1, "byte \(place), line \(line): \(error)")
       }

@@ -78,7 +78,7 @@ import Testing
   @Test func countsBeyondTheFileAreNotBelieved() throws {
     let clock = ContinuousClock()
     let start = clock.now
-    let tooGreat = StoreFormatError.Reason.syntax("a number too great")
+    let tooGreat = StoreFormatError.Reason.syntax("a number that is too large")
     #expect(try reason { $0.varint(.max) } == tooGreat)
     #expect(try reason { $0.varint(1_000_000_000) } == .truncated)
     let text = try reason { writer in
@@ -158,13 +158,15 @@ import Testing
       }
     }
     #expect(try row([7]) == .syntax("neither a row nor the end of a table"))
-    #expect(try row([1, 6]) == .syntax("a value of unknown kind"))
-    #expect(try row([1, 7]) == .syntax("a value of unknown kind"))
-    #expect(try row([1, Tag.integer] + [UInt8](repeating: 0xFF, count: 12)) == .syntax("a number too great"))
+    #expect(try row([1, 6]) == .syntax("a value of unknown type"))
+    #expect(try row([1, 7]) == .syntax("a value of unknown type"))
+    #expect(
+      try row([1, Tag.integer] + [UInt8](repeating: 0xFF, count: 12)) == .syntax("a number that is too large")
+    )
     #expect(try row([1, Tag.text, 0xFF, 0xFF, 0xFF, 0x7F]) == .truncated)
     #expect(try row([1, Tag.shortText + 2, 0xC3, 0x28]) == .encoding)
     #expect(try row([1, Tag.real, 0]) == .truncated)
-    #expect(try row([0, 0]) == .syntax("bytes behind the last table"))
+    #expect(try row([0, 0]) == .syntax("bytes after the last table"))
   }
 
   @Test func keysAndVersionsOutOfRangeAreRefused() throws {

@@ -48,7 +48,7 @@ import Testing
       ] {
         let reason = try error(old, new)?.reason
         #expect(
-          reason == (isCharacter ? .syntax("a character that XML has not") : .documentType), "\(new)")
+          reason == (isCharacter ? .syntax("a character that XML does not allow") : .documentType), "\(new)")
       }
     }
   }
@@ -156,7 +156,8 @@ import Testing
     #expect(twice.reason == .duplicateKey(entity: "Magazine", key: 1) && twice.column == 1)
     #expect(
       "\(twice)"
-        == "line \(twice.line ?? 0), column 1: 'Magazine' p1 is there twice; remove one of them, or give it a key of its own"
+        == "line \(twice.line ?? 0), column 1: 'Magazine' p1 occurs twice; remove one of the two rows, or give it "
+        + "a new key"
     )
   }
 

@@ -101,7 +101,7 @@ import Testing
     #expect(try text { $0.replacing(">Walden<", with: ">&secret;<") } == .documentType)
     #expect(
       try text { $0.replacing(">Walden<", with: ">\(String(repeating: "&", count: 99))<") }
-        == .syntax("an '&' that begins no reference"))
+        == .syntax("an '&' that does not begin a reference"))
   }
 
   @Test func otherEncodingsAreRefused() throws {

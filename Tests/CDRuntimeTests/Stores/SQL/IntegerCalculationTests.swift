@@ -103,7 +103,7 @@ import Testing
       return
     }
     guard case .int(let range) = compiled.kind else {
-      Issue.record("it is no integer")
+      Issue.record("it is not an integer")
       return
     }
     var failures = 0

@@ -9,7 +9,7 @@ struct BinaryBlockReader {
   private let input: StoreInput
   private var block: [UInt8] = []
   private var head: [UInt8] = []
-  private var place = 0
+  private var index = 0
   private var number: UInt64 = 0
   private var isAtEnd = false
   /// The offset of the current block in the file.
@@ -45,7 +45,7 @@ struct BinaryBlockReader {
     checksum.add(UInt64(length))
     block.withUnsafeBytes { checksum.add($0) }
     guard checksum.value == words.1 else { throw StoreFormatError(.checksum) }
-    place = 0
+    index = 0
     number += 1
     next = offset + 8 + length
     isAtEnd = length == 0
@@ -53,11 +53,11 @@ struct BinaryBlockReader {
   }
 
   mutating func byte() throws -> UInt8 {
-    if place == block.count {
+    if index == block.count {
       guard try load() else { throw StoreFormatError(.truncated) }
     }
-    defer { place += 1 }
-    return block[place]
+    defer { index += 1 }
+    return block[index]
   }
 
   private mutating func varint() throws -> UInt64 {
@@ -66,7 +66,7 @@ struct BinaryBlockReader {
     while true {
       let byte = try byte()
       guard shift < 63 || (shift == 63 && byte <= 1) else {
-        throw StoreFormatError(.syntax("a number too great"))
+        throw StoreFormatError(.syntax("a number that is too large"))
       }
       result |= UInt64(byte & 0x7F) << shift
       if byte < 0x80 { return result }
@@ -77,16 +77,16 @@ struct BinaryBlockReader {
   /// Reads the number of following items or bytes. The limit is 1,000,000,000, because SQLite has no longer value.
   mutating func count() throws -> Int {
     let number = try varint()
-    guard number <= 1_000_000_000 else { throw StoreFormatError(.syntax("a number too great")) }
+    guard number <= 1_000_000_000 else { throw StoreFormatError(.syntax("a number that is too large")) }
     return Int(number)
   }
 
   mutating func text() throws -> String { try text(count()) }
 
   private mutating func text(_ length: Int) throws -> String {
-    if place + length <= block.count {
-      defer { place += length }
-      guard let text = String(validating: block[place..<place + length], as: UTF8.self) else {
+    if index + length <= block.count {
+      defer { index += length }
+      guard let text = String(validating: block[index..<index + length], as: UTF8.self) else {
         throw StoreFormatError(.encoding)
       }
       return text
@@ -102,12 +102,12 @@ struct BinaryBlockReader {
   private mutating func bytes(_ length: Int) throws -> [UInt8] {
     var result: [UInt8] = []
     while result.count < length {
-      if place == block.count {
+      if index == block.count {
         guard try load() else { throw StoreFormatError(.truncated) }
       }
-      let end = min(block.count, place + length - result.count)
-      result += block[place..<end]
-      place = end
+      let end = min(block.count, index + length - result.count)
+      result += block[index..<end]
+      index = end
     }
     return result
   }
@@ -134,17 +134,17 @@ struct BinaryBlockReader {
       return .real(Double(bitPattern: pattern))
     case BinaryStoreFormat.Tag.text: return .text(try text())
     case BinaryStoreFormat.Tag.bytes: return .bytes(Data(try bytes(count())))
-    default: throw StoreFormatError(.syntax("a value of unknown kind"))
+    default: throw StoreFormatError(.syntax("a value of unknown type"))
     }
   }
 
   /// Checks that nothing follows.
   mutating func finish() throws {
-    guard place == block.count, try !load() else {
-      throw StoreFormatError(.syntax("bytes behind the last table"))
+    guard index == block.count, try !load() else {
+      throw StoreFormatError(.syntax("bytes after the last table"))
     }
     guard try input.read(upToCount: 1) == nil else {
-      throw StoreFormatError(.syntax("bytes behind the end"), offset: next)
+      throw StoreFormatError(.syntax("bytes after the end"), offset: next)
     }
   }
 }

@@ -98,23 +98,26 @@ struct BinaryStoreFormat: StoreFormat {
   private func readRows(
     of table: StoreTable, _ reader: inout BinaryBlockReader, into builder: StoreBuilder
   ) throws {
-    var places: [Int] = []
+    var columnIndices: [Int] = []
     for _ in 0..<(try reader.count()) {
       let name = try reader.text()
-      guard let place = table.columns.firstIndex(where: { $0.name == name }), !places.contains(place) else {
+      guard let index = table.columns.firstIndex(where: { $0.name == name }), !columnIndices.contains(index)
+      else {
         throw StoreFormatError(.unknownProperty(entity: table.name, property: name))
       }
-      places.append(place)
+      columnIndices.append(index)
     }
     var row = [StoreValue](repeating: .null, count: table.columns.count)
-    var before = [Int64](repeating: 0, count: places.count)
+    var before = [Int64](repeating: 0, count: columnIndices.count)
     while true {
       switch try reader.byte() {
       case 0: return
       case 1: break
       default: throw StoreFormatError(.syntax("neither a row nor the end of a table"))
       }
-      for (column, place) in places.enumerated() { row[place] = try reader.value(after: &before[column]) }
+      for (column, index) in columnIndices.enumerated() {
+        row[index] = try reader.value(after: &before[column])
+      }
       try builder.add(row, to: table)
     }
   }

@@ -24,20 +24,20 @@ struct BlockChecksum {
   mutating func add(_ bytes: UnsafeRawBufferPointer) {
     var state = state
     Self.tables.withUnsafeBufferPointer { tables in
-      var place = 0
-      while place + 8 <= bytes.count {
+      var index = 0
+      while index + 8 <= bytes.count {
         let word =
-          UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)) ^ UInt64(state)
+          UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)) ^ UInt64(state)
         state =
           tables[7 * 256 + Int(word & 0xFF)] ^ tables[6 * 256 + Int(word >> 8 & 0xFF)]
           ^ tables[5 * 256 + Int(word >> 16 & 0xFF)] ^ tables[4 * 256 + Int(word >> 24 & 0xFF)]
           ^ tables[3 * 256 + Int(word >> 32 & 0xFF)] ^ tables[2 * 256 + Int(word >> 40 & 0xFF)]
           ^ tables[256 + Int(word >> 48 & 0xFF)] ^ tables[Int(word >> 56)]
-        place += 8
+        index += 8
       }
-      while place < bytes.count {
-        state = (state >> 8) ^ tables[Int((state ^ UInt32(bytes[place])) & 0xFF)]
-        place += 1
+      while index < bytes.count {
+        state = (state >> 8) ^ tables[Int((state ^ UInt32(bytes[index])) & 0xFF)]
+        index += 1
       }
     }
     self.state = state

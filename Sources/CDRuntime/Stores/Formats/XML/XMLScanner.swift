@@ -29,7 +29,7 @@ struct XMLScanner {
     @inline(__always) private func has(_ range: Range<Int>, _ name: UnsafeRawBufferPointer) -> Bool {
       guard range.count == name.count else { return false }
       return bytes.withUnsafeBytes { bytes in
-        for place in 0..<name.count where bytes[range.lowerBound + place] != name[place] { return false }
+        for index in 0..<name.count where bytes[range.lowerBound + index] != name[index] { return false }
         return true
       }
     }
@@ -50,11 +50,11 @@ struct XMLScanner {
   private static let chunk = 1 << 18
   /// Names and attributes have limits, because a store needs only few and short ones. Only text may be long.
   private static let longestName = 1024
-  private static let mostAttributes = 64
+  private static let maximumAttributes = 64
 
   private let input: StoreInput
   private var buffer: [UInt8] = []
-  private var place = 0
+  private var index = 0
   /// The bytes of the current text.
   private var scratch: [UInt8] = []
   /// The bytes of a comment or processing instruction that have not yet been validated.
@@ -81,34 +81,34 @@ struct XMLScanner {
   }
 
   /// The current position.
-  var position: Position { Position(line: line, column: bytesBefore + place - lineStart + 1) }
+  var position: Position { Position(line: line, column: bytesBefore + index - lineStart + 1) }
 
   // MARK: Bytes
 
   /// Returns whether there is another byte. If so, the buffer contains it.
   @inline(__always) private mutating func fill() throws -> Bool {
-    if place < buffer.count { return true }
+    if index < buffer.count { return true }
     return try refill()
   }
 
   @inline(never) private mutating func refill() throws -> Bool {
     bytesBefore += buffer.count
     try input.read(upToCount: Self.chunk, into: &buffer)
-    place = 0
+    index = 0
     return !buffer.isEmpty
   }
 
   @inline(__always) private mutating func peek() throws -> UInt8 {
     guard try fill() else { throw StoreFormatError(.truncated) }
-    return buffer[place]
+    return buffer[index]
   }
 
   @inline(__always) private mutating func next() throws -> UInt8 {
     let byte = try peek()
-    place += 1
+    index += 1
     if byte == UInt8(ascii: "\n") {
       line += 1
-      lineStart = bytesBefore + place
+      lineStart = bytesBefore + index
     }
     return byte
   }
@@ -118,7 +118,7 @@ struct XMLScanner {
   }
 
   private mutating func skipSpace() throws {
-    while try fill(), Self.isSpace(buffer[place]) { _ = try next() }
+    while try fill(), Self.isSpace(buffer[index]) { _ = try next() }
   }
 
   private mutating func expect(_ text: StaticString) throws {
@@ -134,19 +134,19 @@ struct XMLScanner {
     guard try fill() else { throw StoreFormatError(.truncated) }
     switch (buffer[0], buffer.count > 1 ? buffer[1] : UInt8(ascii: "<")) {
     case (0xFE, 0xFF), (0xFF, 0xFE), (0x00, _), (_, 0x00): throw StoreFormatError(.encoding)
-    case (0xEF, 0xBB): place = min(3, buffer.count)
+    case (0xEF, 0xBB): index = min(3, buffer.count)
     default: break
     }
-    guard buffer[place...].starts(with: "<?xml".utf8) else {
+    guard buffer[index...].starts(with: "<?xml".utf8) else {
       guard try peek() == UInt8(ascii: "<") else { throw StoreFormatError(.otherFormat) }
       return
     }
-    place += 5
+    index += 5
     startTag()
     try readAttributes()
     try checkText()
     try expect("?>")
-    guard tag["version"] == "1.0" else { throw StoreFormatError(.syntax("it is not of XML 1.0")) }
+    guard tag["version"] == "1.0" else { throw StoreFormatError(.syntax("it is not XML 1.0")) }
     if let encoding = tag["encoding"], encoding.lowercased() != "utf-8" { throw StoreFormatError(.encoding) }
   }
 
@@ -231,11 +231,11 @@ struct XMLScanner {
     tagPosition = Position(line: here.line, column: here.column - 1)
     startTag()
     tag.isEnd = try peek() == UInt8(ascii: "/")
-    if tag.isEnd { place += 1 }
+    if tag.isEnd { index += 1 }
     tag.nameEnd = try name().upperBound
     try readAttributes()
     tag.isEmpty = try peek() == UInt8(ascii: "/")
-    if tag.isEmpty { place += 1 }
+    if tag.isEmpty { index += 1 }
     guard try next() == UInt8(ascii: ">"), !(tag.isEnd && (tag.isEmpty || !tag.attributes.isEmpty)) else {
       throw StoreFormatError(.syntax("a tag that does not end"))
     }
@@ -258,7 +258,7 @@ struct XMLScanner {
       case UInt8(ascii: ">"), UInt8(ascii: "/"), UInt8(ascii: "?"): return
       default: break
       }
-      guard hasSpace, tag.attributes.count < Self.mostAttributes else {
+      guard hasSpace, tag.attributes.count < Self.maximumAttributes else {
         throw StoreFormatError(.syntax("a tag that does not end"))
       }
       let name = try name()
@@ -267,7 +267,7 @@ struct XMLScanner {
       try skipSpace()
       for attribute in tag.attributes where tag.bytes[attribute.name] == tag.bytes[name] {
         try checkText()
-        throw StoreFormatError(.syntax("the attribute '\(tag.string(name))' is there twice"))
+        throw StoreFormatError(.syntax("the attribute '\(tag.string(name))' occurs twice"))
       }
       tag.attributes.append((name, try attributeValue()))
     }
@@ -319,7 +319,7 @@ struct XMLScanner {
       case 0x0D:
         if try peek() == 0x0A { _ = try next() }
         tag.bytes.append(0x20)
-      case 0..<0x20: throw StoreFormatError(.syntax("a character that XML has not"))
+      case 0..<0x20: throw StoreFormatError(.syntax("a character that XML does not allow"))
       // The buffer ended before this byte.
       default:
         tag.bytes.append(byte)
@@ -332,7 +332,7 @@ struct XMLScanner {
   ///
   /// - Returns: Whether the buffer still contains a byte, which does not belong to the tag.
   @inline(__always) private mutating func collect(_ belongs: (UInt8) -> Bool) -> Bool {
-    let start = place
+    let start = index
     var end = start
     var bits = bits
     buffer.withUnsafeBufferPointer { bytes in
@@ -343,7 +343,7 @@ struct XMLScanner {
     }
     tag.bytes.append(contentsOf: buffer[start..<end])
     self.bits = bits
-    place = end
+    index = end
     return end < buffer.count
   }
 
@@ -382,9 +382,9 @@ struct XMLScanner {
           }
         case UInt8(ascii: "?"): try skip(past: "?>")
         default:
-          throw StoreFormatError(.syntax("an element in '\(elementName)', which has text alone"))
+          throw StoreFormatError(.syntax("an element in '\(elementName)', which may contain text only"))
         }
-      default: throw StoreFormatError(.syntax("a character that XML has not"))
+      default: throw StoreFormatError(.syntax("a character that XML does not allow"))
       }
     }
   }
@@ -414,7 +414,7 @@ struct XMLScanner {
   /// Collects bytes up to the next special character, one buffer at a time.
   private mutating func readPlainText() throws {
     while try fill() {
-      let start = place
+      let start = index
       var lines = 0
       var lineStart = lineStart
       let end = buffer.withUnsafeBufferPointer { bytes in
@@ -438,7 +438,7 @@ struct XMLScanner {
       scratch.append(contentsOf: buffer[start..<end])
       line += lines
       self.lineStart = lineStart
-      place = end
+      index = end
       if end < buffer.count { return }
     }
   }
@@ -452,7 +452,7 @@ struct XMLScanner {
         if try peek() == 0x0A { _ = try next() }
         scratch.append(0x0A)
       case 0..<0x20 where byte != 0x0A && byte != 0x09:
-        throw StoreFormatError(.syntax("a character that XML has not"))
+        throw StoreFormatError(.syntax("a character that XML does not allow"))
       default: scratch.append(byte)
       }
       if byte == UInt8(ascii: ">"), scratch.count - start >= 3, scratch.suffix(3).elementsEqual("]]>".utf8) {
@@ -473,9 +473,9 @@ struct XMLScanner {
         UInt8(ascii: "."), UInt8(ascii: ":"), 0x80...:
         name.append(byte)
       case UInt8(ascii: ";"): break
-      default: throw StoreFormatError(.syntax("an '&' that begins no reference"))
+      default: throw StoreFormatError(.syntax("an '&' that does not begin a reference"))
       }
-      place += 1
+      index += 1
       if byte == UInt8(ascii: ";") { break }
       // The longest reference is `&#x10FFFF;`, with room for some leading zeros.
       guard name.count <= 12 else { throw StoreFormatError(.documentType) }
@@ -491,7 +491,7 @@ struct XMLScanner {
       let number = digits.first == "x" ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
       guard let number, let character = Unicode.Scalar(number),
         number >= 0x20 || number == 0x09 || number == 0x0A || number == 0x0D, number & 0xFFFE != 0xFFFE
-      else { throw StoreFormatError(.syntax("a character that XML has not")) }
+      else { throw StoreFormatError(.syntax("a character that XML does not allow")) }
       return Character(character)
     default: throw StoreFormatError(.documentType)
     }

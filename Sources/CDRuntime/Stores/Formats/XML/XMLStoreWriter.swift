@@ -144,10 +144,10 @@ final class XMLStoreWriter {
   private static func isWritable(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { bytes in
-      for (place, byte) in bytes.enumerated() {
+      for (index, byte) in bytes.enumerated() {
         if byte < 0x20 {
           if byte != 0x09, byte != 0x0A, byte != 0x0D { return false }
-        } else if byte == 0xBF || byte == 0xBE, place >= 2, bytes[place - 1] == 0xBF, bytes[place - 2] == 0xEF
+        } else if byte == 0xBF || byte == 0xBE, index >= 2, bytes[index - 1] == 0xBF, bytes[index - 2] == 0xEF
         {
           return false
         }
@@ -160,7 +160,7 @@ final class XMLStoreWriter {
     var string = string
     string.withUTF8 { bytes in
       var start = 0
-      for (place, byte) in bytes.enumerated() {
+      for (index, byte) in bytes.enumerated() {
         let replacement: StaticString
         switch byte {
         case UInt8(ascii: "&"): replacement = "&amp;"
@@ -174,9 +174,9 @@ final class XMLStoreWriter {
         case 0x09 where isAttribute: replacement = "&#9;"
         default: continue
         }
-        text.append(contentsOf: bytes[start..<place])
+        text.append(contentsOf: bytes[start..<index])
         replacement.withUTF8Buffer { text.append(contentsOf: $0) }
-        start = place + 1
+        start = index + 1
       }
       text.append(contentsOf: bytes[start...])
     }

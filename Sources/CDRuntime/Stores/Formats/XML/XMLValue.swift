@@ -61,15 +61,15 @@ enum XMLValue {
   private static func uuid(_ bytes: UnsafeBufferPointer<UInt8>) -> Data? {
     guard bytes.count == 36 else { return nil }
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { result in
-      var place = 0
+      var index = 0
       for number in 0..<16 {
         if number == 4 || number == 6 || number == 8 || number == 10 {
-          guard bytes[place] == UInt8(ascii: "-") else { return nil }
-          place += 1
+          guard bytes[index] == UInt8(ascii: "-") else { return nil }
+          index += 1
         }
-        guard let high = digit(bytes[place]), let low = digit(bytes[place + 1]) else { return nil }
+        guard let high = digit(bytes[index]), let low = digit(bytes[index + 1]) else { return nil }
         result[number] = high << 4 | low
-        place += 2
+        index += 2
       }
       return Data(result)
     }

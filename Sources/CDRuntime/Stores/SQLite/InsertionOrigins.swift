@@ -10,7 +10,7 @@ import CDModel
 ///
 /// By default an object was inserted in this store, into its present table, with its present key. Only replicas and
 /// migrations make this untrue, so only they write records. Saves write none.
-struct StoreBirths: Hashable, Sendable {
+struct InsertionOrigins: Hashable, Sendable {
   /// A range of keys of a table. The objects were inserted with keys of a range of the same length.
   struct Interval: Hashable, Sendable {
     let keys: ClosedRange<ObjectKey>
@@ -69,19 +69,19 @@ struct StoreBirths: Hashable, Sendable {
   init(storeID: UUID) { tables = Tables(storeID: storeID) }
 }
 
-extension StoreBirths.Tables {
+extension InsertionOrigins.Tables {
   /// Divides keys of a table into intervals, in ascending order.
-  func intervals(of keys: ClosedRange<ObjectKey>, in root: String) -> [StoreBirths.Interval] {
-    var result: [StoreBirths.Interval] = []
+  func intervals(of keys: ClosedRange<ObjectKey>, in root: String) -> [InsertionOrigins.Interval] {
+    var result: [InsertionOrigins.Interval] = []
     var next = keys.lowerBound
     func addOwn(upTo last: ObjectKey) {
       guard next <= last else { return }
       result.append(
-        StoreBirths.Interval(
+        InsertionOrigins.Interval(
           keys: next...last, first: GlobalObjectID(storeID: storeID, entityName: root, key: next)))
     }
     let list = intervals[root] ?? []
-    for interval in list[Self.firstPlace(in: list, endingAfter: next)...] {
+    for interval in list[Self.indexOfFirst(in: list, endingAfter: next)...] {
       guard interval.keys.lowerBound <= keys.upperBound else { break }
       addOwn(upTo: interval.keys.lowerBound - 1)
       result.append(interval.clamped(to: keys))
@@ -92,7 +92,7 @@ extension StoreBirths.Tables {
     return result
   }
 
-  private static func firstPlace(in list: [StoreBirths.Interval], endingAfter key: ObjectKey) -> Int {
+  private static func indexOfFirst(in list: [InsertionOrigins.Interval], endingAfter key: ObjectKey) -> Int {
     var (low, high) = (0, list.count)
     while low < high {
       let middle = (low + high) / 2
@@ -102,7 +102,7 @@ extension StoreBirths.Tables {
   }
 
   /// The present keys in a table of the objects that were inserted with an interval's first keys.
-  func keys(of interval: StoreBirths.Interval, in root: String) -> [ClosedRange<ObjectKey>] {
+  func keys(of interval: InsertionOrigins.Interval, in root: String) -> [ClosedRange<ObjectKey>] {
     var result: [ClosedRange<ObjectKey>] = []
     for other in intervals[root] ?? []
     where other.first.storeID == interval.first.storeID
@@ -125,15 +125,15 @@ extension StoreBirths.Tables {
   /// another program has changed the record.
   func keys(of id: GlobalObjectID, in roots: some Sequence<String>) -> [(root: String, key: ObjectKey)] {
     guard id.key > 0, id.key < .max else { return [] }
-    let interval = StoreBirths.Interval(keys: id.key...id.key, first: id)
+    let interval = InsertionOrigins.Interval(keys: id.key...id.key, first: id)
     return roots.flatMap { root in keys(of: interval, in: root).map { (root, $0.lowerBound) } }
   }
 
   /// Replaces the record of a table.
   ///
   /// - Parameter list: Intervals without overlaps, in any order.
-  mutating func set(_ list: [StoreBirths.Interval], of root: String) {
-    var result: [StoreBirths.Interval] = []
+  mutating func set(_ list: [InsertionOrigins.Interval], of root: String) {
+    var result: [InsertionOrigins.Interval] = []
     for next in list.sorted(by: { $0.keys.lowerBound < $1.keys.lowerBound }) {
       let isPlain =
         next.first == GlobalObjectID(storeID: storeID, entityName: root, key: next.keys.lowerBound)
@@ -142,7 +142,7 @@ extension StoreBirths.Tables {
         last.first.storeID == next.first.storeID, last.first.entityName == next.first.entityName,
         last.firstKeys.upperBound + 1 == next.first.key
       {
-        result[result.count - 1] = StoreBirths.Interval(
+        result[result.count - 1] = InsertionOrigins.Interval(
           keys: last.keys.lowerBound...next.keys.upperBound, first: last.first)
       } else {
         result.append(next)
@@ -153,7 +153,7 @@ extension StoreBirths.Tables {
 }
 
 // The text of the record in the metadata.
-extension StoreBirths {
+extension InsertionOrigins {
   /// Whether the defaults hold for all objects and history entries.
   var isEmpty: Bool { tables.intervals.isEmpty && past.isEmpty && formerKeys.isEmpty }
 
@@ -205,11 +205,11 @@ extension StoreBirths {
   }
 }
 
-extension StoreBirths.Past {
+extension InsertionOrigins.Past {
   fileprivate init?(_ json: JSONValue) {
     guard case .int(let lastSave)? = json["lastSave"], case .string(let id)? = json["store"],
       let storeID = UUID(uuidString: id), case .object(let members)? = json["roots"],
-      let tables = json["tables"].flatMap({ StoreBirths.Tables($0, storeID: storeID) })
+      let tables = json["tables"].flatMap({ InsertionOrigins.Tables($0, storeID: storeID) })
     else { return nil }
     var roots: [String: String] = [:]
     for member in members {
@@ -217,11 +217,11 @@ extension StoreBirths.Past {
       roots[member.key] = root
     }
     self.init(
-      lastSave: lastSave, period: StoreBirths.Period(roots: roots, tables: tables))
+      lastSave: lastSave, period: InsertionOrigins.Period(roots: roots, tables: tables))
   }
 }
 
-extension StoreBirths.Tables {
+extension InsertionOrigins.Tables {
   fileprivate var json: JSONValue {
     .object(
       intervals.sorted { $0.key < $1.key }.map { root, list in
@@ -234,7 +234,7 @@ extension StoreBirths.Tables {
     self.storeID = storeID
     for member in members {
       guard case .array(let elements) = member.value else { return nil }
-      let list = elements.compactMap(StoreBirths.Interval.init)
+      let list = elements.compactMap(InsertionOrigins.Interval.init)
       guard list.count == elements.count,
         zip(list, list.dropFirst()).allSatisfy({ $0.keys.upperBound < $1.keys.lowerBound })
       else { return nil }
@@ -243,7 +243,7 @@ extension StoreBirths.Tables {
   }
 }
 
-extension StoreBirths.Interval {
+extension InsertionOrigins.Interval {
   fileprivate var json: JSONValue {
     .object([
       JSONValue.Member("first", .int(keys.lowerBound)), JSONValue.Member("last", .int(keys.upperBound)),
@@ -265,7 +265,7 @@ extension StoreBirths.Interval {
 }
 
 // The record in a store's file.
-extension StoreBirths {
+extension InsertionOrigins {
   /// Reads the record of a store from the metadata entry; a store without the entry has an empty record.
   ///
   /// - Throws: ``StoreError/damagedMetadata(_:key:)`` for a text that no release writes.
@@ -274,16 +274,16 @@ extension StoreBirths {
       self.init(storeID: storeID)
       return
     }
-    guard let births = StoreBirths(text, storeID: storeID) else {
+    guard let origins = InsertionOrigins(text, storeID: storeID) else {
       throw .damagedMetadata(url, key: Self.metadataKey)
     }
-    self = births
+    self = origins
   }
 
   /// The record of a replica: the objects with all keys used so far were inserted in the original.
   ///
   /// - Parameter nextKeys: The next key of each root entity.
-  func replica(_ storeID: UUID, nextKeys: [String: ObjectKey]) -> StoreBirths {
+  func replica(_ storeID: UUID, nextKeys: [String: ObjectKey]) -> InsertionOrigins {
     var result = self
     result.tables = Tables(storeID: storeID)
     for (root, next) in nextKeys where next > 1 {
@@ -303,8 +303,8 @@ extension SQLiteConnection {
   /// The metadata entries that make a copy of the store a replica: a new UUID, and the record of the original's objects.
   func replicaEntries(of url: URL, roots: [String]) throws -> [String: String] {
     let found = try StoreMetadata(self, url: url)
-    let births = try StoreBirths(
-      text: metadata(StoreBirths.metadataKey), storeID: found.storeID, url: url)
+    let origins = try InsertionOrigins(
+      text: metadata(InsertionOrigins.metadataKey), storeID: found.storeID, url: url)
     var nextKeys: [String: ObjectKey] = [:]
     for root in roots {
       // Another program may have replaced the counter by something that is not a key.
@@ -315,7 +315,7 @@ extension SQLiteConnection {
     let storeID = UUID.random()
     return [
       "storeUUID": storeID.uuidString,
-      StoreBirths.metadataKey: births.replica(storeID, nextKeys: nextKeys).text,
+      InsertionOrigins.metadataKey: origins.replica(storeID, nextKeys: nextKeys).text,
     ]
   }
 }

@@ -5,13 +5,13 @@ import CDModel
 /// object is looked up once, in advance.
 ///
 /// It is a class so that it is not copied for each object. Its properties do not change.
-final class MappingMaker {
+final class MappedObjectFactory {
   /// How a reference in the object's own table gets its value, if rules define the relationship.
   enum Reference {
     /// From the key of a reference in the source, plus an offset. The destination object exists.
     case key(from: Int, offset: Int64)
     /// After all objects have been created.
-    case later
+    case deferredSlots
   }
 
   let mapping: EntityMapping
@@ -29,7 +29,7 @@ final class MappingMaker {
   /// For each slot, the source slot whose value is copied; negative if the value is not a copy.
   @exclusivity(unchecked) private var copied: [Int]
   /// For each copied slot, the value that replaces nil.
-  @exclusivity(unchecked) private var standIns: [AttributeValue]
+  @exclusivity(unchecked) private var nilReplacements: [AttributeValue]
   /// The slots that have the same value in all objects.
   @exclusivity(unchecked) private var constants: [(slot: Int, value: AttributeValue)] = []
   @exclusivity(unchecked) private var computed: [Computed] = []
@@ -41,7 +41,7 @@ final class MappingMaker {
     let slot: Int
     let field: String?
     let name: String
-    let cell: StorageType
+    let storageType: StorageType
     let value: ValueExpression
   }
 
@@ -52,7 +52,7 @@ final class MappingMaker {
     self.plan = plan
     sourceMapping = plan.sourceMappings.first { $0.mapping.name == mapping.name }
     copied = Array(repeating: -1, count: destination.slots.count)
-    standIns = Array(repeating: .null, count: destination.slots.count)
+    nilReplacements = Array(repeating: .null, count: destination.slots.count)
     source = sourceMapping?.source
     offset = sourceMapping?.offset ?? 0
     evaluator = PredicateEvaluator(now: plan.now)
@@ -70,16 +70,19 @@ final class MappingMaker {
     let parts = each.name.split(separator: ".", maxSplits: 1).map(String.init)
     guard let slot = destination.slot(parts[0]) else { return }
     switch slot.kind {
-    case .attribute(let attribute, let cell):
+    case .attribute(let attribute, let storageType):
       guard attribute.derivation == nil else { return }
-      if let copy = copiedSlot(each.value, cell, of: sourceMapping.source) {
+      if let copy = copiedSlot(each.value, storageType, of: sourceMapping.source) {
         copied[slot.number] = copy.slot
-        standIns[slot.number] = copy.standIn
-      } else if case .constant(.value(let constant)) = each.value.kind, let value = cell.fitted(constant) {
+        nilReplacements[slot.number] = copy.nilReplacement
+      } else if case .constant(.value(let constant)) = each.value.kind,
+        let value = storageType.fitted(constant)
+      {
         constants.append((slot.number, value))
       } else {
         computed.append(
-          Computed(slot: slot.number, field: nil, name: each.name, cell: cell, value: each.value))
+          Computed(
+            slot: slot.number, field: nil, name: each.name, storageType: storageType, value: each.value))
       }
     case .composite(_, let fields):
       guard parts.count == 2, let field = fields.first(where: { $0.description.name == parts[1] }) else {
@@ -87,7 +90,8 @@ final class MappingMaker {
       }
       computed.append(
         Computed(
-          slot: slot.number, field: parts[1], name: each.name, cell: field.cell, value: each.value))
+          slot: slot.number, field: parts[1], name: each.name, storageType: field.storageType,
+          value: each.value))
     case .relationship: return
     }
   }
@@ -95,21 +99,22 @@ final class MappingMaker {
   /// The source attribute whose value an expression copies, with the constant that replaces nil if the expression has
   /// one.
   private func copiedSlot(
-    _ value: ValueExpression, _ cell: StorageType, of entity: EntityPlan
-  ) -> (slot: Int, standIn: AttributeValue)? {
+    _ value: ValueExpression, _ storageType: StorageType, of entity: EntityPlan
+  ) -> (slot: Int, nilReplacement: AttributeValue)? {
     var value = value
-    var standIn = AttributeValue.null
+    var nilReplacement = AttributeValue.null
     if case .coalesced(let choices) = value.kind {
       guard choices.count == 2, case .constant(.value(let constant)) = choices[1].kind,
-        let fitted = cell.fitted(constant)
+        let fitted = storageType.fitted(constant)
       else { return nil }
-      (value, standIn) = (choices[0], fitted)
+      (value, nilReplacement) = (choices[0], fitted)
     }
-    guard let old = sourceSlot(value, of: entity), case .attribute(_, let found) = old.kind, found == cell
+    guard let old = sourceSlot(value, of: entity), case .attribute(_, let found) = old.kind,
+      found == storageType
     else {
       return nil
     }
-    return (old.number, standIn)
+    return (old.number, nilReplacement)
   }
 
   /// The source property that an expression names, if it is nothing but the path of that property.
@@ -126,13 +131,13 @@ final class MappingMaker {
     switch plan.objects(of: sourceMapping, relationship.name) {
     case .none?: return nil
     // No rule for this side. A rule for the inverse may set it.
-    case .inverse?, nil: return plan.hasInversePairs(relationship) ? .later : nil
+    case .inverse?, nil: return plan.hasInversePairs(relationship) ? .deferredSlots : nil
     case .objects(let value)?:
       guard let old = plan.plainRelationship(value, of: sourceMapping.source), case .reference = old.storage,
         !relationship.isGuaranteed || old.isGuaranteed || !old.isWithinStore,
         let offset = plan.commonOffset(
           of: plan.source.entities[old.destination], as: plan.destination.entities[relationship.destination])
-      else { return .later }
+      else { return .deferredSlots }
       return .key(from: old.slot, offset: offset)
     }
   }
@@ -159,7 +164,7 @@ final class MappingMaker {
       if from < 0 {
         values.append(initial[slot])
       } else if case .null = old[from] {
-        values.append(standIns[slot])
+        values.append(nilReplacements[slot])
       } else {
         values.append(old[from])
       }
@@ -197,7 +202,7 @@ final class MappingMaker {
     for (slot, reference) in references {
       if !isNew, case .int(let key) = values[slot], key > 0 { continue }
       switch reference {
-      case .later: values[slot] = .int(DestinationStore.placeholder)
+      case .deferredSlots: values[slot] = .int(DestinationStore.placeholder)
       case .key(let from, let offset):
         if case .int(let key) = old[from] {
           values[slot] = .int(key + offset)
@@ -216,14 +221,14 @@ final class MappingMaker {
     do {
       result = try evaluator.value(of: each.value, for: source)
     } catch { throw invalid("\(error)") }
-    guard let fitted = result.single.flatMap(each.cell.fitted) else {
+    guard let fitted = result.single.flatMap(each.storageType.fitted) else {
       throw invalid("it is \(result.kindName)")
     }
     return fitted
   }
 
   /// Whether the mapping's filter accepts an object.
-  func takes(_ source: ManagedObject) throws -> Bool {
+  func accepts(_ source: ManagedObject) throws -> Bool {
     guard let filter = mapping.filter else { return true }
     do {
       return try evaluator.matches(filter, source)

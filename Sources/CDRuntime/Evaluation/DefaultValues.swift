@@ -5,7 +5,7 @@
 #endif
 
 /// Creates default values, which may be the current time or a new UUID.
-enum EvaluationClock {
+enum DefaultValues {
   static func value(of value: DefaultValue) -> AttributeValue {
     switch value {
     case .value(let value): value

@@ -13,9 +13,9 @@ extension StepPlan {
   /// the key or a greater one.
   ///
   /// - Parameter nextKeys: The next free keys of the source roots, by their indexes.
-  func firstKey(of root: EntityPlan, _ births: StoreBirths, nextKeys: [Int: ObjectKey]) -> ObjectKey {
-    let same = source.places[root.name].flatMap { nextKeys[$0] } ?? 1
-    return max(births.formerKeys[root.name] ?? 1, same)
+  func firstKey(of root: EntityPlan, _ origins: InsertionOrigins, nextKeys: [Int: ObjectKey]) -> ObjectKey {
+    let same = source.entityIndices[root.name].flatMap { nextKeys[$0] } ?? 1
+    return max(origins.formerKeys[root.name] ?? 1, same)
   }
 
   /// Returns the record of the new store. The offsets of the keys must be known.
@@ -23,26 +23,26 @@ extension StepPlan {
   /// - Parameters:
   ///   - nextKeys: The next free keys of the source roots, by their indexes.
   ///   - saves: The range of the numbers of the history's entries; nil if the history is empty.
-  func carried(
-    _ births: StoreBirths, nextKeys: [Int: ObjectKey], saves: ClosedRange<Int64>?
-  ) -> StoreBirths {
-    var result = births
+  func migratedOrigins(
+    _ origins: InsertionOrigins, nextKeys: [Int: ObjectKey], saves: ClosedRange<Int64>?
+  ) -> InsertionOrigins {
+    var result = origins
     result.tables.intervals = [:]
     for root in destination.entities where root.root == root.index && root.storeIndex == 0 {
-      var list: [StoreBirths.Interval] = []
+      var list: [InsertionOrigins.Interval] = []
       var groups: Set<Int> = []
       for each in sourceMappings
       where each.destination.root == root.index && groups.insert(each.group).inserted {
         guard let next = nextKeys[each.source.root], next > 1 else { continue }
-        list += births.tables.intervals(of: 1...next - 1, in: source.entities[each.source.root].name).map {
+        list += origins.tables.intervals(of: 1...next - 1, in: source.entities[each.source.root].name).map {
           $0.moved(by: each.offset, branch: each.branch)
         }
       }
       result.tables.set(list, of: root.name)
       result.formerKeys[root.name] = nil
     }
-    for (place, next) in nextKeys where next > 1 && !isRoot(source.entities[place].name) {
-      let name = source.entities[place].name
+    for (index, next) in nextKeys where next > 1 && !isRoot(source.entities[index].name) {
+      let name = source.entities[index].name
       result.formerKeys[name] = max(result.formerKeys[name] ?? 1, next)
     }
     guard let saves else {
@@ -50,12 +50,13 @@ extension StepPlan {
       return result
     }
     result.past.removeAll { $0.lastSave < saves.lowerBound }
-    let isOther = result.tables != births.tables || !keepsRoots
+    let isOther = result.tables != origins.tables || !keepsRoots
     // If several steps run without a save in between, the entries are from before the first step.
     if isOther, result.past.last?.lastSave ?? -1 < saves.upperBound {
       result.past.append(
-        StoreBirths.Past(
-          lastSave: saves.upperBound, period: StoreBirths.Period(roots: sourceRoots, tables: births.tables)))
+        InsertionOrigins.Past(
+          lastSave: saves.upperBound,
+          period: InsertionOrigins.Period(roots: sourceRoots, tables: origins.tables)))
     }
     return result
   }
@@ -78,11 +79,11 @@ extension StepPlan {
   }
 }
 
-extension StoreBirths.Interval {
+extension InsertionOrigins.Interval {
   /// - Parameter branch: See ``StepPlan/SourceMapping/branch``.
-  fileprivate func moved(by offset: ObjectKey, branch: String?) -> StoreBirths.Interval {
+  fileprivate func moved(by offset: ObjectKey, branch: String?) -> InsertionOrigins.Interval {
     let entity = first.entityName + (branch.map { "/" + $0 } ?? "")
-    return StoreBirths.Interval(
+    return InsertionOrigins.Interval(
       keys: keys.lowerBound + offset...keys.upperBound + offset,
       first: GlobalObjectID(storeID: first.storeID, entityName: entity, key: first.key))
   }
@@ -99,28 +100,28 @@ extension MigrationSession {
   }
 
   /// Returns the old store's record.
-  func births() throws -> StoreBirths {
+  func insertionOrigins() throws -> InsertionOrigins {
     let id = try metadata("storeUUID").flatMap { UUID(uuidString: $0) }
     do {
       guard let id else { throw StoreError.damagedMetadata(url, key: "storeUUID") }
-      return try StoreBirths(text: metadata(StoreBirths.metadataKey), storeID: id, url: url)
+      return try InsertionOrigins(text: metadata(InsertionOrigins.metadataKey), storeID: id, url: url)
     } catch { throw wrapped(error) }
   }
 
   /// Writes the record of the new store to a schema: `main` for a step in place, or the schema of the new file.
   func write(
-    _ births: StoreBirths, nextKeys: [Int: ObjectKey], after plan: StepPlan, to schema: String
+    _ origins: InsertionOrigins, nextKeys: [Int: ObjectKey], after plan: StepPlan, to schema: String
   ) throws {
     let newest = try number("SELECT max(id) FROM main._cdgen_history")
     let oldest = try number("SELECT min(id) FROM main._cdgen_history")
-    let carried = plan.carried(
-      births, nextKeys: nextKeys, saves: newest > 0 && oldest <= newest ? oldest...newest : nil)
-    if carried == births, schema == "main" { return }
-    let key = StoreBirths.metadataKey
+    let migrated = plan.migratedOrigins(
+      origins, nextKeys: nextKeys, saves: newest > 0 && oldest <= newest ? oldest...newest : nil)
+    if migrated == origins, schema == "main" { return }
+    let key = InsertionOrigins.metadataKey
     if schema == "main" { try run("DELETE FROM main._cdgen_metadata WHERE key = \(bind: .string(key))") }
-    if carried.isEmpty { return }
+    if migrated.isEmpty { return }
     try run(
-      "INSERT INTO \(raw: schema)._cdgen_metadata (key, value) VALUES (\(bind: .string(key)), \(bind: .string(carried.text)))"
+      "INSERT INTO \(raw: schema)._cdgen_metadata (key, value) VALUES (\(bind: .string(key)), \(bind: .string(migrated.text)))"
     )
   }
 }

@@ -1,14 +1,14 @@
-/// The remains of a released context, kept for objects of it that other code still holds.
+/// The data of a released context, kept for objects of it that other code still holds.
 ///
 /// An object stays readable as long as it lives. It does not retain its context, because the context retains its
-/// objects: this cycle would leak every released context. A context that is released leaves these remains to those of
-/// its objects that other code holds. The remains know these objects weakly, and can create a replacement context for
-/// them. It takes over the objects and their changes, and lives as long as it is used. So reading a relationship and
-/// saving a change still work, through ``ManagedObject/managedObjectContext``, after the first context has been
-/// released.
+/// objects: this cycle would leak every released context. A context that is released leaves this data to those of
+/// its objects that other code holds. The data refers to these objects weakly, and suffices to create a replacement
+/// context for them. The replacement takes over the objects and their changes, and lives as long as it is used. So
+/// reading a relationship and saving a change still work, through ``ManagedObject/managedObjectContext``, after the
+/// first context has been released.
 ///
 /// Changes of objects that no other code holds are lost with the context.
-final class ContextRemains {
+final class ReleasedContext {
   let coordinator: PersistentStoreCoordinator
   let parent: ManagedObjectContext?
   /// By entity index.
@@ -32,7 +32,7 @@ final class ContextRemains {
   /// Takes over what a released context leaves.
   ///
   /// - Returns: Whether other code holds any of its objects.
-  func takeOver(_ scopes: [ObjectScope], _ maps: [IdentityMap?], pending: [WeakObject]) -> Bool {
+  func adopt(_ scopes: [ObjectScope], _ maps: [IdentityMap?], pending: [WeakObject]) -> Bool {
     self.scopes = scopes.map(WeakScope.init)
     self.pending = pending
     tables = maps.map { $0?.disown() }
