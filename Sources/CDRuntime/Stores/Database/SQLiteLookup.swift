@@ -23,7 +23,9 @@ private final class SQLiteLookup: ValueLookup {
   init?(_ session: SQLiteSession, _ entity: EntityPlan, _ slot: PropertyPlan) {
     guard slot.isStored, case .attribute(_, let storageType) = slot.kind else { return nil }
     isInteger = storageType.integerRange != nil
-    guard isInteger || storageType == .string || storageType == .bool || storageType == .uuid else { return nil }
+    guard isInteger || storageType == .string || storageType == .bool || storageType == .uuid else {
+      return nil
+    }
     self.session = session
     self.storageType = storageType
     select = session.sql.selects[entity.index]
