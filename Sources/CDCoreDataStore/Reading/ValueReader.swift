@@ -15,6 +15,8 @@ struct ValueReader {
     case integer(ClosedRange<Int64>)
     case real(isFloat: Bool)
     case codable(String)
+    /// A type whose values have the same form in both stores.
+    case other(AttributeTraits)
   }
 
   struct Problem: Error {
@@ -68,22 +70,18 @@ struct ValueReader {
         if case .enumeration = enumeration.rawType { return nil }
         return Self.kind(enumeration.rawType, graph)
       }
-    default: type.traits?.integerRange.map(Kind.integer)
+    default: type.traits.map { $0.integerRange.map(Kind.integer) ?? .other($0) }
     }
   }
 
   private static func stored(_ value: AttributeValue) -> StoreValue? {
-    switch value {
-    case .bool(let flag): .integer(flag ? 1 : 0)
+    if case .decimal(let number) = value { return .text(number.description) }
+    return switch value.stored {
     case .int(let number): .integer(number)
     case .double(let number): .real(number)
-    case .decimal(let number): .text(number.description)
     case .string(let text): .text(text)
-    case .date(let date): .real(date.timeIntervalSinceReferenceDate)
     case .data(let data): .bytes(data)
-    case .uuid(let id): .bytes(withUnsafeBytes(of: id.uuid) { Data($0) })
-    case .url(let url): .text(url.absoluteString)
-    case .null, .composite: nil
+    default: nil
     }
   }
 
@@ -99,6 +97,7 @@ struct ValueReader {
     case .data: .bytes(Data())
     case .uuid: .bytes(Data(count: 16))
     case .url, .codable: nil
+    case .other(let traits): stored(traits.empty)
     }
   }
 
@@ -146,6 +145,7 @@ struct ValueReader {
         )
       }
       return records == nil ? .text(json) : .bytes(Data(json.utf8))
+    case (.other(let traits), _) where source.storageClass == traits.storageClass: return source.stored
     default: break
     }
     throw Problem(reason: "\(source.kind), which is not of type \(typeName)")
@@ -170,6 +170,17 @@ struct ValueReader {
 }
 
 extension SourceValue {
+  /// Nil for null, and for text that cannot be read.
+  fileprivate var storageClass: AttributeTraits.StorageClass? {
+    switch self {
+    case .null, .brokenText: nil
+    case .integer: .integer
+    case .real: .real
+    case .text: .text
+    case .bytes: .bytes
+    }
+  }
+
   /// The same value for a cdgen store.
   var stored: StoreValue {
     switch self {

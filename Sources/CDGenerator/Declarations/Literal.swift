@@ -13,9 +13,6 @@ enum Literal {
     switch (value, type) {
     case (.string(let value), .string): SwiftLiteral.string(value)
     case (.bool(let value), .bool): value ? "true" : "false"
-    case (.int(let value), .int16): Int16(exactly: value)?.description
-    case (.int(let value), .int32): Int32(exactly: value)?.description
-    case (.int(let value), .int64): value.description
     case (.int(let value), .float): Float(exactly: value).map(SwiftLiteral.float)
     case (.int(let value), .double): Double(exactly: value).map(SwiftLiteral.double)
     case (.int(let value), .decimal): SwiftLiteral.decimal(Decimal(value))
@@ -32,6 +29,7 @@ enum Literal {
     case (.uuid(let value), .uuid): SwiftLiteral.uuid(value)
     case (.url(let value), .url):
       "Foundation.URL(string: " + SwiftLiteral.string(value.relativeString) + ") ?? CDRuntime.EmptyValue.url"
+    case (.int(let value), _): type.traits?.integerRange?.contains(value) == true ? value.description : nil
     default: nil
     }
   }

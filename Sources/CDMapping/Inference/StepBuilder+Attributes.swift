@@ -343,7 +343,7 @@ extension StepBuilder {
     case .int(let value)?: Double(value)
     case .double(let value)?: value
     case .decimal(let value)?: Double(value.canonicalText)
-    case .date(let value)?: value.timeIntervalSinceReferenceDate
+    case let value? where value.type?.isOrdered == true && value.stored != value: number(value.stored)
     default: nil
     }
   }
@@ -390,13 +390,13 @@ extension StepBuilder {
   func resolveRules(of mappingIndex: Int) {
     for rule in mappings[mappingIndex].ruleChain {
       for (number, each) in rules.entities[rule].attributes.enumerated() {
-        let reference = RuleReference(entity: rule, property: number, value: each.value)
+        let reference = RuleReference(location: .attribute(entity: rule, number), value: each.value)
         addAttributeRule(reference, each.name, of: mappingIndex)
       }
       for (number, each) in rules.entities[rule].relationships.enumerated()
       where mappings[mappingIndex].relationshipRules[each.name] == nil {
         mappings[mappingIndex].relationshipRules[each.name] = RuleReference(
-          entity: rule, property: number, value: each.value)
+          location: .relationship(entity: rule, number), value: each.value)
       }
     }
     checkFilter(of: mappingIndex)
@@ -453,7 +453,7 @@ extension StepBuilder {
   private func checkedValue(of rule: RuleReference, for stored: StoredValue, in mappingIndex: Int)
     -> ValueExpression?
   {
-    let here = MappingProblem.Location.attribute(entity: rule.entity, rule.property)
+    let here = rule.location
     if rule.isWhole { return checkedField(of: rule, for: stored, in: mappingIndex, at: here) }
     if case .codable = stored.type {
       return checkedCodable(of: rule, for: stored, in: mappingIndex, at: here)
@@ -553,7 +553,7 @@ extension StepBuilder {
   func checkedObjects(
     of rule: RuleReference, for relationship: RelationshipDescription, in mappingIndex: Int
   ) -> ValueExpression? {
-    let here = MappingProblem.Location.relationship(entity: rule.entity, rule.property)
+    let here = rule.location
     if rule.value == .null {
       if !relationship.isMandatoryToOne { return rule.value }
       problem(at: here, "'\(relationship.name)' is mandatory, so its value cannot be nil")

@@ -147,10 +147,7 @@ struct MappingBuilder {
 
 /// A rule for a property, with its position.
 struct RuleReference {
-  /// The index of the entity's rule.
-  let entity: Int
-  /// The index of the property's rule within it.
-  let property: Int
+  let location: MappingProblem.Location
   let value: ValueExpression
   /// Whether the rule is for a whole composite.
   var isWhole = false

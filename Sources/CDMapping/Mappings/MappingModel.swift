@@ -96,6 +96,11 @@ public struct EntityMapping: Hashable, Sendable {
     self.relationships = relationships
     self.drops = drops
   }
+
+  /// The rules that are one word, by their key in mapping files, without those that have their default.
+  var words: [(key: String, word: String)] {
+    owned == .drop ? [] : [("owned", owned.rawValue)]
+  }
 }
 
 /// A relationship of the destination and the source of its objects.

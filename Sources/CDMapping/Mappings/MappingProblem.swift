@@ -42,6 +42,28 @@ public struct MappingProblem: Error, Hashable, Sendable {
     case entityDrop(entity: Int, Int)
     /// A part of the rule that a person must still decide.
     case undecided(entity: Int, Int)
+
+    /// The position in a mapping file: the index of the entity's rule, and the key there. `key:` is before the key
+    /// whose name is meant, and not its value.
+    package var path: (rule: Int?, key: String?) {
+      switch self {
+      case .rules: (nil, nil)
+      case .drop(let index): (nil, "drop[\(index)]")
+      case .duplicate(let index): (nil, "onDuplicate[\(index)]")
+      case .entity(let rule): (rule, nil)
+      case .source(let rule): (rule, "from")
+      case .name(let rule): (rule, "name")
+      case .policy(let rule): (rule, "policy")
+      case .filter(let rule): (rule, "where")
+      case .owned(let rule): (rule, "owned")
+      case .attributeName(let rule, let number): (rule, "key:attributes[\(number)]")
+      case .attribute(let rule, let number): (rule, "attributes[\(number)]")
+      case .relationshipName(let rule, let number): (rule, "key:relationships[\(number)]")
+      case .relationship(let rule, let number): (rule, "relationships[\(number)]")
+      case .entityDrop(let rule, let number): (rule, "drop[\(number)]")
+      case .undecided(let rule, let number): (rule, "undecided[\(number)]")
+      }
+    }
   }
 
   /// How serious the problem is.

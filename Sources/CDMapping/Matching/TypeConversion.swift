@@ -44,8 +44,8 @@ public enum TypeConversion: Hashable, Sendable {
       // The text of a date has only milliseconds.
       case (.date, .string): return .inexact
       case (_, .string), (.bool, _), (.uuid, .data), (.date, .double): return .lossless
-      // The number is in seconds since the reference date, and a double holds all values of these types exactly.
-      case (.int16, .date), (.int32, .date), (.float, .date), (.double, .date): return .lossless
+      // The number is in seconds since the reference date.
+      case (_, .date): return TypeRules.fits(source, .attribute(.double), in: graph) ? .lossless : .inexact
       default: return .inexact
       }
     }

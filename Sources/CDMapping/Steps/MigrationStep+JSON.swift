@@ -32,7 +32,7 @@ extension MigrationStep {
     writer.add("from", mapping.source)
     writer.add("to", mapping.destination)
     writer.add("where", mapping.filter?.canonicalText)
-    writer.add("owned", mapping.owned == .drop ? nil : mapping.owned.rawValue)
+    for (key, word) in mapping.words { writer.add(key, word) }
     writer.add(
       "attributes",
       list: mapping.attributes.map { each in

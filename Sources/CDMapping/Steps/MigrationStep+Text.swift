@@ -54,7 +54,7 @@ extension MigrationStep {
     var lines = [
       "  \(mapping.kind.rawValue) \(names)"
         + (mapping.filter.map { " where \($0)" } ?? "")
-        + (mapping.owned == .drop ? "" : ", owned: \(mapping.owned.rawValue)")
+        + mapping.words.map { ", \($0.key): \($0.word)" }.joined()
         + (mapping.kind == .custom ? " (\(mapping.name))" : "")
     ]
     // A value that is copied unchanged needs no line.

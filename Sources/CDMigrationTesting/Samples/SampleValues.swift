@@ -21,7 +21,6 @@ struct SampleValues {
     switch attribute.type {
     case .string: return try string(for: attribute, of: entity)
     case .bool: return .bool(attribute.defaultValue != .value(.bool(true)))
-    case .int16, .int32, .int64: return .int(Int64(within(Double(number + 100), attribute)))
     case .float, .double: return .double(within(Double(number) + 0.5, attribute))
     case .decimal: return .decimal(Decimal(within(Double(number) + 0.25, attribute)))
     case .date: return .date(date(for: attribute))
@@ -38,6 +37,11 @@ struct SampleValues {
       }
       return .composite(values)
     case .codable(let type, _): return .string(SampleJSON.text(of: type, number))
+    default:
+      guard let traits = attribute.type.traits, let range = traits.integerRange else {
+        return AttributeValue(text: "\(number)", of: attribute.type) ?? attribute.type.traits?.empty
+      }
+      return .int(min(Int64(within(Double(number + 100), attribute)), range.upperBound))
     }
   }
 

@@ -17,20 +17,20 @@ extension CheckerSession {
       }
     }
     let comparisonOperator = comparison.operator
-    switch comparisonOperator {
-    case .equalTo, .notEqualTo: checkEquality(compared, left, right, span)
-    case .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo:
+    switch comparisonOperator.form {
+    case .equality: checkEquality(compared, left, right, span)
+    case .order:
       checkOrder(comparisonOperator, compared, right.type, left, right, span)
     case .between: checkBetween(compared, left, right, span)
-    case .in: checkMembership(compared, left, in: right.type, right, comparisonOperator)
-    case .contains: checkMembership(right.type, right, in: compared, left, comparisonOperator)
-    case .beginsWith, .endsWith: checkSubstring(comparisonOperator, compared, left, right)
-    case .like, .matches: checkPattern(comparisonOperator, compared, left, right)
-    case .utiConformsTo, .utiEquals:
+    case .membership: checkMembership(compared, left, in: right.type, right, comparisonOperator)
+    case .containment: checkMembership(right.type, right, in: compared, left, comparisonOperator)
+    case .part: checkSubstring(comparisonOperator, compared, left, right)
+    case .pattern: checkPattern(comparisonOperator, compared, left, right)
+    case .unsupported where comparisonOperator == .tokenMatches:
+      error(span, "TOKENMATCHES needs a search index, which cdgen does not have: write CONTAINS or MATCHES")
+    case .unsupported:
       error(
         span, "\(comparisonOperator.rawValue) needs a table of type identifiers, which cdgen does not have")
-    case .tokenMatches:
-      error(span, "TOKENMATCHES needs a search index, which cdgen does not have: write CONTAINS or MATCHES")
     }
   }
 

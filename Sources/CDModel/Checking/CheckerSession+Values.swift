@@ -331,9 +331,8 @@ extension CheckerSession {
       return false
     }
     switch (value, type) {
-    case (.int(let number), .int16): return Int16(exactly: number) != nil
-    case (.int(let number), .int32): return Int32(exactly: number) != nil
-    case (.int, .int64), (.int, .float), (.int, .double), (.int, .decimal): return true
+    case (.int, .float), (.int, .double), (.int, .decimal): return true
+    case (.int(let number), _): return type.traits?.integerRange?.contains(number) ?? false
     case (.double, .float), (.double, .double), (.double, .decimal): return true
     default: return false
     }

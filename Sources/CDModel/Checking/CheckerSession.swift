@@ -222,28 +222,26 @@ extension CheckerSession {
   /// The type that the right side should have, given the type of the left side.
   private func wantedRight(_ comparison: Comparison, _ left: ExpressionType) -> ExpressionType? {
     let compared = comparison.modifier == .direct ? left : left.element ?? .unknown
-    switch comparison.operator {
-    case .equalTo, .notEqualTo, .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo:
-      return compared
-    case .between, .in: return compared == .unknown ? nil : .collection(of: compared)
-    case .contains: return compared.element ?? compared
-    case .beginsWith, .endsWith: return compared == .attribute(.data) ? compared : .string
-    case .like, .matches, .utiConformsTo, .utiEquals, .tokenMatches: return .string
+    switch comparison.operator.form {
+    case .equality, .order: return compared
+    case .between, .membership: return compared == .unknown ? nil : .collection(of: compared)
+    case .containment: return compared.element ?? compared
+    case .part: return compared == .attribute(.data) ? compared : .string
+    case .pattern, .unsupported: return .string
     }
   }
 
   /// The type that the left side should have, given the type of the right side.
   private func wantedLeft(_ comparison: Comparison, _ right: ExpressionType) -> ExpressionType? {
     let compared: ExpressionType?
-    switch comparison.operator {
-    case .equalTo, .notEqualTo, .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo:
-      compared = right
-    case .between, .in: compared = right.element ?? (right == .string ? right : nil)
-    case .contains:
+    switch comparison.operator.form {
+    case .equality, .order: compared = right
+    case .between, .membership: compared = right.element ?? (right == .string ? right : nil)
+    case .containment:
       compared =
         right == .string || right == .attribute(.data) || right == .unknown ? right : .collection(of: right)
-    case .beginsWith, .endsWith: compared = right == .attribute(.data) ? right : .string
-    case .like, .matches, .utiConformsTo, .utiEquals, .tokenMatches: compared = .string
+    case .part: compared = right == .attribute(.data) ? right : .string
+    case .pattern, .unsupported: compared = .string
     }
     guard let compared, comparison.modifier != .direct else { return compared }
     return .collection(of: compared)

@@ -41,7 +41,8 @@ package enum TypeRules {
   /// Whether values of a category can be ordered with `<`.
   static func isOrdered(_ category: Category) -> Bool {
     switch category {
-    case .number, .string, .date, .any: true
+    case .plain(let category): category.isOrdered
+    case .any: true
     default: false
     }
   }
@@ -54,8 +55,7 @@ package enum TypeRules {
 
   /// The narrowest type of an integer literal.
   static func type(of literal: Int64) -> AttributeType {
-    if Int16(exactly: literal) != nil { return .int16 }
-    return Int32(exactly: literal) != nil ? .int32 : .int64
+    AttributeTraits.integers.first { $0.integerRange?.contains(literal) == true }?.type ?? .int64
   }
 
   /// The type of a calculation with two numbers. If only one of them is a literal, it takes the other's type where it
@@ -73,7 +73,10 @@ package enum TypeRules {
     }
     let wider = leftRank >= rightRank ? left : right
     // A Float cannot hold all digits of a wide integer or a decimal.
-    if wider == .float, max(min(leftRank, rightRank), 1) > 1, min(leftRank, rightRank) < 5 { return .double }
+    let narrower = leftRank >= rightRank ? right : left
+    if wider == .float, narrower != .float, narrower != .bool, !isExact(narrower, as: .float) {
+      return .double
+    }
     if wider == .double || wider == .float { return wider }
     return wider == .bool ? .int64 : wider
   }
@@ -110,14 +113,19 @@ package enum TypeRules {
     case (.object(let entity), .object(let other)): return graph.isKind(entity, of: other)
     case (.attribute(let type), .attribute(let wanted)):
       let raw = rawType(type, in: graph)
-      if raw == wanted { return true }
-      switch (raw, wanted) {
-      case (.int16, .int32), (.int16, .int64), (.int32, .int64), (.float, .double): return true
-      case (.int16, .float), (.int16, .double), (.int32, .double): return true
-      case (.int16, .decimal), (.int32, .decimal), (.int64, .decimal): return true
-      default: return false
-      }
+      return raw == wanted || raw == .float && wanted == .double || isExact(raw, as: wanted)
     default: return false
+    }
+  }
+
+  /// Whether a type of numbers holds every value of an integer type exactly.
+  package static func isExact(_ integer: AttributeType, as wanted: AttributeType) -> Bool {
+    guard let range = integer.traits?.integerRange else { return false }
+    switch wanted {
+    case .float: return range.upperBound < 1 << 24
+    case .double: return range.upperBound < 1 << 53
+    case .decimal: return true
+    default: return wanted.traits?.integerRange?.contains(range) ?? false
     }
   }
 }
@@ -135,13 +143,11 @@ extension TypeRules {
     switch (raw, target) {
     case (.composite, .string), (.codable, .string): return false
     case (_, .string): return true
-    case (.int32, .float), (.int64, .float), (.int64, .double), (.double, .float): return true
-    case (.decimal, .double), (.decimal, .float): return true
     case (.bool, _) where rank(target) != nil: return true
-    case (.date, .double), (.uuid, .data): return true
-    case (.int16, .date), (.int32, .date), (.int64, .date), (.float, .date), (.double, .date),
-      (.decimal, .date):
-      return true
+    // Digits may be lost.
+    case (_, .float), (_, .double): return raw == .date && target == .double || rank(raw) != nil
+    case (_, .date): return raw != .bool && rank(raw) != nil
+    case (.uuid, .data): return true
     default: return false
     }
   }

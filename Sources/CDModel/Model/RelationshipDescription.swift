@@ -68,4 +68,31 @@ public enum DeleteRule: String, Hashable, Sendable, CaseIterable {
   case deny
   /// Nothing happens: related objects may keep a reference to a deleted object.
   case noAction
+
+  /// Whether the deletion of an object takes it out of its relationship at once. If not, its related objects still
+  /// refer to it until the deletion is saved.
+  package var separates: Bool {
+    switch self {
+    case .nullify, .cascade: true
+    case .deny, .noAction: false
+    }
+  }
+
+  /// Whether the rule deletes related objects, or refuses the deletion because of them.
+  package var needsRelatedObjects: Bool {
+    switch self {
+    case .cascade, .deny: true
+    case .nullify, .noAction: false
+    }
+  }
+
+  /// Xcode's name of the rule.
+  package var xcodeName: String {
+    switch self {
+    case .nullify: "Nullify"
+    case .cascade: "Cascade"
+    case .deny: "Deny"
+    case .noAction: "No Action"
+    }
+  }
 }

@@ -653,10 +653,7 @@ extension BatchRun {
     guard entity.externalSlots.isEmpty, oneSidedMinimums(of: entity).isEmpty else { return false }
     return entity.relationships.allSatisfy { relationship in
       guard let relationship else { return true }
-      switch relationship.description.deleteRule {
-      case .cascade, .deny: return false
-      case .noAction, .nullify: break
-      }
+      if relationship.description.deleteRule.needsRelatedObjects { return false }
       switch relationship.storage {
       case .reference:
         let isCounted = inverse(of: relationship).map(Self.hasCountRule) ?? false

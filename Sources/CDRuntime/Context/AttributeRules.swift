@@ -8,12 +8,7 @@ enum AttributeRules {
     _ graph: EntityGraph
   ) -> ValidationError.Reason? {
     if value == .null { return attribute.isOptional || attribute.isTransient ? nil : .missingValue }
-    switch value {
-    case .double(let number) where number.isNaN: return .notANumber
-    case .decimal(let number) where number.isNaN: return .notANumber
-    case .date(let date) where !date.timeIntervalSinceReferenceDate.isFinite: return .notANumber
-    default: break
-    }
+    if value.isNotANumber { return .notANumber }
     if case .enumeration(let name) = attribute.type, let cases = graph.enumeration(name)?.cases,
       !cases.contains(where: { same($0.rawValue, value) })
     {

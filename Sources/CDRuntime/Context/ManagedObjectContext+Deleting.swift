@@ -35,18 +35,16 @@ extension ManagedObjectContext {
     }
     if currentUndoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
-      switch relationship.description.deleteRule {
-      // An object that was never saved has no row that a rule could protect. No reference may lead to it from now on.
-      case .noAction, .deny: if object.flags.contains(.inserted) { separate(object, relationship) }
-      case .cascade:
+      let rule = relationship.description.deleteRule
+      if rule == .cascade {
         if relationship.isToMany {
           cascaded.append(contentsOf: object.relatedObjects(relationship))
         } else if let related = object.relatedObject(relationship) {
           cascaded.append(related)
         }
-        separate(object, relationship)
-      case .nullify: separate(object, relationship)
       }
+      // An object that was never saved has no row that a rule could protect. No reference may lead to it from now on.
+      if rule.separates || object.flags.contains(.inserted) { separate(object, relationship) }
     }
     object.mark(.deleted, in: self)
   }

@@ -23,7 +23,7 @@ final class ConstantSets {
     case .null, .string, .int, .uuid: return values.contains(member)
     case .bool(let flag): return values.contains(.int(flag ? 1 : 0))
     // A fraction can equal an integer.
-    case .double, .decimal, .date, .data, .url, .composite: return nil
+    default: return nil
     }
   }
 

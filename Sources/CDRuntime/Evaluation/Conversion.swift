@@ -41,37 +41,31 @@ enum Conversion {
     switch type {
     case .string: return text(value).map(EvaluationValue.string)
     case .bool: return bool(value).map(EvaluationValue.bool)
-    case .int16: return integer(value).flatMap(Int16.init(exactly:)).map { .int(Int64($0)) }
-    case .int32: return integer(value).flatMap(Int32.init(exactly:)).map { .int(Int64($0)) }
-    case .int64: return integer(value).map(EvaluationValue.int)
     case .float: return fraction(value).map { .float(Float($0)) }
     case .double: return fraction(value).map(EvaluationValue.double)
     case .decimal: return decimal(value).map { .value(.decimal($0)) }
     case .date: return date(value).map { .value(.date($0)) }
     case .data: return data(value).map { .value(.data($0)) }
     case .uuid: return uuid(value).map { .value(.uuid($0)) }
-    case .url:
-      if case .value(.url) = value { return value }
-      if case .value(.string(let text)) = value { return URL(string: text).map { .value(.url($0)) } }
+    default:
+      if let range = type.traits?.integerRange {
+        return integer(value).flatMap { range.contains($0) ? .int($0) : nil }
+      }
+      guard case .value(let plain) = value else { return nil }
+      if plain.type == type { return value }
+      if case .string(let text) = plain { return AttributeValue(text: text, of: type).map { .value($0) } }
       return nil
-    case .enumeration, .composite, .codable: return nil
     }
   }
 
   /// Returns the text of a value. The text can be converted back to the value.
   static func text(_ value: EvaluationValue) -> String? {
     switch value {
-    case .value(.string(let text)): text
     case .value(.bool(let flag)): flag ? "YES" : "NO"
-    case .value(.int(let number)): number.description
-    case .value(.double(let number)): number.description
     case .float(let number): number.description
-    case .value(.decimal(let number)): number.description
     case .value(.date(let date)):
       date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction(date)))
-    case .value(.data(let data)): data.base64EncodedString()
-    case .value(.uuid(let uuid)): uuid.uuidString
-    case .value(.url(let url)): url.absoluteString
+    case .value(let value): value.plainText
     default: nil
     }
   }

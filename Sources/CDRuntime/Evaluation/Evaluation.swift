@@ -284,13 +284,10 @@ enum Comparer {
     case .contains: return try isMember(right, of: left, comparisonOperator, options, texts)
     case .beginsWith: return try isPart(right, of: left, .start, comparisonOperator, options, texts)
     case .endsWith: return try isPart(right, of: left, .end, comparisonOperator, options, texts)
-    case .like:
+    default:
+      guard comparisonOperator.form == .pattern else { throw .unsupported(comparisonOperator.rawValue) }
       guard let (text, pattern) = try strings(left, right, comparisonOperator) else { return false }
-      return texts.like(pattern, options).matches(text)
-    case .matches:
-      guard let (text, pattern) = try strings(left, right, comparisonOperator) else { return false }
-      return try texts.expression(pattern, options).matches(text)
-    case .utiConformsTo, .utiEquals, .tokenMatches: throw .unsupported(comparisonOperator.rawValue)
+      return try texts.pattern(pattern, comparisonOperator, options).matches(text)
     }
   }
 
@@ -323,11 +320,14 @@ enum Comparer {
     case (.value(.date(let left)), .value(.date(let right))):
       return left < right ? -1 : left == right ? 0 : 1
     default:
-      guard let first = Number(left), let second = Number(right) else {
-        throw .incomparable(
-          operator: comparisonOperator.rawValue, left: left.kindName, right: right.kindName)
+      if let first = Number(left), let second = Number(right) { return Number.order(first, second) }
+      if case (.value(let first), .value(let second)) = (left, right),
+        first.type?.traits?.category.isOrdered == true, let order = ValueOrder.compare(first, second)
+      {
+        return order.rawValue
       }
-      return Number.order(first, second)
+      throw .incomparable(
+        operator: comparisonOperator.rawValue, left: left.kindName, right: right.kindName)
     }
   }
 

@@ -130,13 +130,13 @@ enum SortOrder {
       return TextComparison.order(left, right, options)
     case (.value(.date(let left)), .value(.date(let right))):
       return left < right ? -1 : left == right ? 0 : 1
-    case (.value(.data(let left)), .value(.data(let right))): return CodeUnits.order(left, right)
-    case (.value(.uuid(let left)), .value(.uuid(let right))):
-      return CodeUnits.order(ValueBytes.bytes(left), ValueBytes.bytes(right))
-    case (.value(.url(let left)), .value(.url(let right))):
-      return CodeUnits.order(left.absoluteString, right.absoluteString)
     default:
       if let first = Number(left), let second = Number(right) { return Number.order(first, second) ?? 0 }
+      if case (.value(let first), .value(let second)) = (left, right),
+        let order = ValueOrder.compare(first, second)
+      {
+        return order.rawValue
+      }
       throw .incomparable(operator: "sorting", left: left.kindName, right: right.kindName)
     }
   }

@@ -20,7 +20,6 @@ enum Equality {
       return areEqual(left.mapValues(EvaluationValue.value), right, options)
     case (.value(.null), .value(.null)): return true
     case (.value(.date(let left)), .value(.date(let right))): return left == right
-    case (.value(.data(let left)), .value(.data(let right))): return left == right
     case (.value(.uuid(let left)), .value(.uuid(let right))): return left == right
     case (.collection(let left), .collection(let right)):
       return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1, options) }
@@ -31,8 +30,9 @@ enum Equality {
       return subject.isSameObject(as: reference)
     case (.reference(let left), .reference(let right)): return left.isSame(as: right)
     default:
-      guard let left = Number(left), let right = Number(right) else { return false }
-      return Number.order(left, right) == 0
+      if let left = Number(left), let right = Number(right) { return Number.order(left, right) == 0 }
+      guard case (.value(let left), .value(let right)) = (left, right) else { return false }
+      return left == right
     }
   }
 
@@ -53,14 +53,16 @@ enum ValueOrder {
     case (.string(let left), .string(let right)): compare(left, right)
     case (.date(let left), .date(let right)): order(left, right)
     case (.data(let left), .data(let right)): lexicographic(left, right)
-    case (.uuid(let left), .uuid(let right)):
-      withUnsafeBytes(of: left.uuid) { left in
-        withUnsafeBytes(of: right.uuid) { right in lexicographic(left, right) }
-      }
-    case (.url(let left), .url(let right)): compare(left.absoluteString, right.absoluteString)
-    case (.bool(let left), .bool(let right)): order(left ? 1 : 0, right ? 1 : 0)
-    default: compareNumbers(left, right)
+    default: compareNumbers(left, right) ?? compareStored(left, right)
     }
+  }
+
+  /// Compares values of the same type, if it is one whose values have the order of their stored forms.
+  private static func compareStored(_ left: AttributeValue, _ right: AttributeValue) -> ComparisonResult? {
+    guard let category = left.type?.traits?.category, category != .number, left.type == right.type else {
+      return nil
+    }
+    return compare(left.stored, right.stored)
   }
 
   /// Compares strings by the code units of UTF-8, whose order is the order of code points.

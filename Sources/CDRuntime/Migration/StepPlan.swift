@@ -378,15 +378,13 @@ extension StepPlan {
     else { return nil }
     let sql: SQLText? =
       switch (result.kind, column.storageType) {
-      case (.int(let range), .int16):
-        limited(result.sql, range, to: Int64(Int16.min)...Int64(Int16.max), &compiler)
-      case (.int(let range), .int32):
-        limited(result.sql, range, to: Int64(Int32.min)...Int64(Int32.max), &compiler)
-      case (.int, .int64), (.int, .double), (.double, .double), (.float, .float), (.string, .string),
-        (.date, .date), (.uuid, .uuid), (.decimal, .decimal), (.url, .url):
-        result.sql
       case (.int(let range), .bool): range.lowerBound >= 0 && range.upperBound <= 1 ? result.sql : nil
-      default: nil
+      case (.int(let range), let storageType):
+        storageType.integerRange.map { limited(result.sql, range, to: $0, &compiler) }
+          ?? (storageType == .double ? result.sql : nil)
+      // A value of this type may be in a file.
+      case (.data, _), (.opaque, _): nil
+      case (let kind, let storageType): kind == SQLValue.Kind(storageType) ? result.sql : nil
       }
     guard let sql, compiler.mayFail else { return sql }
     mayFail = true
@@ -406,13 +404,14 @@ extension StepPlan {
   private static func converted(_ value: SQLText, _ old: StorageType, to new: StorageType) -> SQLText? {
     switch (old, new) {
     case (let old, let new) where old == new: value
-    case (.bool, .int16), (.bool, .int32), (.bool, .int64), (.int16, .int32), (.int16, .int64),
-      (.int32, .int64), (.int16, .double), (.int32, .double), (.float, .double), (.int16, .float),
-      (.double, .date), (.float, .date), (.int16, .date), (.int32, .date), (.date, .double),
-      (.uuid, .data):
-      value
-    case (.int16, .string), (.int32, .string), (.int64, .string): "CAST(\(value) AS TEXT)"
-    default: nil
+    case (.float, .double), (.double, .date), (.float, .date), (.date, .double), (.uuid, .data): value
+    case (.bool, let new) where new.integerRange != nil: value
+    case (let old, .string) where old.integerRange != nil: "CAST(\(value) AS TEXT)"
+    case (let old, let new):
+      old.traits.flatMap { old in
+        TypeRules.isExact(old.type, as: new == .date ? .double : new.traits?.type ?? .data) && new != .decimal
+          ? value : nil
+      }
     }
   }
 

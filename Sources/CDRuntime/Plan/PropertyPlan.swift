@@ -89,12 +89,7 @@ extension PropertyPlan {
       if attribute.minimum != nil || attribute.maximum != nil || attribute.pattern != nil { return true }
       if attribute.minimumLength != nil || attribute.maximumLength != nil { return true }
       if case .enumeration = attribute.type { return true }
-      switch storageType {
-      // The value may be NaN.
-      case .float, .double, .decimal, .date: return true
-      case .codable: return !attribute.isOptional
-      case .string, .bool, .int16, .int32, .int64, .data, .uuid, .url: return false
-      }
+      return storageType.hasNotANumber || storageType == .codable && !attribute.isOptional
     case .composite: return true
     case .relationship(let relationship):
       let description = relationship.description
@@ -149,10 +144,10 @@ final class RelationshipPlan: Sendable {
     self.isWithinStore = isWithinStore
   }
 
-  /// Whether the relationship has a join table and the delete rule `cascade` or `deny`.
+  /// Whether the relationship has a join table and a delete rule that needs the related objects.
   var hasRuledPairs: Bool {
     guard case .join = storage else { return false }
-    return description.deleteRule == .cascade || description.deleteRule == .deny
+    return description.deleteRule.needsRelatedObjects
   }
 
   /// Whether the relationship's pairs stay in memory when an object is deleted, until the save removes them from the

@@ -4,33 +4,18 @@
   import Foundation
 #endif
 
-/// The type in which a column stores a value.
-enum StorageType: Sendable {
-  case string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url
-  /// JSON as text.
-  case codable
-
+extension StorageType {
   /// The storage type of an attribute's type; nil for a composite and for an unknown enumeration.
   init?(_ type: AttributeType, in graph: EntityGraph) {
     switch type {
-    case .string: self = .string
-    case .bool: self = .bool
-    case .int16: self = .int16
-    case .int32: self = .int32
-    case .int64: self = .int64
-    case .float: self = .float
-    case .double: self = .double
-    case .decimal: self = .decimal
-    case .date: self = .date
-    case .data: self = .data
-    case .uuid: self = .uuid
-    case .url: self = .url
     case .codable: self = .codable
     case .enumeration(let name):
       guard let rawType = graph.enumeration(name)?.rawType else { return nil }
       if case .enumeration = rawType { return nil }
       self.init(rawType, in: graph)
-    case .composite: return nil
+    default:
+      guard let traits = type.traits else { return nil }
+      self = traits.storageType
     }
   }
 
@@ -38,36 +23,22 @@ enum StorageType: Sendable {
   /// lost. Null fits every type. Zero has no sign: see ``AttributeValue/withPlainZero``.
   func fitted(_ value: AttributeValue) -> AttributeValue? {
     let value = value.withPlainZero
-    return switch (self, value) {
-    case (_, .null), (.string, .string), (.codable, .string), (.bool, .bool), (.int64, .int),
-      (.double, .double), (.decimal, .decimal), (.date, .date), (.data, .data), (.uuid, .uuid),
-      (.url, .url):
-      value
-    case (.int16, .int(let number)): Int16(exactly: number) == nil ? nil : value
-    case (.int32, .int(let number)): Int32(exactly: number) == nil ? nil : value
-    case (.float, .double(let number)): .double(Double(Float(number)))
-    case (.float, .int(let number)): .double(Double(Float(number)))
-    case (.double, .int(let number)): .double(Double(number))
-    case (.decimal, .int(let number)): .decimal(Decimal(number))
-    default: nil
+    switch (self, value) {
+    case (_, .null), (.int64, .int), (.codable, .string): return value
+    case (.float, .double(let number)): return .double(Double(Float(number)))
+    case (.float, .int(let number)): return .double(Double(Float(number)))
+    case (.double, .int(let number)): return .double(Double(number))
+    case (.decimal, .int(let number)): return .decimal(Decimal(number))
+    case (_, .int(let number)): return integerRange?.contains(number) == true ? value : nil
+    default: return value.storageType == self ? value : nil
     }
   }
 
   /// The value of a mandatory attribute before it is set.
-  var empty: AttributeValue {
-    switch self {
-    case .string: .string("")
-    case .bool: .bool(false)
-    case .int16, .int32, .int64: .int(0)
-    case .float, .double: .double(0)
-    case .decimal: .decimal(EmptyValue.decimal)
-    case .date: .date(EmptyValue.date)
-    case .data: .data(EmptyValue.data)
-    case .uuid: .uuid(EmptyValue.uuid)
-    case .url: .url(EmptyValue.url)
-    case .codable: .null
-    }
-  }
+  var empty: AttributeValue { traits?.empty ?? .null }
+
+  /// Whether an attribute can be set to a value of the type that no store accepts.
+  var hasNotANumber: Bool { storageClass == .real || self == .decimal }
 }
 
 extension AttributeValue {

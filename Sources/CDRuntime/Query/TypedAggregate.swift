@@ -107,25 +107,7 @@ extension AttributeValue {
   /// Returns the value as an attribute's type; nil if the value has another type.
   func decoded<T>(as type: T.Type = T.self) -> T? {
     if let type = type as? any EnumAttribute.Type { return Self.enumeration(type, self) as? T }
-    switch self {
-    case .null: return nil
-    case .bool(let flag): return flag as? T
-    case .int(let number):
-      if let number = number as? T { return number }
-      if let number = Int(exactly: number) as? T { return number }
-      if let number = Int32(exactly: number) as? T { return number }
-      if let number = Int16(exactly: number) as? T { return number }
-      if let number = Double(number) as? T { return number }
-      return Decimal(number) as? T
-    case .double(let number): return number as? T ?? Float(number) as? T
-    case .decimal(let number): return number as? T ?? Number.decimal(number).double as? T
-    case .string(let text): return text as? T
-    case .date(let date): return date as? T
-    case .data(let data): return data as? T
-    case .uuid(let uuid): return uuid as? T
-    case .url(let url): return url as? T
-    case .composite: return nil
-    }
+    return (T.self as? any AttributeValueReadable.Type).flatMap { $0.init(attributeValue: self) as? T }
   }
 
   /// For optional types. Returns `.none` if the value has another type, `.some(nil)` if it is nil.

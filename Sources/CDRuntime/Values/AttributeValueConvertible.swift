@@ -23,55 +23,110 @@ public protocol AttributeValueConvertible: Sendable {
   var attributeValue: AttributeValue { get }
 }
 
+/// A Swift type of attributes, whose values can be made of attribute values.
+protocol AttributeValueReadable: AttributeValueConvertible {
+  /// Nil for a value of another type, and for nil.
+  init?(attributeValue value: AttributeValue)
+}
+
 extension AttributeValue: AttributeValueConvertible {
   public var attributeValue: AttributeValue { self }
 }
-extension String: AttributeValueConvertible {
+extension String: AttributeValueConvertible, AttributeValueReadable {
   public var attributeValue: AttributeValue { .string(self) }
+  init?(attributeValue value: AttributeValue) {
+    guard case .string(let text) = value else { return nil }
+    self = text
+  }
 }
-extension Bool: AttributeValueConvertible {
+extension Bool: AttributeValueConvertible, AttributeValueReadable {
   public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .bool(self) }
+  init?(attributeValue value: AttributeValue) {
+    guard case .bool(let flag) = value else { return nil }
+    self = flag
+  }
 }
-extension Int: AttributeValueConvertible {
+extension AttributeValueReadable where Self: FixedWidthInteger {
+  init?(attributeValue value: AttributeValue) {
+    guard case .int(let number) = value else { return nil }
+    self.init(exactly: number)
+  }
+}
+extension Int: AttributeValueConvertible, AttributeValueReadable {
   public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .int(Int64(self)) }
 }
-extension Int16: AttributeValueConvertible {
+extension Int16: AttributeValueConvertible, AttributeValueReadable {
   public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .int(Int64(self)) }
 }
-extension Int32: AttributeValueConvertible {
+extension Int32: AttributeValueConvertible, AttributeValueReadable {
   public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .int(Int64(self)) }
 }
-extension Int64: AttributeValueConvertible {
+extension Int64: AttributeValueConvertible, AttributeValueReadable {
   public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .int(self) }
 }
-extension Float: AttributeValueConvertible {
+extension Float: AttributeValueConvertible, AttributeValueReadable {
   public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .double(Double(self)) }
+  init?(attributeValue value: AttributeValue) {
+    guard case .double(let number) = value else { return nil }
+    self = Float(number)
+  }
 }
-extension Double: AttributeValueConvertible {
+extension Double: AttributeValueConvertible, AttributeValueReadable {
   public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .double(self) }
+  init?(attributeValue value: AttributeValue) {
+    switch value {
+    case .double(let number): self = number
+    case .int(let number): self = Double(number)
+    case .decimal(let number): self = Double(number.description) ?? .nan
+    default: return nil
+    }
+  }
 }
-extension Decimal: AttributeValueConvertible {
+extension Decimal: AttributeValueConvertible, AttributeValueReadable {
   public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .decimal(self) }
+  init?(attributeValue value: AttributeValue) {
+    switch value {
+    case .decimal(let number): self = number
+    case .int(let number): self = Decimal(number)
+    default: return nil
+    }
+  }
 }
-extension Date: AttributeValueConvertible {
+extension Date: AttributeValueConvertible, AttributeValueReadable {
   public var attributeValue: AttributeValue { .date(self) }
+  init?(attributeValue value: AttributeValue) {
+    guard case .date(let date) = value else { return nil }
+    self = date
+  }
 }
-extension Data: AttributeValueConvertible {
+extension Data: AttributeValueConvertible, AttributeValueReadable {
   public var attributeValue: AttributeValue { .data(self) }
+  init?(attributeValue value: AttributeValue) {
+    guard case .data(let data) = value else { return nil }
+    self = data
+  }
 }
-extension UUID: AttributeValueConvertible {
+extension UUID: AttributeValueConvertible, AttributeValueReadable {
   public var attributeValue: AttributeValue { .uuid(self) }
+  init?(attributeValue value: AttributeValue) {
+    guard case .uuid(let uuid) = value else { return nil }
+    self = uuid
+  }
 }
-extension URL: AttributeValueConvertible {
+extension URL: AttributeValueConvertible, AttributeValueReadable {
   public var attributeValue: AttributeValue { .url(self) }
+  init?(attributeValue value: AttributeValue) {
+    guard case .url(let url) = value else { return nil }
+    self = url
+  }
 }
 extension Optional: AttributeValueConvertible where Wrapped: AttributeValueConvertible {
   public typealias Comparand = Wrapped.Comparand

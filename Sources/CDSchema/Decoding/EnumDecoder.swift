@@ -26,20 +26,18 @@ extension DecodingContext {
     result.doc = reader.prose("doc")
     var hasType = false
     if let text = reader.text("type"), let node = reader.node("type") {
-      switch text {
-      case "String": (result.rawType, hasType) = (.string, true)
-      case "Int16": (result.rawType, hasType) = (.int16, true)
-      case "Int32": (result.rawType, hasType) = (.int32, true)
-      case "Int64": (result.rawType, hasType) = (.int64, true)
-      default:
+      let types = [AttributeTraits.string] + AttributeTraits.integers
+      if let traits = types.first(where: { $0.name == text }) {
+        (result.rawType, hasType) = (traits.type, true)
+      } else {
         error(
-          node, "the type of an enum is String, Int16, Int32 or Int64, not '\(text)'",
-          suggestion: ForeignTypes.names[ForeignTypes.key(text)].flatMap {
-            ["String", "Int16", "Int32", "Int64"].contains($0) ? $0 : nil
+          node, "the type of an enum is \(Self.rawTypes), not '\(text)'",
+          suggestion: ForeignTypes.names[ForeignTypes.key(text)].flatMap { name in
+            types.contains { $0.name == name } ? name : nil
           })
       }
     } else if !reader.has("type") {
-      reader.reportMissing("enum '\(pair.name)' has no 'type': String, Int16, Int32 or Int64")
+      reader.reportMissing("enum '\(pair.name)' has no 'type': \(Self.rawTypes)")
     }
     if !hasType { broken.insert(element) }
     if let cases = reader.node("cases") {
@@ -51,6 +49,11 @@ extension DecodingContext {
     }
     return result
   }
+
+  /// The names of the raw types as a list for people.
+  private static let rawTypes =
+    "String, " + AttributeTraits.integers.dropLast().map(\.name).joined(separator: ", ") + " or "
+    + (AttributeTraits.integers.last?.name ?? "")
 
   private func decodeCases(
     _ node: MarkedNode, of owner: EnumDescription, _ element: SchemaElement, isTypeKnown: Bool

@@ -37,9 +37,11 @@ extension DecodingContext {
       if let rule = DeleteRule(rawValue: text) {
         result.deleteRule = rule
       } else {
+        let rules = DeleteRule.allCases.map(\.rawValue)
+        let list = rules.dropLast().joined(separator: ", ") + " and " + (rules.last ?? "")
         error(
-          node, "unknown delete rule '\(text)'; the rules are nullify, cascade, deny and noAction",
-          suggestion: closestName(to: text, in: DeleteRule.allCases.map(\.rawValue)))
+          node, "unknown delete rule '\(text)'; the rules are \(list)",
+          suggestion: closestName(to: text, in: rules))
       }
     }
     result.isOrdered = reader.bool("ordered") ?? false

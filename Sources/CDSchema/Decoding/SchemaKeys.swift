@@ -1,3 +1,5 @@
+import CDModel
+
 /// A key of a mapping in the schema language.
 struct SchemaKey: Sendable {
   let name: String
@@ -148,7 +150,7 @@ extension SchemaKeys {
   ])
 
   static let integerEnumeration = SchemaKeys([
-    SchemaKey("type", ["enum": ["Int16", "Int32", "Int64"]]),
+    SchemaKey("type", ["enum": .array(AttributeTraits.integers.map { .string($0.name) })]),
     SchemaKey(
       "cases",
       [
@@ -237,7 +239,7 @@ extension SchemaKeys {
       "onDelete",
       [
         "description": "What happens to the related objects when an object is deleted; nullify if not said.",
-        "enum": ["nullify", "cascade", "deny", "noAction"],
+        "enum": .words(of: DeleteRule.self),
       ]),
     .flag("ordered", "Whether a to-many relationship keeps the order of its objects."),
     SchemaKey(
@@ -330,7 +332,7 @@ extension SchemaKeys {
         "description": "The object that stays if several are equal, by entity and unique properties.",
         "type": "object",
         "additionalProperties": [
-          "type": "object", "additionalProperties": ["enum": ["keepFirst", "keepLast"]],
+          "type": "object", "additionalProperties": ["enum": .words(of: DuplicateRule.Survivor.self)],
         ],
       ]),
   ])
@@ -358,7 +360,7 @@ extension SchemaKeys {
       [
         "description":
           "What happens to objects whose owners 'where' excludes. An owner's relationship has the rule 'cascade'.",
-        "enum": ["drop", "keep", "refuse"], "default": "drop",
+        "enum": .words(of: OwnedObjects.self), "default": "drop",
       ]),
     SchemaKey("attributes", .reference("rules")),
     SchemaKey("relationships", .reference("rules")),

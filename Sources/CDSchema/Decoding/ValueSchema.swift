@@ -8,6 +8,12 @@ indirect enum ValueSchema: Sendable {
   case array([ValueSchema])
   case object([(String, ValueSchema)])
 
+  /// The cases of a type whose raw values are words of the language.
+  static func words<Word: CaseIterable & RawRepresentable>(of type: Word.Type) -> ValueSchema
+  where Word.RawValue == String {
+    .array(Word.allCases.map { .string($0.rawValue) })
+  }
+
   /// A definition of the document.
   static func reference(_ name: String) -> ValueSchema { ["$ref": .string("#/$defs/" + name)] }
 }

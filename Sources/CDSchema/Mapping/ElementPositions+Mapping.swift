@@ -4,28 +4,10 @@ import CDModel
 extension ElementPositions {
   /// The position of a problem in a mapping file.
   func location(of problem: MappingProblem, from source: Int, to destination: Int) -> SourceLocation? {
-    func rule(_ index: Int) -> SchemaElement {
-      .entityRule(from: source, to: destination, index: index)
-    }
-    let mapping = SchemaElement.mapping(from: source, to: destination)
-    let (element, key): (SchemaElement, String?) =
-      switch problem.location {
-      case .rules: (mapping, nil)
-      case .drop(let index): (mapping, "drop[\(index)]")
-      case .duplicate(let index): (mapping, "onDuplicate[\(index)]")
-      case .entity(let index): (rule(index), nil)
-      case .source(let index): (rule(index), "from")
-      case .name(let index): (rule(index), "name")
-      case .policy(let index): (rule(index), "policy")
-      case .filter(let index): (rule(index), "where")
-      case .owned(let index): (rule(index), "owned")
-      case .attributeName(let index, let number): (rule(index), "key:attributes[\(number)]")
-      case .attribute(let index, let number): (rule(index), "attributes[\(number)]")
-      case .relationshipName(let index, let number): (rule(index), "key:relationships[\(number)]")
-      case .relationship(let index, let number): (rule(index), "relationships[\(number)]")
-      case .entityDrop(let index, let number): (rule(index), "drop[\(number)]")
-      case .undecided(let index, let number): (rule(index), "undecided[\(number)]")
-      }
+    let (index, key) = problem.location.path
+    let element =
+      index.map { SchemaElement.entityRule(from: source, to: destination, index: $0) }
+      ?? .mapping(from: source, to: destination)
     if let key, let span = problem.span,
       let location = location(of: element, key: key, utf8Offset: span.lowerBound)
     {

@@ -8,8 +8,9 @@ package enum AttributeOrder {
     case (.int(let left), .int(let right)): left < right
     case (.double(let left), .double(let right)): left < right
     case (.decimal(let left), .decimal(let right)): left < right
-    case (.date(let left), .date(let right)): left < right
-    default: false
+    default:
+      left.type == right.type && left.type?.isOrdered == true && left.stored != left
+        && isLess(left.stored, right.stored)
     }
   }
 }

@@ -1,3 +1,5 @@
+import CDModel
+
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
@@ -63,7 +65,7 @@ public enum ModelTemplate {
         relationships:
           items: { to: [Item], inverse: folder, onDelete: cascade, ordered: true }
 
-    # Types: String Bool Int16 Int32 Int64 Float Double Decimal Date Data UUID URL, and those made here:
+    # Types: \(AttributeType.named.map(\.name).joined(separator: " ")), and those made here:
     # enums:
     #   Priority: { type: Int16, cases: { low: 0, normal: 1, high: 2 } }
     # composites:

@@ -20,7 +20,7 @@ extension AttributeValue {
   /// member: `{"$double": x}`, `{"$decimal": "1.5"}`, `{"$referenceDate": seconds}` or `{"$date": seconds}`,
   /// `{"$data": base64}`, `{"$uuid": "…"}`, `{"$url": "…"}`, `{"$composite": {field: value}}`. Doubles have a tag
   /// because many tools write 1.0 as 1. Infinities and NaN are the strings `"inf"`, `"-inf"` and `"nan"` in place of
-  /// the number.
+  /// the number. A type that is not listed here is `{"$type": text}`.
   public func jsonValue(dates: JSONDateForm = .exact) -> JSONValue {
     switch self {
     case .null: .null
@@ -34,15 +34,13 @@ extension AttributeValue {
       case .exact: Self.tagged("$referenceDate", Self.number(value.timeIntervalSinceReferenceDate))
       case .since1970: Self.tagged("$date", Self.number(value.timeIntervalSince1970))
       }
-    case .data(let value): Self.tagged("$data", .string(value.base64EncodedString()))
-    case .uuid(let value): Self.tagged("$uuid", .string(value.uuidString))
-    case .url(let value): Self.tagged("$url", .string(value.absoluteString))
     case .composite(let fields):
       Self.tagged(
         "$composite",
         .object(
           fields.sorted { $0.key.precedes($1.key) }
             .map { JSONValue.Member($0.key, $0.value.jsonValue(dates: dates)) }))
+    default: Self.tagged(type?.traits?.jsonTag ?? "", .string(plainText ?? ""))
     }
   }
 
@@ -82,8 +80,6 @@ extension AttributeValue {
     case "$decimal":
       return .decimal(try content.converted("a decimal of at most 38 digits") { Decimal(canonicalText: $0) })
     case "$data": return .data(try content.converted("base64") { Data(base64Encoded: $0) })
-    case "$uuid": return .uuid(try content.converted("a UUID") { UUID(uuidString: $0) })
-    case "$url": return .url(try content.converted("a URL") { URL(string: $0) })
     case "$composite":
       guard case .object(let members) = content.value else { throw content.wrongKind("an object") }
       var fields: [String: AttributeValue] = [:]
@@ -94,7 +90,9 @@ extension AttributeValue {
         }
       }
       return .composite(fields)
-    default: throw element.error(.unknownMember(tag))
+    default:
+      guard let traits = AttributeTraits.tagged(tag) else { throw element.error(.unknownMember(tag)) }
+      return try content.converted(traits.noun) { AttributeValue(text: $0, of: traits.type) }
     }
   }
 
@@ -105,6 +103,13 @@ extension AttributeValue {
   private static func number(_ value: Double) -> JSONValue {
     if value.isFinite { return .double(value) }
     return .string(value.isNaN ? "nan" : value < 0 ? "-inf" : "inf")
+  }
+}
+
+extension AttributeTraits {
+  /// The row of the type whose values are objects with a key; nil for any other key.
+  package static func tagged(_ tag: String) -> AttributeTraits? {
+    all.first { $0.jsonTag == tag && $0.empty.jsonValue(dates: .since1970)[tag] != nil }
   }
 }
 

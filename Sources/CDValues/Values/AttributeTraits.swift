@@ -10,12 +10,29 @@ package final class AttributeTraits: Sendable {
   /// A category of types whose values can be compared with each other.
   package enum Category: Hashable, Sendable {
     case number, string, date, data, uuid, url
+
+    /// Whether a predicate can order the values with `<`.
+    package var isOrdered: Bool {
+      switch self {
+      case .number, .string, .date: true
+      case .data, .uuid, .url: false
+      }
+    }
+  }
+
+  /// The form in which stores keep the values of a type. They are the types of SQLite.
+  package enum StorageClass: Sendable {
+    case integer, real, text, bytes
   }
 
   package let type: AttributeType
   /// The name in the schema language.
   package let name: String
+  /// A value of the type in words, for messages.
+  package let noun: String
   package let category: Category
+  package let storageType: StorageType
+  package let storageClass: StorageClass
   /// The rank of a number type. Wider types have higher ranks.
   package let numericRank: Int?
   /// The values of an integer type.
@@ -50,14 +67,18 @@ package final class AttributeTraits: Sendable {
   package let coreDataColumn: String
 
   private init(
-    _ type: AttributeType, _ name: String, _ category: Category, rank: Int? = nil,
-    range: ClosedRange<Int64>? = nil, empty: AttributeValue, form: String, generator: String? = nil,
+    _ type: AttributeType, _ storageType: StorageType, _ name: String, _ noun: String, _ category: Category,
+    _ storageClass: StorageClass, rank: Int? = nil, range: ClosedRange<Int64>? = nil, empty: AttributeValue,
+    form: String, generator: String? = nil,
     swift: String, swiftEmpty: String? = nil, size: Int = 8, isCostly: Bool = false, xcode: String,
     usesScalar: Bool? = nil, class appleClass: String? = nil, column: String
   ) {
     self.type = type
+    self.storageType = storageType
     self.name = name
+    self.noun = noun
     self.category = category
+    self.storageClass = storageClass
     numericRank = rank
     integerRange = range
     self.empty = empty
@@ -73,6 +94,8 @@ package final class AttributeTraits: Sendable {
     coreDataColumn = column
   }
 
+  /// The key of the object that is a value of the type in JSON.
+  package var jsonTag: String { "$" + name.lowercased() }
   /// The name of the functions in generated code that read and write a value.
   package var accessor: String { name.lowercased() }
   package var needsFoundation: Bool { swiftType.hasPrefix("Foundation.") }
@@ -84,46 +107,57 @@ extension AttributeTraits {
     string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url,
   ]
 
+  /// The rows of the integer types, the narrowest type first.
+  package static let integers = all.filter { $0.integerRange != nil }
+
   package static let string = AttributeTraits(
-    .string, "String", .string, empty: .string(""), form: "a text", swift: "Swift.String",
+    .string, .string, "String", "a string", .string, .text, empty: .string(""), form: "a text",
+    swift: "Swift.String",
     swiftEmpty: "\"\"", xcode: "String", class: "NSString", column: "VARCHAR")
   fileprivate static let bool = AttributeTraits(
-    .bool, "Bool", .number, rank: 0, empty: .bool(false), form: "true or false", swift: "Swift.Bool",
+    .bool, .bool, "Bool", "a Boolean", .number, .integer, rank: 0, empty: .bool(false), form: "true or false",
+    swift: "Swift.Bool",
     swiftEmpty: "false", size: 1, xcode: "Boolean", usesScalar: true, column: "INTEGER")
-  fileprivate static let int16 = integer(.int16, Int16.self, rank: 1, size: 2)
-  fileprivate static let int32 = integer(.int32, Int32.self, rank: 2, size: 4)
-  fileprivate static let int64 = integer(.int64, Int64.self, rank: 3, size: 8)
+  fileprivate static let int16 = integer(.int16, .int16, Int16.self, rank: 1, size: 2)
+  fileprivate static let int32 = integer(.int32, .int32, Int32.self, rank: 2, size: 4)
+  fileprivate static let int64 = integer(.int64, .int64, Int64.self, rank: 3, size: 8)
   fileprivate static let decimal = AttributeTraits(
-    .decimal, "Decimal", .number, rank: 4, empty: .decimal(0),
+    .decimal, .decimal, "Decimal", "a Decimal", .number, .text, rank: 4, empty: .decimal(0),
     form: "a decimal number of 38 digits at most", swift: "Foundation.Decimal", isCostly: true,
     xcode: "Decimal", class: "NSDecimalNumber", column: "DECIMAL")
   fileprivate static let float = AttributeTraits(
-    .float, "Float", .number, rank: 5, empty: .double(0), form: "a finite decimal number in its range",
+    .float, .float, "Float", "a Float", .number, .real, rank: 5, empty: .double(0),
+    form: "a finite decimal number in its range",
     swift: "Swift.Float", swiftEmpty: "0", size: 4, xcode: "Float", usesScalar: true, column: "FLOAT")
   fileprivate static let double = AttributeTraits(
-    .double, "Double", .number, rank: 6, empty: .double(0), form: "a finite decimal number in its range",
+    .double, .double, "Double", "a Double", .number, .real, rank: 6, empty: .double(0),
+    form: "a finite decimal number in its range",
     swift: "Swift.Double", swiftEmpty: "0", xcode: "Double", usesScalar: true, column: "FLOAT")
   fileprivate static let date = AttributeTraits(
-    .date, "Date", .date, empty: .date(Date(timeIntervalSinceReferenceDate: 0)),
+    .date, .date, "Date", "a date", .date, .real, empty: .date(Date(timeIntervalSinceReferenceDate: 0)),
     form: "a day such as 2024-02-29, or a time with its zone such as 2024-02-29T12:30:00Z",
     generator: "now(), ", swift: "Foundation.Date", xcode: "Date", usesScalar: false, class: "NSDate",
     column: "TIMESTAMP")
   package static let data = AttributeTraits(
-    .data, "Data", .data, empty: .data(Data()), form: "Base64 text", swift: "Foundation.Data",
+    .data, .data, "Data", "data", .data, .bytes, empty: .data(Data()), form: "Base64 text",
+    swift: "Foundation.Data",
     isCostly: true, xcode: "Binary", class: "NSData", column: "BLOB")
   fileprivate static let uuid = AttributeTraits(
-    .uuid, "UUID", .uuid, empty: .uuid(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))),
+    .uuid, .uuid, "UUID", "a UUID", .uuid, .bytes,
+    empty: .uuid(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))),
     form: "a UUID such as 5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11", generator: "uuid() or ",
     swift: "Foundation.UUID", xcode: "UUID", usesScalar: false, class: "NSUUID", column: "BLOB")
   fileprivate static let url = AttributeTraits(
-    .url, "URL", .url, empty: .url(URL(string: "about:blank") ?? URL(filePath: "/")), form: "a URL",
+    .url, .url, "URL", "a URL", .url, .text, empty: .url(URL(string: "about:blank") ?? URL(filePath: "/")),
+    form: "a URL",
     swift: "Foundation.URL", isCostly: true, xcode: "URI", class: "NSURL", column: "VARCHAR")
 
   private static func integer<I: FixedWidthInteger>(
-    _ type: AttributeType, _ integer: I.Type, rank: Int, size: Int
+    _ type: AttributeType, _ storageType: StorageType, _ integer: I.Type, rank: Int, size: Int
   ) -> AttributeTraits {
     AttributeTraits(
-      type, "Int\(I.bitWidth)", .number, rank: rank, range: Int64(I.min)...Int64(I.max), empty: .int(0),
+      type, storageType, "Int\(I.bitWidth)", "an integer", .number, .integer, rank: rank,
+      range: Int64(I.min)...Int64(I.max), empty: .int(0),
       form: "an integer in decimal digits", swift: "Swift.Int\(I.bitWidth)", swiftEmpty: "0", size: size,
       xcode: "Integer \(I.bitWidth)", usesScalar: true, column: "INTEGER")
   }
@@ -151,9 +185,44 @@ extension AttributeType {
 
   /// Whether an attribute can have a minimum and a maximum.
   package var isOrdered: Bool {
-    guard let traits, self != .bool else { return false }
-    return traits.category == .number || traits.category == .date
+    guard let traits, self != .bool, self != .string else { return false }
+    return traits.category.isOrdered
   }
+}
+
+// MARK: Storage types
+
+/// The type in which a column stores a value: a type with a fixed name, or JSON.
+///
+/// Unlike ``AttributeType``, it is a single byte, so reading a row can switch over it without reference counting.
+package enum StorageType: Sendable {
+  case string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url
+  /// JSON as text.
+  case codable
+
+  /// The type's row; nil for JSON.
+  package var traits: AttributeTraits? {
+    switch self {
+    case .string: .string
+    case .bool: .bool
+    case .int16: .int16
+    case .int32: .int32
+    case .int64: .int64
+    case .float: .float
+    case .double: .double
+    case .decimal: .decimal
+    case .date: .date
+    case .data: .data
+    case .uuid: .uuid
+    case .url: .url
+    case .codable: nil
+    }
+  }
+
+  package var storageClass: AttributeTraits.StorageClass { traits?.storageClass ?? .text }
+
+  /// The values of an integer type.
+  package var integerRange: ClosedRange<Int64>? { traits?.integerRange }
 }
 
 // MARK: Values
@@ -161,7 +230,10 @@ extension AttributeType {
 extension AttributeValue {
   /// The type that has such values; nil for null and for composites. Integers and fractions belong to several types, of
   /// which this is the widest.
-  package var type: AttributeType? {
+  package var type: AttributeType? { storageType?.traits?.type }
+
+  /// The type of a column for such values; nil for null and for composites. The widest one, as of ``type``.
+  package var storageType: StorageType? {
     switch self {
     case .null, .composite: nil
     case .bool: .bool
@@ -173,6 +245,38 @@ extension AttributeValue {
     case .data: .data
     case .uuid: .uuid
     case .url: .url
+    }
+  }
+
+  /// A description of the value's type for messages.
+  package var noun: String {
+    switch self {
+    case .null: "nil"
+    case .composite: "a composite"
+    default: type?.traits?.noun ?? ""
+    }
+  }
+
+  /// The value in the form that a column stores: null, an integer, a double, a string or data.
+  package var stored: AttributeValue {
+    switch self {
+    case .null, .int, .double, .string, .data: self
+    case .bool(let flag): .int(flag ? 1 : 0)
+    case .decimal(let number): DecimalText.encode(number).map { .string($0) } ?? .null
+    case .date(let date): .double(date.timeIntervalSinceReferenceDate)
+    case .uuid(let uuid): .data(Data(ValueBytes.bytes(uuid)))
+    case .url(let url): .string(url.absoluteString)
+    case .composite: .null
+    }
+  }
+
+  /// Whether the value is NaN, or a date that is not finite. No store accepts such a value.
+  package var isNotANumber: Bool {
+    switch self {
+    case .double(let number): number.isNaN
+    case .decimal(let number): number.isNaN
+    case .date(let date): !date.timeIntervalSinceReferenceDate.isFinite
+    default: false
     }
   }
 

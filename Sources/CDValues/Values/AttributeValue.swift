@@ -31,3 +31,47 @@ public enum AttributeValue: Sendable {
   /// A composite's fields by name.
   case composite([String: AttributeValue])
 }
+
+/// Two values are equal if all their bits are equal. So equal models have the same canonical text, and a predicate can
+/// be the key of a cache.
+///
+/// Swift's own equality differs: it treats `é` and `e` with a combining accent as the same string, and 0.0 and -0.0 as
+/// the same number, and NaN is not even equal to itself. Predicates compare values in a third way, in which 1 and 1.0
+/// are equal.
+extension AttributeValue: Hashable {
+  public static func == (lhs: AttributeValue, rhs: AttributeValue) -> Bool {
+    switch (lhs, rhs) {
+    case (.null, .null): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.int(let left), .int(let right)): left == right
+    case (.double(let left), .double(let right)): left.bitPattern == right.bitPattern
+    case (.decimal(let left), .decimal(let right)): left == right
+    case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.date(let left), .date(let right)):
+      left.timeIntervalSinceReferenceDate.bitPattern == right.timeIntervalSinceReferenceDate.bitPattern
+    case (.data(let left), .data(let right)): left == right
+    case (.uuid(let left), .uuid(let right)): left == right
+    case (.url(let left), .url(let right)): left == right
+    case (.composite(let left), .composite(let right)): left == right
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .int(let value): hasher.combine(value)
+    case .double(let value): hasher.combine(value.bitPattern)
+    case .decimal(let value): hasher.combine(value)
+    // Swift gives canonically equivalent strings the same hash, so strings with the same code units have the same hash
+    // too.
+    case .string(let value): hasher.combine(value)
+    case .date(let value): hasher.combine(value.timeIntervalSinceReferenceDate.bitPattern)
+    case .data(let value): hasher.combine(value)
+    case .uuid(let value): hasher.combine(value)
+    case .url(let value): hasher.combine(value)
+    case .composite(let fields): hasher.combine(fields)
+    }
+  }
+}

@@ -122,20 +122,13 @@ struct VersionExporter {
   private func relationship(_ relationship: RelationshipDescription, of entity: EntityDescription)
     -> MarkupElement
   {
-    let rule =
-      switch relationship.deleteRule {
-      case .nullify: "Nullify"
-      case .cascade: "Cascade"
-      case .deny: "Deny"
-      case .noAction: "No Action"
-      }
-    return MarkupElement(
+    MarkupElement(
       "relationship",
       [
         ("name", relationship.name), ("optional", Self.yes(relationship.isOptional)),
         ("toMany", Self.yes(relationship.isToMany)), ("minCount", relationship.minimumCount.map(String.init)),
         ("maxCount", relationship.isToMany ? relationship.maximumCount.map(String.init) : "1"),
-        ("deletionRule", rule), ("ordered", Self.yes(relationship.isOrdered)),
+        ("deletionRule", relationship.deleteRule.xcodeName), ("ordered", Self.yes(relationship.isOrdered)),
         ("destinationEntity", relationship.destination), ("inverseName", relationship.inverse),
         ("inverseEntity", relationship.inverse == nil ? nil : relationship.destination),
         ("elementID", identifiers.property(relationship.name, of: entity)),

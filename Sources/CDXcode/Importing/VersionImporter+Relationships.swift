@@ -10,12 +10,7 @@ extension VersionImporter {
     result.isToMany = element.flag("toMany") || (maximum ?? 1) > 1
     result.isOptional = element.flag("optional")
     result.hashModifier = element["versionHashModifier"].flatMap { $0.isEmpty ? nil : $0 }
-    switch element["deletionRule"] {
-    case "Cascade": result.deleteRule = .cascade
-    case "Deny": result.deleteRule = .deny
-    case "No Action": result.deleteRule = .noAction
-    default: result.deleteRule = .nullify
-    }
+    result.deleteRule = DeleteRule.allCases.first { $0.xcodeName == element["deletionRule"] } ?? .nullify
     if result.isToMany {
       result.isOrdered = element.flag("ordered")
       let minimum = element["minCount"].flatMap { Int($0) }

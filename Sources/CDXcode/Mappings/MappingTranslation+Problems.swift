@@ -84,7 +84,7 @@ private struct RulePart: Hashable {
     case .entity(let entity), .source(let entity), .policy(let entity):
       (self.entity, kind) = (entity, .entity)
     // Translated rules never have problems in these parts.
-    case .rules, .drop, .duplicate, .entityDrop, .undecided, .owned: return nil
+    default: return nil
     }
   }
 

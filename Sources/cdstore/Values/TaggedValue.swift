@@ -64,13 +64,13 @@ struct TaggedValue {
     case ("$decimal", .string(let text)):
       guard let decimal = Decimal(wholeText: text) else { throw Failure("$decimal takes a number as text") }
       return .decimal(decimal)
-    case ("$date", _), ("$data", _), ("$uuid", _), ("$decimal", _), ("$double", _):
+    default:
+      guard AttributeTraits.tagged(tag) != nil else { return nil }
       do {
         return try AttributeValue(jsonValue: .object([JSONValue.Member(tag, value)]))
       } catch {
         throw Failure("\(error)")
       }
-    default: return nil
     }
   }
 }

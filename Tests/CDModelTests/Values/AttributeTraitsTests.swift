@@ -32,4 +32,28 @@ import Testing
     #expect(AttributeValue(text: "1", of: .int16) == nil)
     #expect(AttributeValue(text: "!", of: .data) == nil)
   }
+
+  @Test func eachTypeHasItsStorageType() {
+    for traits in AttributeTraits.all { #expect(traits.storageType.traits === traits) }
+    #expect(StorageType.codable.traits == nil)
+    #expect(AttributeTraits.integers.map(\.type) == [.int16, .int32, .int64])
+  }
+
+  @Test func storedFormsAreOfTheStorageClass() {
+    for traits in AttributeTraits.all {
+      switch (traits.empty.stored, traits.storageClass) {
+      case (.int, .integer), (.double, .real), (.string, .text), (.data, .bytes): break
+      default: Issue.record("\(traits.name) is stored as \(traits.empty.stored)")
+      }
+    }
+  }
+
+  @Test func eachTagIsThatOfOneType() {
+    for traits in AttributeTraits.all {
+      let json = traits.empty.jsonValue(dates: .since1970)
+      guard case .object(let members) = json else { continue }
+      #expect(AttributeTraits.tagged(members[0].key)?.type == traits.empty.type)
+    }
+    #expect(AttributeTraits.tagged("$int16") == nil && AttributeTraits.tagged("$string") == nil)
+  }
 }

@@ -58,20 +58,13 @@ enum FormatKeyword: String, CaseIterable {
   }
 
   var comparison: ComparisonOperator? {
-    switch self {
-    case .in: .in
-    case .like: .like
-    case .matches: .matches
-    case .contains: .contains
-    case .beginsWith: .beginsWith
-    case .endsWith: .endsWith
-    case .between: .between
-    case .utiConformsTo: .utiConformsTo
-    case .utiEquals: .utiEquals
-    case .tokenMatches: .tokenMatches
-    default: nil
-    }
+    Self.comparisons[self]
   }
+
+  private static let comparisons: [FormatKeyword: ComparisonOperator] = Dictionary(
+    uniqueKeysWithValues: allCases.compactMap { keyword in
+      ComparisonOperator(rawValue: keyword.rawValue.uppercased()).map { (keyword, $0) }
+    })
 
   var setOperator: ExpressionOperator? {
     switch self {

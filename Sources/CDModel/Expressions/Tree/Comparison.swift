@@ -58,6 +58,40 @@ public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
   case utiEquals = "UTI-EQUALS"
   /// A match of words, as in a search index. It can be read, but not evaluated.
   case tokenMatches = "TOKENMATCHES"
+
+  /// A set of operators that take the same operands.
+  package enum Form: Sendable {
+    /// Two values of one type.
+    case equality
+    /// Two values of one type that has an order.
+    case order
+    /// A value and its two bounds.
+    case between
+    /// An element and a collection, or a part and a string or data.
+    case membership
+    /// A membership with the sides exchanged.
+    case containment
+    /// Two strings, or two values of data.
+    case part
+    /// A string and a pattern.
+    case pattern
+    /// The operator can be read, but not evaluated.
+    case unsupported
+  }
+
+  /// The operator's operands.
+  package var form: Form {
+    switch self {
+    case .equalTo, .notEqualTo: .equality
+    case .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo: .order
+    case .between: .between
+    case .in: .membership
+    case .contains: .containment
+    case .beginsWith, .endsWith: .part
+    case .like, .matches: .pattern
+    case .utiConformsTo, .utiEquals, .tokenMatches: .unsupported
+    }
+  }
 }
 
 /// How many elements of a collection must satisfy a comparison.

@@ -430,10 +430,7 @@ extension ManagedObjectContext {
       becomeNew(object)
     }
     for case let relationship? in object.scope.plan.relationships {
-      switch relationship.description.deleteRule {
-      case .deny, .noAction: if isLeaving { continue }
-      case .nullify, .cascade: break
-      }
+      if isLeaving, !relationship.description.deleteRule.separates { continue }
       clearOwnSide(object, relationship)
     }
     if currentUndoManager != nil { object.flags.insert(.tracked) }

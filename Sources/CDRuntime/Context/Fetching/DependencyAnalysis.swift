@@ -51,13 +51,13 @@ private struct Roots {
   func areIndependent(of pending: Set<Int>) -> Bool { !isUnknown && readRoots.isDisjoint(with: pending) }
 
   mutating func add(_ predicate: FetchPredicate) {
-    switch predicate.kind {
-    case .constant: break
-    case .comparison(let comparison):
-      add(comparison.left)
-      add(comparison.right)
-    case .and(let parts), .or(let parts): for part in parts { add(part) }
-    case .not(let part): add(part)
+    predicate.forEachPart { add($0) }
+  }
+
+  private mutating func add(_ part: ExpressionPart) {
+    switch part {
+    case .value(let value): add(value)
+    case .predicate(let predicate): add(predicate)
     }
   }
 
@@ -65,25 +65,11 @@ private struct Roots {
   @discardableResult
   mutating func add(_ expression: ValueExpression) -> EntityPlan? {
     switch expression.kind {
-    case .constant: break
     case .object: return dependencies.plan
     case .variable(let name):
       if let entity = scope[name] { return entity }
       if !dependencies.variables.contains(name) { isUnknown = true }
     case .path(let base, let steps): return add(base, steps)
-    case .aggregate(let parts), .coalesced(let parts), .function(_, let parts):
-      for part in parts { add(part) }
-    case .negated(let operand), .bitwiseComplement(let operand): add(operand)
-    case .operation(let first, let terms):
-      add(first)
-      for term in terms { add(term.operand) }
-    case .cast(let value, _, let otherwise):
-      add(value)
-      if let otherwise { add(otherwise) }
-    case .ternary(let condition, let yes, let no):
-      add(condition)
-      add(yes)
-      add(no)
     case .subquery(let collection, let variable, let condition):
       guard let entity = add(collection) else {
         isUnknown = true
@@ -95,6 +81,7 @@ private struct Roots {
       scope[variable] = outer
       return entity
     case .anyKey, .unknownFunction, .invocation, .assignment: isUnknown = true
+    default: expression.forEachPart { add($0) }
     }
     return nil
   }
@@ -105,10 +92,7 @@ private struct Roots {
   /// table.
   private static func isOwn(_ relationship: RelationshipPlan) -> Bool {
     guard case .reference = relationship.storage, relationship.isGuaranteed else { return false }
-    switch relationship.inverse?.deleteRule {
-    case .nullify, .cascade: return true
-    case .deny, .noAction, nil: return false
-    }
+    return relationship.inverse?.deleteRule.separates ?? false
   }
 
   private mutating func add(_ base: ValueExpression, _ steps: [PathStep]) -> EntityPlan? {

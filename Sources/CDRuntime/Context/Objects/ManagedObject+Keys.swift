@@ -181,18 +181,8 @@ extension PropertyValue {
 extension AttributeValue {
   /// The type of the value, for messages.
   var typeName: String {
-    switch self {
-    case .null: "nil"
-    case .bool: "Bool"
-    case .int: "Int"
-    case .double: "Double"
-    case .decimal: "Decimal"
-    case .string: "String"
-    case .date: "Date"
-    case .data: "Data"
-    case .uuid: "UUID"
-    case .url: "URL"
-    case .composite: "a composite"
-    }
+    // One case of values is for integers of all sizes.
+    if case .int = self { return "Int" }
+    return type?.schemaName ?? noun
   }
 }

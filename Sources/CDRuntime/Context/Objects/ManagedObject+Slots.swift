@@ -32,40 +32,40 @@ extension ManagedObject {
   @_spi(Generated) public final func _url(_ slot: Int) -> URL { _optionalUrl(slot) ?? EmptyValue.url }
 
   @_spi(Generated) public final func _optionalString(_ slot: Int) -> String? {
-    if case .string(let value) = slotValue(slot) { value } else { nil }
+    String(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalBool(_ slot: Int) -> Bool? {
-    if case .bool(let value) = slotValue(slot) { value } else { nil }
+    Bool(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalInt16(_ slot: Int) -> Int16? {
-    if case .int(let value) = slotValue(slot) { Int16(exactly: value) } else { nil }
+    Int16(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalInt32(_ slot: Int) -> Int32? {
-    if case .int(let value) = slotValue(slot) { Int32(exactly: value) } else { nil }
+    Int32(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalInt64(_ slot: Int) -> Int64? {
-    if case .int(let value) = slotValue(slot) { value } else { nil }
+    Int64(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalFloat(_ slot: Int) -> Float? {
-    if case .double(let value) = slotValue(slot) { Float(value) } else { nil }
+    Float(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalDouble(_ slot: Int) -> Double? {
-    if case .double(let value) = slotValue(slot) { value } else { nil }
+    Double(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalDecimal(_ slot: Int) -> Decimal? {
-    if case .decimal(let value) = slotValue(slot) { value } else { nil }
+    Decimal(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalDate(_ slot: Int) -> Date? {
-    if case .date(let value) = slotValue(slot) { value } else { nil }
+    Date(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalData(_ slot: Int) -> Data? {
-    if case .data(let value) = slotValue(slot) { value } else { nil }
+    Data(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalUuid(_ slot: Int) -> UUID? {
-    if case .uuid(let value) = slotValue(slot) { value } else { nil }
+    UUID(attributeValue: slotValue(slot))
   }
   @_spi(Generated) public final func _optionalUrl(_ slot: Int) -> URL? {
-    if case .url(let value) = slotValue(slot) { value } else { nil }
+    URL(attributeValue: slotValue(slot))
   }
 
   /// The fields of a composite by name; nil if it has no value.
@@ -98,41 +98,8 @@ extension ManagedObject {
     if values.indices.contains(slot) { values[slot] = value }
   }
 
-  @_spi(Generated) public final func _set(_ value: String?, _ slot: Int) {
-    setSlot(slot, value.map { .string($0) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: Bool?, _ slot: Int) {
-    setSlot(slot, value.map { .bool($0) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: Int16?, _ slot: Int) {
-    setSlot(slot, value.map { .int(Int64($0)) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: Int32?, _ slot: Int) {
-    setSlot(slot, value.map { .int(Int64($0)) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: Int64?, _ slot: Int) {
-    setSlot(slot, value.map { .int($0) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: Float?, _ slot: Int) {
-    setSlot(slot, value.map { .double(Double($0)) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: Double?, _ slot: Int) {
-    setSlot(slot, value.map { .double($0) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: Decimal?, _ slot: Int) {
-    setSlot(slot, value.map { .decimal($0) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: Date?, _ slot: Int) {
-    setSlot(slot, value.map { .date($0) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: Data?, _ slot: Int) {
-    setSlot(slot, value.map { .data($0) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: UUID?, _ slot: Int) {
-    setSlot(slot, value.map { .uuid($0) } ?? .null)
-  }
-  @_spi(Generated) public final func _set(_ value: URL?, _ slot: Int) {
-    setSlot(slot, value.map { .url($0) } ?? .null)
+  @_spi(Generated) public final func _set(_ value: (some AttributeValueConvertible)?, _ slot: Int) {
+    setSlot(slot, value.attributeValue)
   }
 
   /// Sets a composite, field by field.

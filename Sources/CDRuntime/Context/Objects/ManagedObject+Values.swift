@@ -79,13 +79,9 @@ extension ManagedObject {
   /// Whether a slot has a non-nil value that every store can hold. Always false for an object with a generated class.
   final func hasPlainValue(_ slot: Int) -> Bool {
     guard !scope.plan.isTyped, let extras, slot < extras.values.count else { return false }
-    return switch extras.values[slot] {
-    case .null: false
-    case .double(let number): !number.isNaN
-    case .decimal(let number): !number.isNaN
-    case .date(let date): date.timeIntervalSinceReferenceDate.isFinite
-    case .bool, .int, .string, .data, .uuid, .url, .composite: true
-    }
+    let value = extras.values[slot]
+    if case .null = value { return false }
+    return !value.isNotANumber
   }
 
   final func decodeValues(_ row: RowReader) {

@@ -59,11 +59,7 @@ extension ManagedObjectContext {
   }
 
   private func keepsDeletedObjects(_ relationship: RelationshipPlan) -> Bool {
-    guard let inverse = inverse(of: relationship) else { return true }
-    switch inverse.description.deleteRule {
-    case .noAction, .deny: return true
-    case .cascade, .nullify: return false
-    }
+    inverse(of: relationship)?.description.deleteRule.separates != true
   }
 
   /// Schedules notifications for relationships that may have lost objects, or got them back, without having been

@@ -309,11 +309,9 @@ extension ManagedObjectContext {
   private func unaffectedReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
     for case let relationship? in object.scope.plan.relationships {
-      guard let inverse = inverse(of: relationship), !inverse.isToMany else { continue }
-      switch relationship.description.deleteRule {
-      case .nullify, .cascade: continue
-      case .deny, .noAction: break
-      }
+      guard !relationship.description.deleteRule.separates, let inverse = inverse(of: relationship),
+        !inverse.isToMany
+      else { continue }
       let others: [ManagedObject]
       switch relationship.storage {
       case .reference where relationship.isSymmetric:

@@ -204,10 +204,7 @@ struct UndoRestoration {
     object.mark(.deleted, in: context)
     let isDeletion = !isInsertion && !object.flags.contains(.inserted)
     for case let relationship? in object.scope.plan.relationships {
-      switch relationship.description.deleteRule {
-      case .deny, .noAction: if isDeletion { continue }
-      case .nullify, .cascade: break
-      }
+      if isDeletion, !relationship.description.deleteRule.separates { continue }
       switch relationship.storage {
       case .reference:
         let key = object.referenceKey(relationship.slot)
@@ -294,10 +291,7 @@ struct UndoRestoration {
     // The row exists until the deletion is saved. If the inverse's delete rule leaves references unchanged, a
     // reference to it reads as nil, and the save checks the rule. An object that was never saved has no row.
     guard object.flags.contains(.deleted), !object.flags.contains(.inserted) else { return false }
-    switch relationship.inverse?.deleteRule {
-    case .nullify?, .cascade?: return false
-    case .deny?, .noAction?, nil: return true
-    }
+    return relationship.inverse?.deleteRule.separates != true
   }
 
   /// Whether a reference is the one that the object was read or last saved with, and the deletion of the referenced

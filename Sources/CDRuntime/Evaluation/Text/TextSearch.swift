@@ -67,6 +67,30 @@ struct TextSearch {
   }
 }
 
+/// The right side of an operator with a pattern, prepared once for many texts.
+enum TextPattern {
+  case like(LikePattern)
+  case expression(RegularExpression)
+
+  /// - Parameter comparisonOperator: An operator whose form is `pattern`.
+  init(
+    _ pattern: String, of comparisonOperator: ComparisonOperator, _ options: ComparisonOptions
+  ) throws(EvaluationError) {
+    switch comparisonOperator {
+    case .like: self = .like(LikePattern(pattern, options))
+    case .matches: self = .expression(try RegularExpression.compiled(pattern, options))
+    default: throw .unsupported(comparisonOperator.rawValue)
+    }
+  }
+
+  func matches(_ text: String) throws(EvaluationError) -> Bool {
+    switch self {
+    case .like(let pattern): pattern.matches(text)
+    case .expression(let expression): try expression.matches(text)
+    }
+  }
+}
+
 /// The patterns of a predicate, prepared at their first use. Most patterns are constants, which are compared with all
 /// rows.
 ///
@@ -76,44 +100,44 @@ final class PreparedTexts {
   private static let capacity = 16
 
   private struct Entries<Value> {
-    private var entries: [(pattern: String, options: ComparisonOptions, value: Value)] = []
+    private var entries:
+      [(pattern: String, operator: ComparisonOperator, options: ComparisonOptions, value: Value)] = []
     private var next = 0
 
     mutating func value<E: Error>(
-      _ pattern: String, _ options: ComparisonOptions, _ make: () throws(E) -> Value
+      _ pattern: String, _ comparisonOperator: ComparisonOperator, _ options: ComparisonOptions,
+      _ make: () throws(E) -> Value
     ) throws(E) -> Value {
       for entry in entries
-      where entry.options == options && CodeUnits.areEqual(entry.pattern, pattern) {
+      where entry.operator == comparisonOperator && entry.options == options
+        && CodeUnits.areEqual(entry.pattern, pattern)
+      {
         return entry.value
       }
       let value = try make()
       if entries.count < PreparedTexts.capacity {
-        entries.append((pattern, options, value))
+        entries.append((pattern, comparisonOperator, options, value))
       } else {
-        entries[next] = (pattern, options, value)
+        entries[next] = (pattern, comparisonOperator, options, value)
         next = (next + 1) % PreparedTexts.capacity
       }
       return value
     }
   }
 
-  private var likes = Entries<LikePattern>()
-  private var expressions = Entries<RegularExpression>()
+  private var patterns = Entries<TextPattern>()
   private var searches = Entries<TextSearch>()
 
-  func like(_ pattern: String, _ options: ComparisonOptions) -> LikePattern {
-    likes.value(pattern, options) { () throws(Never) in LikePattern(pattern, options) }
-  }
-
-  func expression(
-    _ pattern: String, _ options: ComparisonOptions
-  ) throws(EvaluationError) -> RegularExpression {
-    try expressions.value(pattern, options) { () throws(EvaluationError) in
-      try RegularExpression.compiled(pattern, options)
+  /// The right side of an operator with a pattern.
+  func pattern(
+    _ pattern: String, _ comparisonOperator: ComparisonOperator, _ options: ComparisonOptions
+  ) throws(EvaluationError) -> TextPattern {
+    try patterns.value(pattern, comparisonOperator, options) { () throws(EvaluationError) in
+      try TextPattern(pattern, of: comparisonOperator, options)
     }
   }
 
   func search(_ part: String, _ options: ComparisonOptions) -> TextSearch {
-    searches.value(part, options) { () throws(Never) in TextSearch(part, options) }
+    searches.value(part, .contains, options) { () throws(Never) in TextSearch(part, options) }
   }
 }

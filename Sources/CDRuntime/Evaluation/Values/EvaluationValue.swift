@@ -1,11 +1,5 @@
 public import CDModel
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// A value during the evaluation of an expression: a single value, many values, or an object.
 ///
 /// ```swift
@@ -55,7 +49,7 @@ public enum EvaluationValue {
   /// The type of the value in words, for messages, which never contain the value itself.
   var kindName: String {
     switch self {
-    case .value(let value): value.kindName
+    case .value(let value): value.noun
     case .float: "a Float"
     case .collection: "a collection"
     case .dictionary: "a dictionary"
@@ -67,38 +61,4 @@ public enum EvaluationValue {
   static func bool(_ flag: Bool) -> EvaluationValue { .value(.bool(flag)) }
   static func string(_ text: String) -> EvaluationValue { .value(.string(text)) }
   static func double(_ number: Double) -> EvaluationValue { .value(.double(number)) }
-}
-
-extension AttributeValue {
-  /// The type of the value in words.
-  var kindName: String {
-    switch self {
-    case .null: "nil"
-    case .bool: "a Boolean"
-    case .int: "an integer"
-    case .double: "a Double"
-    case .decimal: "a Decimal"
-    case .string: "a string"
-    case .date: "a date"
-    case .data: "data"
-    case .uuid: "a UUID"
-    case .url: "a URL"
-    case .composite: "a composite"
-    }
-  }
-}
-
-/// The bytes of a UUID, which determine its stored form and its order.
-enum ValueBytes {
-  static func bytes(_ uuid: UUID) -> [UInt8] {
-    withUnsafeBytes(of: uuid.uuid) { Array($0) }
-  }
-
-  /// Returns the UUID for 16 bytes; nil for any other number of bytes.
-  static func uuid(_ data: Data) -> UUID? {
-    guard data.count == 16 else { return nil }
-    var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-    withUnsafeMutableBytes(of: &bytes) { _ = data.copyBytes(to: $0) }
-    return UUID(uuid: bytes)
-  }
 }

@@ -521,16 +521,7 @@ private final class SQLiteRowSearch: RowSearch {
 extension StorageType {
   /// Whether a column of this type can hold every value that SQL calculates.
   fileprivate func holds(_ kind: SQLValue.Kind) -> Bool {
-    switch (self, kind) {
-    case (.int16, .int(let range)):
-      Int64(Int16.min) <= range.lowerBound && range.upperBound <= Int64(Int16.max)
-    case (.int32, .int(let range)):
-      Int64(Int32.min) <= range.lowerBound && range.upperBound <= Int64(Int32.max)
-    case (.int64, .int), (.string, .string), (.double, .double), (.date, .date), (.uuid, .uuid),
-      (.data, .data),
-      (.url, .url), (.decimal, .decimal), (.float, .float):
-      true
-    default: false
-    }
+    if case .int(let range) = kind { return integerRange?.contains(range) ?? false }
+    return kind != .opaque && kind == SQLValue.Kind(self)
   }
 }

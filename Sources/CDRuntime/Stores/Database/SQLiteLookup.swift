@@ -14,6 +14,7 @@ private final class SQLiteLookup: ValueLookup {
   private let session: SQLiteSession
   private let select: EntitySelect
   private let storageType: StorageType
+  private let isInteger: Bool
   private let sql: String
   /// The statements without and with a limit of two rows.
   private var statements: [SQLiteStatement?] = [nil, nil]
@@ -21,9 +22,9 @@ private final class SQLiteLookup: ValueLookup {
   /// Returns nil for an attribute that `=` cannot compare like a predicate.
   init?(_ session: SQLiteSession, _ entity: EntityPlan, _ slot: PropertyPlan) {
     guard slot.isStored, case .attribute(_, let storageType) = slot.kind else { return nil }
-    switch storageType {
-    case .string, .bool, .int16, .int32, .int64, .uuid: break
-    case .float, .double, .decimal, .date, .data, .url, .codable: return nil
+    isInteger = storageType.integerRange != nil
+    guard isInteger || storageType == .string || storageType == .bool || storageType == .uuid else {
+      return nil
     }
     self.session = session
     self.storageType = storageType
@@ -54,8 +55,7 @@ private final class SQLiteLookup: ValueLookup {
         return try body(session.cursor(statement, select))
       }
     case (.bool(let isTrue), .bool): return try withRows(isTrue ? 1 : 0, isSingle, body)
-    case (.int(let number), .int16), (.int(let number), .int32), (.int(let number), .int64):
-      return try withRows(number, isSingle, body)
+    case (.int(let number), _) where isInteger: return try withRows(number, isSingle, body)
     case (.uuid(let uuid), .uuid):
       let statement = try statement(isSingle)
       withUnsafeBytes(of: uuid.uuid) {

@@ -233,9 +233,8 @@ struct SQLiteQuery: StoreAnswer {
     case (.sum, .int): return ("coalesce(sum(\(sql)), 0)", .int64)
     case (.average, .int(let range)) where range.lowerBound > -(1 << 40) && range.upperBound < 1 << 40:
       return ("CAST(sum(\(sql)) AS REAL) / count(\(sql))", .double)
-    case (.min, .int), (.min, .double), (.min, .decimal), (.min, .string), (.min, .date), (.max, .int),
-      (.max, .double),
-      (.max, .decimal), (.max, .string), (.max, .date):
+    case (.min, let kind) where kind.isOrdered && kind != .float,
+      (.max, let kind) where kind.isOrdered && kind != .float:
       guard case .attribute(let type)? = type, let storageType = StorageType(type, in: model.graph) else {
         return nil
       }

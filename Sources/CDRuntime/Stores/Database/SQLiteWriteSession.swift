@@ -204,11 +204,11 @@ final class SQLiteWriteSession: StoreWriteSession {
   func writePlaceholder(in column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws {
     let name = SQLite.quoted(column.name)
     let value =
-      switch column.storageType {
-      case .string, .url, .decimal, .codable: "'_cdgen ' || hex(randomblob(16))"
-      case .data, .uuid: "randomblob(16)"
-      case .bool, .int16, .int32, .int64: "random()"
-      case .float, .double, .date: "CAST(random() AS REAL)"
+      switch column.storageType.storageClass {
+      case .text: "'_cdgen ' || hex(randomblob(16))"
+      case .bytes: "randomblob(16)"
+      case .integer: "random()"
+      case .real: "CAST(random() AS REAL)"
       }
     let statement = try connection.statement(
       "UPDATE \(SQLite.quoted(entity.table)) SET \(name) = \(value) WHERE _pk = ?1")

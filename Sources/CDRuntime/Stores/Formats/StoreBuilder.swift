@@ -264,8 +264,7 @@ public final class StoreBuilder {
   /// Returns whether a number fits in the range of a narrower type.
   private static func isInRange(_ value: StoreValue, _ storageType: StorageType) -> Bool {
     switch (storageType, value) {
-    case (.int16, .integer(let number)): Int16(exactly: number) != nil
-    case (.int32, .integer(let number)): Int32(exactly: number) != nil
+    case (_, .integer(let number)): storageType.integerRange?.contains(number) ?? true
     case (.float, .real(let number)): Float(number).isFinite || number.isInfinite
     default: true
     }

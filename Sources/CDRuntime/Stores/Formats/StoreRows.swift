@@ -2,8 +2,8 @@
 struct StoreRows {
   struct Part {
     let table: StoreTable
-    /// The narrow types of columns, whose range must be checked: 16-bit and 32-bit integers, and Float. Nil for other
-    /// columns.
+    /// The narrow types of columns, whose range must be checked: integers of less than 64 bits, and Float. Nil for
+    /// other columns.
     let storageTypes: [StorageType?]
     /// Returns the `SELECT` for all rows. The argument is the name of the database in the connection.
     let select: @Sendable (String) -> String
@@ -87,26 +87,28 @@ struct StoreRows {
 
   private static func narrowType(of column: ColumnPlan) -> StorageType? {
     if column.isReference { return nil }
-    return switch column.storageType {
-    case .int16, .int32, .float: column.storageType
-    default: nil
-    }
+    let type = column.storageType
+    let isNarrow = type.integerRange.map { $0 != Int64.min...Int64.max } ?? (type == .float)
+    return isNarrow ? type : nil
   }
 
   private static func type(of column: ColumnPlan, in entity: EntityPlan) -> StoreColumn.ValueType {
     if column.isReference { return .key }
     if entity.slots[column.slot].attribute?.storesExternally == true { return .externalData }
     return switch column.storageType {
-    case .string: .string
     case .bool: .bool
-    case .int16, .int32, .int64: .integer
-    case .float, .double: .real
     case .decimal: .decimal
     case .date: .date
-    case .data: .data
     case .uuid: .uuid
     case .url: .url
     case .codable: .json
+    default:
+      switch column.storageType.storageClass {
+      case .integer: .integer
+      case .real: .real
+      case .text: .string
+      case .bytes: .data
+      }
     }
   }
 

@@ -7,7 +7,8 @@ import CSQLite
 /// - `cdgen_order(text, other, options)`: -1, 0 or 1; NULL if an argument is NULL.
 /// - `cdgen_search(whole, part, place, options)`: 1 if the whole, which is text or data, has the part at the start (0),
 ///   the end (1) or anywhere (2).
-/// - `cdgen_like(text, pattern, options)`, `cdgen_matches(text, pattern, options)`: 1 if the text matches the pattern.
+/// - `cdgen_like(text, pattern, options)`, `cdgen_matches(text, pattern, options)`, and so on for each operator with a
+///   pattern: 1 if the text matches the pattern.
 /// - `cdgen_canonical(text)`: the text without case and diacritics.
 /// - The collations `cdgen_1`, `cdgen_3` and so on: the order of strings under options, by the options' raw value.
 ///
@@ -36,32 +37,7 @@ enum PredicateFunctions {
         sqlite3_result_int(context, PredicateFunctions.search(context, arguments) ? 1 : 0)
       },
       nil, nil, nil)
-    sqlite3_create_function_v2(
-      connection, "cdgen_like", 3, flags, nil,
-      { context, _, arguments in
-        let pattern = PredicateFunctions.prepared(context, arguments) { LikePattern($0, $1) }
-        guard let left = PredicateFunctions.text(arguments, 0), let pattern else {
-          return sqlite3_result_int(context, 0)
-        }
-        sqlite3_result_int(context, pattern.matches(left) ? 1 : 0)
-      }, nil, nil, nil)
-    sqlite3_create_function_v2(
-      connection, "cdgen_matches", 3, flags, nil,
-      { context, _, arguments in
-        do throws(EvaluationError) {
-          let expression = try PredicateFunctions.prepared(
-            context, arguments
-          ) { (pattern, options) throws(EvaluationError) in
-            try RegularExpression.compiled(pattern, options)
-          }
-          guard let left = PredicateFunctions.text(arguments, 0), let expression else {
-            return sqlite3_result_int(context, 0)
-          }
-          sqlite3_result_int(context, try expression.matches(left) ? 1 : 0)
-        } catch {
-          sqlite3_result_error(context, error.description, -1)
-        }
-      }, nil, nil, nil)
+    installPatterns(on: connection)
     sqlite3_create_function_v2(
       connection, "cdgen_canonical", 1, flags, nil,
       { context, _, arguments in
@@ -71,6 +47,36 @@ enum PredicateFunctions {
       }, nil, nil, nil)
     installIntegers(on: connection)
     installCollations(on: connection)
+  }
+
+  /// The name of the function for an operator with a pattern.
+  static func name(_ comparisonOperator: ComparisonOperator) -> String {
+    "cdgen_" + comparisonOperator.rawValue.lowercased()
+  }
+
+  private static func installPatterns(on connection: OpaquePointer) {
+    for (place, each) in ComparisonOperator.allCases.enumerated() where each.form == .pattern {
+      // The user data pointer carries the index of the operator, not an address.
+      sqlite3_create_function_v2(
+        connection, name(each), 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+        UnsafeMutableRawPointer(bitPattern: UInt(place)),
+        { context, _, arguments in
+          do throws(EvaluationError) {
+            let pattern = try PredicateFunctions.prepared(
+              context, arguments
+            ) { (pattern, options) throws(EvaluationError) in
+              let place = Int(bitPattern: sqlite3_user_data(context))
+              return try TextPattern(pattern, of: ComparisonOperator.allCases[place], options)
+            }
+            guard let left = PredicateFunctions.text(arguments, 0), let pattern else {
+              return sqlite3_result_int(context, 0)
+            }
+            sqlite3_result_int(context, try pattern.matches(left) ? 1 : 0)
+          } catch {
+            sqlite3_result_error(context, error.description, -1)
+          }
+        }, nil, nil, nil)
+    }
   }
 
   /// The name of the collation for strings under options; nil if strings are ordered by code units.

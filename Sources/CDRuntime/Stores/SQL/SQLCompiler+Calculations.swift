@@ -400,9 +400,9 @@ extension SQLCompiler {
     case (.int, .double):
       return SQLValue("CAST(\(value.sql) AS REAL)", .double, isNullable: value.isNullable)
     case (.int, .bool), (.double, .bool): wanted = 0...1
-    case (.int, .int16), (.double, .int16): wanted = Int64(Int16.min)...Int64(Int16.max)
-    case (.int, .int32), (.double, .int32): wanted = Int64(Int32.min)...Int64(Int32.max)
-    case (.int, .int64), (.double, .int64): wanted = Int64.min...Int64.max
+    case (.int, _), (.double, _):
+      guard let range = type.traits?.integerRange else { return nil }
+      wanted = range
     default: return nil
     }
     if case .int(let range) = value.kind, wanted.contains(range.lowerBound), wanted.contains(range.upperBound)

@@ -195,9 +195,9 @@ extension SQLCompiler {
         return SQLCondition(sql: either, isExact: true, level: .or)
       }
       return SQLCondition(sql: isNegated ? "(\(test)) IS NOT 1" : test, isExact: true)
-    case .beginsWith, .endsWith, .like, .matches:
+    default:
+      guard comparisonOperator.isForStrings else { return nil }
       return textual(left, comparisonOperator, right, options, isNegated: isNegated)
-    case .between, .in, .contains, .utiConformsTo, .utiEquals, .tokenMatches: return nil
     }
   }
 
@@ -241,10 +241,7 @@ extension ComparisonOperator {
   }
 
   fileprivate var isForStrings: Bool {
-    switch self {
-    case .beginsWith, .endsWith, .like, .matches: true
-    default: false
-    }
+    form == .part || form == .pattern
   }
 }
 
@@ -369,7 +366,7 @@ extension SQLCompiler {
     }
   }
 
-  /// Compiles BEGINSWITH, ENDSWITH, LIKE and MATCHES.
+  /// Compiles BEGINSWITH, ENDSWITH and the operators with a pattern.
   private func textual(
     _ left: SQLValue, _ comparisonOperator: ComparisonOperator, _ right: SQLValue,
     _ options: ComparisonOptions, isNegated: Bool
@@ -380,9 +377,8 @@ extension SQLCompiler {
     case .endsWith: return search(left, right, .end, options, isNegated: isNegated)
     default:
       guard left.kind == .string else { return nil }
-      let name = comparisonOperator == .like ? "cdgen_like" : "cdgen_matches"
       let test: SQLText =
-        "\(raw: name)(\(left.sql), \(right.sql), \(raw: String(options.rawValue)))"
+        "\(raw: PredicateFunctions.name(comparisonOperator))(\(left.sql), \(right.sql), \(raw: String(options.rawValue)))"
       return SQLCondition(sql: isNegated ? "NOT \(test)" : test, isExact: true)
     }
   }

@@ -148,7 +148,8 @@ extension SQLCompiler {
     let isNullable =
       pathObject.alias == nil || pathObject.isNullable || !plan.isMandatory
       || slot.attribute?.derivation != nil
-    return SQLValue(text(ofColumn: plan.name, of: pathObject), Self.kind(storageType), isNullable: isNullable)
+    return SQLValue(
+      text(ofColumn: plan.name, of: pathObject), SQLValue.Kind(storageType), isNullable: isNullable)
   }
 
   private mutating func text(ofColumn name: String, of pathObject: SQLPathObject) -> SQLText {
@@ -167,24 +168,6 @@ extension SQLCompiler {
         "(SELECT \(raw: alias).\(raw: column) FROM \(raw: table) AS \(raw: alias)",
         "WHERE \(raw: alias).\(raw: other) = \(key))",
       ], " ")
-  }
-
-  private static func kind(_ storageType: StorageType) -> SQLValue.Kind {
-    switch storageType {
-    case .bool: .int(0...1)
-    case .int16: .int(Int64(Int16.min)...Int64(Int16.max))
-    case .int32: .int(Int64(Int32.min)...Int64(Int32.max))
-    case .int64: .int(Int64.min...Int64.max)
-    case .float: .float
-    case .double: .double
-    case .decimal: .decimal
-    case .string: .string
-    case .date: .date
-    case .data: .data
-    case .uuid: .uuid
-    case .url: .url
-    case .codable: .opaque
-    }
   }
 
   /// The destination object of a to-one relationship.
@@ -259,10 +242,8 @@ extension SQLCompiler {
       "(SELECT \(what) FROM \(rows.from) WHERE \(rows.condition))"
     }
     switch (collectionOperator, value.kind) {
-    case (.min, .int), (.min, .double), (.min, .float), (.min, .decimal), (.min, .string), (.min, .date):
-      return .value(SQLValue(select("min(\(value.sql))"), value.kind))
-    case (.max, .int), (.max, .double), (.max, .float), (.max, .decimal), (.max, .string), (.max, .date):
-      return .value(SQLValue(select("max(\(value.sql))"), value.kind))
+    case (.min, let kind) where kind.isOrdered: return .value(SQLValue(select("min(\(value.sql))"), kind))
+    case (.max, let kind) where kind.isOrdered: return .value(SQLValue(select("max(\(value.sql))"), kind))
     case (.sum, .int):
       // SQLite's sum of integers fails on overflow, like the evaluator's.
       mayFail = true

@@ -216,19 +216,15 @@ struct SQLCompiler {
   /// Whether an expression has the same value for all rows. Random values and new UUIDs do not.
   private func isConstant(_ expression: ValueExpression) -> Bool {
     switch expression.kind {
-    case .constant: true
-    case .variable(let name): scope[name] == nil && variables.contains(name)
-    case .path(let base, let steps):
-      isConstant(base)
-        && steps.allSatisfy { if case .index(let index) = $0 { isConstant(index) } else { true } }
-    case .aggregate(let elements), .coalesced(let elements): elements.allSatisfy(isConstant)
-    case .negated(let operand), .bitwiseComplement(let operand): isConstant(operand)
-    case .operation(let first, let terms):
-      isConstant(first) && terms.allSatisfy { isConstant($0.operand) }
-    case .function(let function, let arguments):
-      function != .random && function != .randomn && function != .uuid && arguments.allSatisfy(isConstant)
-    case .cast(let value, _, let otherwise): isConstant(value) && otherwise.map(isConstant) ?? true
-    case .object, .anyKey, .unknownFunction, .invocation, .ternary, .subquery, .assignment: false
+    case .variable(let name): return scope[name] == nil && variables.contains(name)
+    case .function(.random, _), .function(.randomn, _), .function(.uuid, _): return false
+    case .object, .anyKey, .unknownFunction, .invocation, .ternary, .subquery, .assignment: return false
+    default:
+      var areConstant = true
+      expression.forEachPart { part in
+        if case .value(let value) = part { areConstant = areConstant && isConstant(value) }
+      }
+      return areConstant
     }
   }
 }

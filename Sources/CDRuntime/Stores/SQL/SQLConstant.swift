@@ -26,11 +26,7 @@ enum SQLConstant {
     if kind == .opaque { return .inexact }
     if kind.isNumber, let number = Number(value) { return form(number, as: kind) }
     switch (kind, value) {
-    case (.string, .value(.string(let text))): return .stored(.string(text))
-    case (.date, .value(.date(let date))): return .stored(.double(date.timeIntervalSinceReferenceDate))
-    case (.data, .value(.data(let data))): return .stored(.data(data))
-    case (.uuid, .value(.uuid(let uuid))): return .stored(.data(Data(ValueBytes.bytes(uuid))))
-    case (.url, .value(.url(let url))): return .stored(.string(url.absoluteString))
+    case (.plain(let type), .value(let value)) where value.storageType == type: return .stored(value.stored)
     case (.object(let root), .reference(let reference)): return form(reference, root, key)
     case (.object(let root), .subject(let subject)):
       return subject.evaluationIdentity.map { form($0, root, key) } ?? .incomparable

@@ -8,11 +8,28 @@ struct SQLValue {
     /// overflow.
     case int(ClosedRange<Int64>)
     case double, float, decimal
-    case string, date, data, uuid, url
+    /// A type whose values are compared in their stored form.
+    case plain(StorageType)
     /// The keys of objects in the table of a root entity.
     case object(root: Int)
     /// A value for which SQL can only decide whether it is nil.
     case opaque
+
+    static let string = Kind.plain(.string)
+    static let date = Kind.plain(.date)
+    static let data = Kind.plain(.data)
+
+    /// The values of a column.
+    init(_ type: StorageType) {
+      switch type {
+      case .bool: self = .int(0...1)
+      case .float: self = .float
+      case .double: self = .double
+      case .decimal: self = .decimal
+      case .codable: self = .opaque
+      default: self = type.integerRange.map(Kind.int) ?? .plain(type)
+      }
+    }
 
     var isNumber: Bool {
       switch self {
@@ -22,7 +39,10 @@ struct SQLValue {
     }
 
     /// Whether the evaluator can order such values.
-    var isOrdered: Bool { isNumber || self == .string || self == .date }
+    var isOrdered: Bool {
+      if case .plain(let type) = self { return type.traits?.category.isOrdered ?? false }
+      return isNumber
+    }
 
     /// Whether SQL compares the stored values of both types as the evaluator does.
     func isComparable(with other: Kind) -> Bool {

@@ -95,11 +95,11 @@ struct SQLiteSchema {
   /// TEXT.
   private static func type(of column: ColumnPlan, in entity: EntityPlan) -> String {
     if entity.slots[column.slot].attribute?.storesExternally == true { return "ANY" }
-    return switch column.storageType {
-    case .string, .url, .decimal, .codable: "TEXT"
-    case .bool, .int16, .int32, .int64: "INTEGER"
-    case .float, .double, .date: "REAL"
-    case .data, .uuid: "BLOB"
+    return switch column.storageType.storageClass {
+    case .text: "TEXT"
+    case .integer: "INTEGER"
+    case .real: "REAL"
+    case .bytes: "BLOB"
     }
   }
 

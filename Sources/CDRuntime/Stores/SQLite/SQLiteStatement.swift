@@ -106,7 +106,7 @@ extension SQLiteStatement {
         } else {
           sqlite3_bind_blob(handle, parameter, bytes, Int32(clamping: bytes.count), SQLite.copied)
         }
-      case .null, .bool, .decimal, .date, .uuid, .url, .composite: sqlite3_bind_null(handle, parameter)
+      default: sqlite3_bind_null(handle, parameter)
       }
     }
   }

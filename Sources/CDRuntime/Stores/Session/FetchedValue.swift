@@ -1,11 +1,5 @@
 public import CDModel
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// A value in a result of ``ManagedObjectContext/dictionaries(for:)``.
 ///
 /// ```swift
@@ -59,20 +53,5 @@ extension FetchedValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   /// The value of an attribute, given as a Swift value.
   public static func value(_ value: some AttributeValueConvertible) -> FetchedValue {
     .attribute(value.attributeValue)
-  }
-}
-
-extension AttributeValue {
-  /// The value in the form that a column stores: null, an integer, a double, a string or data.
-  var stored: AttributeValue {
-    switch self {
-    case .null, .int, .double, .string, .data: self
-    case .bool(let flag): .int(flag ? 1 : 0)
-    case .decimal(let number): DecimalText.encode(number).map { .string($0) } ?? .null
-    case .date(let date): .double(date.timeIntervalSinceReferenceDate)
-    case .uuid(let uuid): .data(Data(ValueBytes.bytes(uuid)))
-    case .url(let url): .string(url.absoluteString)
-    case .composite: .null
-    }
   }
 }

@@ -71,7 +71,7 @@ struct UniqueValues: Hashable, Sendable {
       case .double(let number): result.append(.double(number == 0 ? 0 : number))
       case .string(let text): result.append(.text(Array(text.utf8)))
       case .data(let data): result.append(.data(data))
-      case .null, .bool, .decimal, .date, .uuid, .url, .composite: return nil
+      default: return nil
       }
     }
     guard !result.isEmpty else { return nil }

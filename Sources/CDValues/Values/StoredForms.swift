@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// The text that a store keeps for a decimal: a key that sorts like the numbers, a blank, and the number.
@@ -10,11 +10,11 @@
 /// ten of its first digit plus 500, in three digits, then its digits. The key of a negative number is `0`, then the
 /// nines' complement of the same digits, then `~`, so that the longer key sorts first. In plain SQL,
 /// `substr(price, instr(price, ' ') + 1)` gives the number. Equal numbers have the same text.
-enum DecimalText {
+package enum DecimalText {
   /// The stored text; nil for NaN, which no store accepts.
-  static func encode(_ value: Decimal) -> String? {
+  package static func encode(_ value: Decimal) -> String? {
     guard !value.isNaN else { return nil }
-    let plain = plainText(value)
+    let plain = value.canonicalText
     var digits: [UInt8] = []
     var power = -1
     var sawPoint = false
@@ -42,7 +42,7 @@ enum DecimalText {
   }
 
   /// The number of a stored text; nil for any other text.
-  static func decode(_ text: String) -> Decimal? {
+  package static func decode(_ text: String) -> Decimal? {
     guard let blank = text.utf8.lastIndex(of: UInt8(ascii: " ")) else { return nil }
     let number = text[text.utf8.index(after: blank)...]
     // Decimal also accepts text that only begins with a number.
@@ -55,12 +55,19 @@ enum DecimalText {
   private static func isDigit(_ byte: UInt8) -> Bool { byte >= zero && byte <= UInt8(ascii: "9") }
 
   private static let zero = UInt8(ascii: "0")
+}
 
-  /// The digits without an exponent and without trailing zeros.
-  private static func plainText(_ value: Decimal) -> String {
-    let text = value.description
-    guard text.utf8.contains(UInt8(ascii: ".")) else { return text }
-    let rest = text.utf8.reversed().drop { $0 == zero }.drop { $0 == UInt8(ascii: ".") }
-    return String(decoding: Array(rest.reversed()), as: UTF8.self)
+/// The bytes of a UUID, which determine its stored form and its order.
+package enum ValueBytes {
+  package static func bytes(_ uuid: UUID) -> [UInt8] {
+    withUnsafeBytes(of: uuid.uuid) { Array($0) }
+  }
+
+  /// Returns the UUID for 16 bytes; nil for any other number of bytes.
+  package static func uuid(_ data: Data) -> UUID? {
+    guard data.count == 16 else { return nil }
+    var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    withUnsafeMutableBytes(of: &bytes) { _ = data.copyBytes(to: $0) }
+    return UUID(uuid: bytes)
   }
 }
