@@ -131,6 +131,10 @@ let package = Package(
       dependencies: [generator]),
     // Random numbers that are the same in every run.
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
+    // Predicates that were collected from other implementations' tests, with what they must give.
+    .target(
+      name: "PredicateCases", dependencies: ["CDModel"], path: "Tests/PredicateCases", swiftSettings: settings
+    ),
     // A reference model of the object graph, and random programs that compare the runtime with it.
     .target(
       name: "GraphTester", dependencies: ["CDRuntime", "CDModel", "SeededRandom"], path: "Tests/GraphTester",
@@ -140,7 +144,8 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "GraphTesterTests", dependencies: ["GraphTester"], swiftSettings: settings),
     .testTarget(
-      name: "CDModelTests", dependencies: ["CDMapping", "CDModel", "SeededRandom"], swiftSettings: settings),
+      name: "CDModelTests", dependencies: ["CDMapping", "CDModel", "PredicateCases", "SeededRandom"],
+      swiftSettings: settings),
     .testTarget(
       name: "CDSchemaTests", dependencies: ["CDSchema", "CDMapping", "CDModel", "SeededRandom"],
       exclude: ["Cases"],
@@ -171,7 +176,8 @@ let package = Package(
     // SQLite files that fail when a test wants it. It is in C, because SQLite's interface for this is.
     .target(name: "CFailingVFS", dependencies: ["CSQLite"], path: "Tests/CFailingVFS"),
     .testTarget(
-      name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite", "CFailingVFS", "SeededRandom"],
+      name: "CDRuntimeTests",
+      dependencies: ["CDRuntime", "CSQLite", "CFailingVFS", "PredicateCases", "SeededRandom"],
       swiftSettings: settings),
     .testTarget(
       name: "CDCoreDataStoreTests",

@@ -6,21 +6,16 @@ package enum SHA256 {
   /// The digest of a byte array.
   package static func digest(of bytes: [UInt8]) -> Digest {
     var compression = Compression()
-    let whole = bytes.count / 64 * 64
-    for block in stride(from: 0, to: whole, by: 64) {
-      compression.add(bytes, at: block)
-    }
+    compression.add(bytes)
     // The padding: a one bit, then zeros up to the last eight bytes of a block, then the number of bits.
-    var tail = Array(bytes[whole...])
+    var tail = Array(bytes.suffix(bytes.count % 64))
     tail.append(0x80)
     tail.append(contentsOf: repeatElement(0, count: (120 - tail.count) % 64))
     let bits = UInt64(bytes.count) << 3
     for shift in stride(from: 56, through: 0, by: -8) {
       tail.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift)))
     }
-    for block in stride(from: 0, to: tail.count, by: 64) {
-      compression.add(tail, at: block)
-    }
+    compression.add(tail)
     return Digest(words: compression.state)
   }
 
@@ -29,44 +24,78 @@ package enum SHA256 {
     digest(of: Array(text.utf8))
   }
 
+  /// Reads and writes through pointers, and counts by hand: in a debug build nothing else is compiled to plain
+  /// instructions, and each opening of a store computes digests of its model.
   private struct Compression {
     var state: [UInt32] = [
       0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
     private var schedule = [UInt32](repeating: 0, count: 64)
 
-    mutating func add(_ bytes: [UInt8], at start: Int) {
-      for place in 0..<16 {
-        let byte = start + 4 * place
-        schedule[place] =
-          UInt32(bytes[byte]) << 24 | UInt32(bytes[byte + 1]) << 16 | UInt32(bytes[byte + 2]) << 8
-          | UInt32(bytes[byte + 3])
+    /// Adds blocks of 64 bytes; what remains behind the last whole one is not read.
+    mutating func add(_ bytes: [UInt8]) {
+      bytes.withUnsafeBufferPointer { bytes in
+        state.withUnsafeMutableBufferPointer { state in
+          schedule.withUnsafeMutableBufferPointer { schedule in
+            SHA256.roundConstants.withUnsafeBufferPointer { constants in
+              guard let start = bytes.baseAddress, let state = state.baseAddress,
+                let schedule = schedule.baseAddress, let constants = constants.baseAddress
+              else { return }
+              var block = 0
+              while block &+ 64 <= bytes.count {
+                Self.add(start + block, state, schedule, constants)
+                block &+= 64
+              }
+            }
+          }
+        }
       }
-      for place in 16..<64 {
-        let early = schedule[place - 15]
-        let late = schedule[place - 2]
-        let sigma0 = rotate(early, 7) ^ rotate(early, 18) ^ (early >> 3)
-        let sigma1 = rotate(late, 17) ^ rotate(late, 19) ^ (late >> 10)
-        schedule[place] = schedule[place - 16] &+ sigma0 &+ schedule[place - 7] &+ sigma1
+    }
+
+    private static func add(
+      _ block: UnsafePointer<UInt8>, _ state: UnsafeMutablePointer<UInt32>,
+      _ schedule: UnsafeMutablePointer<UInt32>, _ constants: UnsafePointer<UInt32>
+    ) {
+      var place = 0
+      while place < 16 {
+        let byte = block + (place &* 4)
+        schedule[place] =
+          UInt32(byte[0]) &<< 24 | UInt32(byte[1]) &<< 16 | UInt32(byte[2]) &<< 8 | UInt32(byte[3])
+        place &+= 1
+      }
+      while place < 64 {
+        let early = schedule[place &- 15]
+        let late = schedule[place &- 2]
+        let sigma0 = rotate(early, 7) ^ rotate(early, 18) ^ (early &>> 3)
+        let sigma1 = rotate(late, 17) ^ rotate(late, 19) ^ (late &>> 10)
+        schedule[place] = schedule[place &- 16] &+ sigma0 &+ schedule[place &- 7] &+ sigma1
+        place &+= 1
       }
       var (a, b, c, d) = (state[0], state[1], state[2], state[3])
       var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-      for round in 0..<64 {
+      var round = 0
+      while round < 64 {
         let sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
         let choice = (e & f) ^ (~e & g)
-        let first = h &+ sum1 &+ choice &+ SHA256.roundConstants[round] &+ schedule[round]
+        let first = h &+ sum1 &+ choice &+ constants[round] &+ schedule[round]
         let sum0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
         let majority = (a & b) ^ (a & c) ^ (b & c)
         (h, g, f, e) = (g, f, e, d &+ first)
         (d, c, b, a) = (c, b, a, first &+ sum0 &+ majority)
+        round &+= 1
       }
-      for (place, word) in [a, b, c, d, e, f, g, h].enumerated() {
-        state[place] &+= word
-      }
+      state[0] &+= a
+      state[1] &+= b
+      state[2] &+= c
+      state[3] &+= d
+      state[4] &+= e
+      state[5] &+= f
+      state[6] &+= g
+      state[7] &+= h
     }
 
-    private func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 {
-      word >> count | word << (32 - count)
+    @_transparent private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 {
+      word &>> count | word &<< (32 &- count)
     }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 /// The public symbols of a module with their doc comments, as DocC reads them.
@@ -45,18 +46,38 @@ struct SymbolGraph: Decodable {
 
   let symbols: [Symbol]
 
-  /// Reads the graphs that the compiler makes of a built module: its own, and those of other modules' types
-  /// that it extends.
+  /// The graphs that the compiler makes of a built module: its own, and those of other modules' types that it extends.
+  /// They are made once.
   init(of module: String) throws {
-    var symbols: [Symbol] = []
-    try SourceFolder.with { folder in
-      let outcome = try SwiftCompiler().extractSymbols(of: module, to: folder.url)
-      try #require(outcome.isSuccess, "\(outcome.messages)")
-      for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() {
-        let data = try Data(contentsOf: folder.url.appending(path: name))
-        symbols += try JSONDecoder().decode(SymbolGraph.self, from: data).symbols
+    symbols = try Self.made.withLock { made in
+      if let known = made[module] { return known }
+      var symbols: [Symbol] = []
+      for file in try Self.files(of: module) {
+        symbols += try JSONDecoder().decode(SymbolGraph.self, from: file.contents).symbols
       }
+      made[module] = symbols
+      return symbols
     }
-    self.symbols = symbols
   }
+
+  private static let made = Mutex<[String: [Symbol]]>([:])
+
+  /// The compiler's files of a module.
+  static func files(of module: String) throws -> [(name: String, contents: Data)] {
+    try extracted.withLock { extracted in
+      if let known = extracted[module] { return known }
+      var files: [(name: String, contents: Data)] = []
+      try SourceFolder.with { folder in
+        let outcome = try SwiftCompiler().extractSymbols(of: module, to: folder.url)
+        try #require(outcome.isSuccess, "\(outcome.messages)")
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() {
+          files.append((name, try Data(contentsOf: folder.url.appending(path: name))))
+        }
+      }
+      extracted[module] = files
+      return files
+    }
+  }
+
+  private static let extracted = Mutex<[String: [(name: String, contents: Data)]]>([:])
 }

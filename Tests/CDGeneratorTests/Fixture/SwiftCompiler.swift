@@ -9,15 +9,19 @@ struct SwiftCompiler {
     let messages: String
 
     /// The texts of the errors, in order, without their places and without the compiler's group.
-    var errors: [String] {
+    var errors: [String] { placedErrors.map(\.text) }
+
+    /// The same, with the paths of the files in which they are.
+    var placedErrors: [(path: String, text: String)] {
       messages.split(separator: "\n").compactMap { line in
         // The compiler repeats each beneath the line of the source that it shows.
         guard let range = line.range(of: #"^/[^ ]+:\d+:\d+: error: "#, options: .regularExpression) else {
           return nil
         }
         let text = line[range.upperBound...]
-        return String(
+        let message = String(
           text.range(of: #" \[#\w+\]$"#, options: .regularExpression).map { text[..<$0.lowerBound] } ?? text)
+        return (String(line.prefix { $0 != ":" }), message)
       }
     }
   }

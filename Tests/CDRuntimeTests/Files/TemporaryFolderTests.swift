@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Folders with copies of stores are for their owner alone, and do not stay when the owner was killed.
-@Suite struct TemporaryFolderTests {
+@Suite final class TemporaryFolderTests {
   private let parent: URL
   private let prefix = "copy-"
 
@@ -18,6 +18,8 @@ import Testing
       path: "TemporaryFolderTests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
   }
+
+  deinit { try? FileManager.default.removeItem(at: parent) }
 
   private func names() throws -> Set<String> {
     try Set(FileManager.default.contentsOfDirectory(atPath: parent.path))

@@ -73,7 +73,7 @@ final class HostileFile {
 
   /// Opens the file, reads every value, and saves something new.
   func use(_ kind: StoreKind) throws {
-    let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: kind.location(url))
+    let coordinator = try PlannedModel.library.coordinator(at: kind.location(url))
     let context = ManagedObjectContext(coordinator)
     for entity in LibraryDescription.version.entities where entity.parent == nil {
       for object in try context.fetch(FetchRequest<ManagedObject>(entityName: entity.name)) {

@@ -50,7 +50,7 @@ final class MigrationFixture {
   ) throws -> R {
     var description = PersistentStoreDescription(location)
     change(&description)
-    let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
+    let coordinator = try PlannedModel.remembered(model).coordinator(description)
     let context = ManagedObjectContext(coordinator)
     let result = try body(context)
     if context.hasChanges { try context.save() }
@@ -88,7 +88,7 @@ final class MigrationFixture {
   func verify(_ model: ManagedObjectModel) throws {
     #expect(try rows("PRAGMA integrity_check") == [["ok"]])
     #expect(try rows("PRAGMA foreign_key_check").isEmpty)
-    let coordinator = try PersistentStoreCoordinator(model: model, at: location)
+    let coordinator = try PlannedModel.remembered(model).coordinator(at: location)
     #expect(try coordinator.verify().isEmpty)
   }
 }

@@ -11,6 +11,8 @@ final class TemporaryStore {
   let folder: URL
   let url: URL
   let kind = StoreKind.ofEnvironment
+  /// Whether coordinators have one plan together: see ``PlannedModel``.
+  private let sharesPlan: Bool
   /// Objects do not keep their context alive: the store does, for the length of the test.
   private var contexts: [ManagedObjectContext] = []
   private weak var coordinator: PersistentStoreCoordinator?
@@ -19,7 +21,8 @@ final class TemporaryStore {
   /// The same, where it has what is in no file.
   private var keptCoordinator: PersistentStoreCoordinator?
 
-  init() throws {
+  init(sharesPlan: Bool = false) throws {
+    self.sharesPlan = sharesPlan
     folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     url = folder.appending(path: "library.cdstore")
@@ -56,7 +59,10 @@ final class TemporaryStore {
 
   private func openCoordinator() throws -> PersistentStoreCoordinator {
     if hasOneOwner, let coordinator { return coordinator }
-    let new = try PersistentStoreCoordinator(for: LibraryModel.self, at: location)
+    let new =
+      sharesPlan
+      ? try PlannedModel.library.coordinator(at: location)
+      : try PersistentStoreCoordinator(for: LibraryModel.self, at: location)
     coordinator = new
     if kind.isInMemory { keptCoordinator = new }
     return new

@@ -52,9 +52,10 @@ import Testing
   func theyComeBack(index: Int) throws {
     let (key, value) = Self.cases[index]
     let store = try TemporaryStore()
+    let planned = try PlannedModel.remembered(Self.model)
     for kind in StoreKind.allCases {
       let location = kind.location(store.folder.appending(path: "\(kind)"))
-      var coordinator = try PersistentStoreCoordinator(model: Self.model, at: location)
+      var coordinator = try planned.coordinator(at: location)
       let id = try {
         let context = PersistentContainer(coordinator).newContext()
         let thing = try context.insert(entityNamed: "Thing")
@@ -64,8 +65,8 @@ import Testing
       }()
       if !kind.isInMemory {
         // Something else in between, for a file has one owner.
-        coordinator = try PersistentStoreCoordinator(model: Self.model, at: .inMemory)
-        coordinator = try PersistentStoreCoordinator(model: Self.model, at: location)
+        coordinator = try planned.coordinator(at: .inMemory)
+        coordinator = try planned.coordinator(at: location)
       }
       let other = PersistentContainer(coordinator).newContext()
       let read = try other.existingObject(with: id)

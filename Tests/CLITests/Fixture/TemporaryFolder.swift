@@ -1,13 +1,21 @@
 import Foundation
 
 /// A folder of a test's own, gone when the test is over.
-final class TemporaryFolder {
+final class TemporaryFolder: Sendable {
   let url: URL
 
   init() throws {
     url = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
       .appending(path: "cdgen-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  /// A folder with what another one has.
+  convenience init(copyOf other: TemporaryFolder) throws {
+    try self.init()
+    for name in try other.names() {
+      try FileManager.default.copyItem(at: other.url.appending(path: name), to: url.appending(path: name))
+    }
   }
 
   deinit { try? FileManager.default.removeItem(at: url) }

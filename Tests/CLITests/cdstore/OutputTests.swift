@@ -5,8 +5,17 @@ import Testing
 @Suite(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"))) struct OutputTests {
   private let folder: TemporaryFolder
 
-  init() throws {
-    folder = try TemporaryFolder()
+  /// What each test begins with, made once. It goes when the tests end.
+  private static let template: Result<TemporaryFolder, any Error> = Result {
+    let folder = try makeTemplate()
+    atexit { try? FileManager.default.removeItem(at: OutputTests.template.get().url) }
+    return folder
+  }
+
+  init() throws { folder = try TemporaryFolder(copyOf: Self.template.get()) }
+
+  private static func makeTemplate() throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
     try folder.write("id: 183A65E1-536E-4E59-A122-249A1527F8AD\n", to: "Notes.cdmodel/model.yaml")
     try folder.write(
       "entities:\n  Note: { attributes: { text: String } }\n", to: "Notes.cdmodel/1.yaml")
@@ -18,6 +27,7 @@ import Testing
     _ = try BuiltTool.cdstore.run(
       "create", "n.sqlite", "--model", "Notes.cdmodel", "--version", "1", in: folder.url)
     _ = try BuiltTool.cdstore.run("load", "n.sqlite", "notes.json", in: folder.url)
+    return folder
   }
 
   /// Runs a line of the shell in the folder; `$cdgen` and the like are the programs.

@@ -1,4 +1,5 @@
 import Foundation
+import PredicateCases
 import Testing
 
 @testable import CDRuntime
@@ -6,17 +7,17 @@ import Testing
 /// The collected cases, asked of stores of every kind as an app asks: the objects are saved, read from the file where
 /// there is one, and fetched.
 @Suite(
-  .enabled(if: SharedPredicates.folder != nil, "needs the shared/ folder beside the checkout"),
+  .enabled(if: PredicateCase.folder != nil, "needs the shared/ folder beside the checkout"),
   .onceForAllKinds)
 struct SharedCaseStoreTests {
   @Test(arguments: StoreKind.allCases) func fetchesAnswerAsMemoryDoes(_ kind: StoreKind) throws {
     var stores: [String: DatasetStore] = [:]
     for (name, dataset) in try SharedDataset.all() { stores[name] = try DatasetStore(dataset, kind) }
     var count = 0
-    for item in try SharedPredicates.cases() where item.mode == "dataset" {
+    for item in try PredicateCase.all() where item.mode == "dataset" {
       count += 1
       let store = try #require(stores[item.dataset])
-      let found: SharedPredicates.Expectation
+      let found: PredicateCase.Expectation
       do {
         let ids = try store.ids(item)
         found = ids.isEmpty ? .indices([]) : .rows(ids)
@@ -77,7 +78,7 @@ private struct DatasetStore {
   }
 
   /// What a fetch gives.
-  func ids(_ item: SharedPredicates.Case) throws -> Set<String> {
+  func ids(_ item: PredicateCase) throws -> Set<String> {
     let arguments: [(any FormatArgument)?] = item.arguments.map { argument in
       (argument as? ExpressionConstant).map { located($0) } ?? argument
     }

@@ -137,11 +137,10 @@ private final class HookWorld {
   private var isRemoved = false
 
   init(_ hook: Hook, hasUndo: Bool) throws {
-    store = try TemporaryStore()
+    store = try TemporaryStore(sharesPlan: true)
     if hook == .storeFormat {
       container = PersistentContainer(
-        try PersistentStoreCoordinator(
-          for: LibraryModel.self,
+        try PlannedModel.library.coordinator(
           at: .custom(store.folder.appending(path: "own.store"), ProbingFormat())))
     } else {
       container = try store.container()

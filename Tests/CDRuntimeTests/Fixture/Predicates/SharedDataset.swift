@@ -1,5 +1,6 @@
 import CDRuntime
 import Foundation
+import PredicateCases
 
 /// A dataset of `datasets.json`: a model and the rows of its entities, related to each other.
 struct SharedDataset {
@@ -9,25 +10,24 @@ struct SharedDataset {
 
   /// All datasets by name.
   static func all() throws -> [String: SharedDataset] {
-    guard let folder = SharedPredicates.folder else { return [:] }
-    let data = try Data(contentsOf: folder.appendingPathComponent("datasets.json"))
-    let file = try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
-    var result: [String: SharedDataset] = [:]
-    for (name, value) in file["datasets"] as? [String: [String: Any]] ?? [:] {
-      result[name] = SharedDataset(name, value)
-    }
-    return result
+    Dictionary(uniqueKeysWithValues: try PredicateDataset.all().map { ($0, SharedDataset($0, $1)) })
   }
 
-  private init(_ name: String, _ source: [String: Any]) {
+  private init(_ name: String, _ source: PredicateDataset) {
     self.name = name
-    let described = source["entities"] as? [String: [String: Any]] ?? [:]
-    let entities = described.sorted { $0.key < $1.key }.map { Self.entity($0.key, $0.value) }
-    version = ModelVersion(number: 1, entities: entities)
+    var version = source.version
+    // A value of a type of the app's own is bytes here, for there is no such type.
+    for entity in version.entities.indices {
+      for attribute in version.entities[entity].attributes.indices {
+        if case .codable = version.entities[entity].attributes[attribute].type {
+          version.entities[entity].attributes[attribute].type = .data
+        }
+      }
+    }
+    self.version = version
     var rows: [String: [SharedRow]] = [:]
-    let given = source["rows"] as? [String: [[String: Any]]] ?? [:]
-    for entity in entities {
-      rows[entity.name] = (given[entity.name] ?? []).map { SharedRow(entity, $0) }
+    for entity in version.entities {
+      rows[entity.name] = (source.rows[entity.name] ?? []).map { SharedRow(entity, $0) }
     }
     self.rows = rows
     var known: [String: SharedRow] = [:]
@@ -35,30 +35,6 @@ struct SharedDataset {
     for row in rows.values.joined() { row.relate(known) }
     for row in rows.values.joined() { row.completeInverses(rows) }
   }
-
-  private static func entity(_ name: String, _ source: [String: Any]) -> EntityDescription {
-    let attributes = source["attributes"] as? [String: [String: Any]] ?? [:]
-    let relationships = source["relationships"] as? [String: [String: Any]] ?? [:]
-    return EntityDescription(
-      name: name,
-      attributes: attributes.sorted { $0.key < $1.key }.map { key, value in
-        AttributeDescription(
-          name: key, type: types[value["type"] as? String ?? ""] ?? .data,
-          isOptional: value["optional"] as? Bool ?? true)
-      },
-      relationships: relationships.sorted { $0.key < $1.key }.map { key, value in
-        RelationshipDescription(
-          name: key, destination: value["destination"] as? String ?? "",
-          isToMany: value["toMany"] as? Bool ?? false, inverse: value["inverse"] as? String,
-          isOrdered: value["ordered"] as? Bool ?? false)
-      })
-  }
-
-  private static let types: [String: AttributeType] = [
-    "Integer 16": .int16, "Integer 32": .int32, "Integer 64": .int64, "Decimal": .decimal,
-    "Double": .double, "Float": .float, "String": .string, "Boolean": .bool, "Date": .date,
-    "Binary": .data, "UUID": .uuid,
-  ]
 }
 
 /// A row of a dataset as an object.
@@ -80,7 +56,7 @@ final class SharedRow: EvaluationSubject {
   }
 
   private static func value(_ source: Any?, _ type: AttributeType) -> AttributeValue {
-    guard let source, case .value(let value) = SharedPredicates.constant(source) else { return .null }
+    guard let source, case .value(let value) = ExpressionConstant(tagged: source) else { return .null }
     switch (type, value) {
     case (.float, .double(let number)): return .double(Double(Float(number)))
     case (.float, .int(let number)), (.double, .int(let number)): return .double(Double(number))

@@ -17,7 +17,7 @@ enum GraphText {
     for slot in object.scope.plan.slots {
       text += slot.name
       switch object.value(of: slot) {
-      case .attribute(let value): text += "=\(value) "
+      case .attribute(let value): text += "=\(Self.text(value)) "
       case .object(let other): text += "=\(other.map { "\($0.key)" } ?? "-") "
       case .objects(let others):
         let keys = others.map(\.key)
@@ -25,6 +25,16 @@ enum GraphText {
       }
     }
     return text
+  }
+
+  /// What Swift itself says of a value takes long to find out in a debug build.
+  private static func text(_ value: AttributeValue) -> String {
+    switch value {
+    case .string(let text): "string(" + text.debugDescription + ")"
+    case .int(let number): "int(" + number.description + ")"
+    case .null: "null"
+    default: "\(value)"
+    }
   }
 
   /// What differs, a line each.

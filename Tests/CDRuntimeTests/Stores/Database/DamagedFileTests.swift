@@ -38,7 +38,7 @@ struct DamagedFileTests {
     try bytes.write(to: url)
     defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + end) } }
     do {
-      let container = try PersistentContainer(for: LibraryModel.self, at: url)
+      let container = PersistentContainer(try PlannedModel.library.coordinator(at: .sqlite(url)))
       let context = container.newContext()
       var read: [String] = []
       for publication in try Publication.objects(in: context) {

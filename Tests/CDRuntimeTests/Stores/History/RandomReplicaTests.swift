@@ -81,7 +81,7 @@ private final class RandomReplicas {
   private func using<R>(_ place: Int, _ body: (ManagedObjectContext) throws -> R) throws -> R {
     let store = stores[place]
     return try fixture.using(
-      store.file, try Self.model(upTo: store.version), store.kind,
+      store.file, try Self.models.get()[store.version - 1], store.kind,
       { description in
         description.migrationPolicies["Memos", from: 4, to: 5] = {
           TestPolicy(create: { source, mapping, manager in
@@ -185,9 +185,13 @@ private final class RandomReplicas {
 
   // MARK: The line of versions
 
-  private static func model(upTo number: Int) throws -> ManagedObjectModel {
-    MigrationFixture.model(
-      Array(versions.prefix(number)), mappings: try mappings().filter { $0.destination <= number })
+  /// The model as it is with each version.
+  private static let models = Result {
+    let rules = try mappings()
+    return versions.indices.map { last in
+      MigrationFixture.model(
+        Array(versions[...last]), mappings: rules.filter { $0.destination <= last + 1 })
+    }
   }
 
   private static let attributes = [attribute("name", .string), attribute("n", .int64, .int(0))]

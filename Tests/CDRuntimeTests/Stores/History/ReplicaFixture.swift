@@ -31,7 +31,7 @@ final class ReplicaFixture {
   ) throws -> R {
     var description = PersistentStoreDescription(kind.location(url(name)))
     change(&description)
-    let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
+    let coordinator = try PlannedModel.remembered(model).coordinator(description)
     let context = ManagedObjectContext(coordinator)
     let result = try body(context)
     if context.hasChanges { try context.save() }

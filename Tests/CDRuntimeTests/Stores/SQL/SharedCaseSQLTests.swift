@@ -1,11 +1,12 @@
 import Foundation
+import PredicateCases
 import Testing
 
 @testable import CDRuntime
 
 /// The collected cases that a store has to answer, through SQL and, where that is not exact, the evaluator.
 @Suite(
-  .enabled(if: SharedPredicates.folder != nil, "needs the shared/ folder beside the checkout"),
+  .enabled(if: PredicateCase.folder != nil, "needs the shared/ folder beside the checkout"),
   .onceForAllKinds)
 struct SharedCaseSQLTests {
   @Test func storesAnswerAsMemoryDoes() throws {
@@ -13,7 +14,7 @@ struct SharedCaseSQLTests {
     for (name, dataset) in try SharedDataset.all() { stores[name] = try SharedStore(dataset) }
     var count = 0
     var inexact: [String] = []
-    for item in try SharedPredicates.cases() where item.isSQL {
+    for item in try PredicateCase.all() where item.isSQL {
       count += 1
       let store = try #require(stores[item.dataset])
       let variables = item.variables.mapValues { EvaluationValue($0) }
@@ -30,7 +31,7 @@ struct SharedCaseSQLTests {
         #expect(item.expected == .error, "\(item.id): \(item.format.prefix(90)): \(error)")
         continue
       }
-      let expected: SharedPredicates.Expectation = found.isEmpty ? .indices([]) : .rows(found)
+      let expected: PredicateCase.Expectation = found.isEmpty ? .indices([]) : .rows(found)
       #expect(expected == item.expected, "\(item.id): \(item.format.prefix(90)) \(item.arguments)")
     }
     #expect(count == 339)
