@@ -81,7 +81,9 @@ extension Emitter {
       out.line("classes: [")
       out.indent()
       for each in declaration.classes {
-        out.line(each.entity, ": { ", each.expression, "(_seed: $0) },")
+        out.line(
+          each.entity, ": CDRuntime.GeneratedClass(", isObservable ? "observable: " : "", each.expression,
+          ".self) { ", each.expression, "(_seed: $0) },")
       }
       out.outdent()
       out.line("],")

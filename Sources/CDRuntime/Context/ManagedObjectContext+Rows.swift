@@ -53,6 +53,7 @@ extension ManagedObjectContext {
 
   /// Returns the objects of rows. Missing objects are created. An object with changes keeps its values; an object
   /// without changes gets the row's values if the row is newer.
+  @_optimize(speed)
   func objects(from rows: RowCursor, of plan: EntityPlan) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
     defer {
@@ -235,6 +236,7 @@ extension ManagedObjectContext {
   }
 
   /// Returns the object with a key in a relationship; nil if there is none, or if it has a wrong entity.
+  @_optimize(speed)
   func object(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     let plan = model.entities[relationship.destination]
     let known = registered(key, root: plan.root)

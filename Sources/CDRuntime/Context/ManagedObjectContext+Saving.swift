@@ -271,6 +271,7 @@ struct SavePlan {
     return stores.all.filter { storeIndices.contains($0.index) }
   }
 
+  @_optimize(speed)
   private static func inOrderOfRows(_ objects: [ManagedObject]) -> [ManagedObject] {
     struct Row {
       let table: Int

@@ -28,7 +28,7 @@ extension ManagedObjectContext {
         continue
       }
       roots.insert(plan.index)
-      keys[plan.index] = 0..<0
+      reservedKeys[plan.index].discardAll()
       for object in map.objects {
         object.flags.insert(.inaccessible)
         noteChange(of: object)

@@ -149,6 +149,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - isWhole: Whether to check properties that have not been changed.
   ///   - settlesZeros: Whether to replace minus zeros by the zeros that the store will have, before a save.
+  @_optimize(speed)
   private func addMistakes(
     of object: ManagedObject, isWhole: Bool = false, replacesMinusZeros: Bool = false,
     to errors: inout [ValidationError]

@@ -150,8 +150,8 @@ public final class ManagedObjectContext {
   /// Captures single values of objects.
   let captureWriter = RowWriter()
   let rowReport: RowReport
-  var keys: [Range<ObjectKey>]
-  private var keyBlocks: [Int64]
+  /// The keys for new objects, by the index of the root entity.
+  var reservedKeys: [ReservedKeys]
   /// The session that the context reads with; nil before the first read.
   var session: (any StoreSession)?
   /// Whether the session belongs to the code that created the context.
@@ -219,8 +219,7 @@ public final class ManagedObjectContext {
     engine = coordinator.engine
     stores = coordinator.engine.stores
     maps = coordinator.plan.entities.map { $0.index == $0.root ? IdentityMap() : nil }
-    keys = coordinator.plan.entities.map { _ in 0..<0 }
-    keyBlocks = coordinator.plan.entities.map { _ in 1 }
+    reservedKeys = Array(repeating: ReservedKeys(), count: coordinator.plan.entities.count)
     rowReport = RowReport(files: coordinator.engine.files)
     seedState = ObjectSeed.State(ownScope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
@@ -314,7 +313,7 @@ public final class ManagedObjectContext {
     // Queries of the session are released before the session.
     lastMatch = nil
     valueMatches.removeAll()
-    for (root, range) in keys.enumerated() { engine.returnKeys(range, of: root) }
+    for (root, keys) in reservedKeys.enumerated() { engine.returnKeys(keys.rest, of: root) }
     if importTarget == nil, !isGuest, let session { engine.returnSession(session) }
     // Caches refer to other objects. They are released first, so that no reference cycle outlives the context.
     for state in cachingStates { state.cache = nil }
@@ -415,16 +414,11 @@ public final class ManagedObjectContext {
       if key == 0 { insertionErrors.append(StoreError.noStore(entity: plan.name)) }
       return key
     }
-    if let key = keys[plan.root].first {
-      keys[plan.root] = key + 1..<keys[plan.root].upperBound
-      return key
-    }
+    if let key = reservedKeys[plan.root].takeFirst() { return key }
     do {
-      let block = keyBlocks[plan.root]
-      let range = try engine.reserveKeys(of: model.entities[plan.root], count: block)
-      keyBlocks[plan.root] = min(4096, block * 2)
-      keys[plan.root] = range.lowerBound + 1..<range.upperBound
-      return range.lowerBound
+      let range = try engine.reserveKeys(
+        of: model.entities[plan.root], count: reservedKeys[plan.root].nextCount)
+      return reservedKeys[plan.root].replace(with: range)
     } catch {
       insertionErrors.append(error)
       observe(ObservedError(reason: .noKey("\(error)"), entity: plan.name, property: nil, objectID: nil))

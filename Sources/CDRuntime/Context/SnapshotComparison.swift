@@ -141,6 +141,7 @@ extension ManagedObjectContext {
   }
 
   /// Forgets changes of values that were set back, so that neither rules nor the save consider them.
+  @_optimize(speed)
   func forgetSetBackValues() {
     for object in pending where object.flags.contains(.updated) { forgetEqualChanges(of: object) }
   }

@@ -35,9 +35,10 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then
   ///   unchanged.
+  @_optimize(none)
   public convenience init(for models: [ModelWithMigrations], stores: [PersistentStoreDescription]) throws {
     var parsed: [ManagedObjectModel] = []
-    var classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:]
+    var classes: [String: GeneratedClass] = [:]
     var policies = MigrationPolicies()
     for model in models {
       let definition = model.declaration._definition

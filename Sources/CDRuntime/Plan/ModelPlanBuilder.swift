@@ -42,15 +42,18 @@ struct ModelPlanBuilder {
     return (plans, joins)
   }
 
+  @_optimize(none)
   private mutating func slots(of entity: EntityDescription, columns: [StoredColumn]) throws -> [PropertyPlan]
   {
-    var ranges: [Int: Range<Int>] = [:]
+    let slots = graph.slots(of: entity.name)
+    // By slot. The columns of a slot have consecutive ordinals.
+    var ranges = [Range<Int>](repeating: 0..<0, count: slots.count)
     for column in columns {
-      let range = ranges[column.slot] ?? column.ordinal..<column.ordinal
+      let range = ranges[column.slot].isEmpty ? column.ordinal..<column.ordinal : ranges[column.slot]
       ranges[column.slot] = range.lowerBound..<column.ordinal + 1
     }
-    return try graph.slots(of: entity.name).map { slot in
-      let columns = ranges[slot.number] ?? 0..<0
+    return try slots.map { slot in
+      let columns = ranges[slot.number]
       return PropertyPlan(
         number: slot.number, name: slot.property.name, owner: slot.entity,
         kind: try kind(of: slot, columns: columns, entity: entity), columns: columns)
@@ -122,6 +125,7 @@ struct ModelPlanBuilder {
     graph.root(of: entity).flatMap { assignment.storeIndices[$0.name] }
   }
 
+  @_optimize(none)
   private mutating func join(
     _ relationship: RelationshipDescription, _ inverse: RelationshipDescription?, slot: PropertySlot,
     destination: Int

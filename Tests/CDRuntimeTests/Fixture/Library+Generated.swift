@@ -547,9 +547,13 @@ nonisolated enum LibraryModel: CDRuntime.GeneratedModel {
   static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,
     classes: [
-      "Publication": { Publication(_seed: $0) }, "Book": { Book(_seed: $0) },
-      "Magazine": { Magazine(_seed: $0) }, "Author": { Author(_seed: $0) },
-      "Review": { Review(_seed: $0) }, "Tag": { Tag(_seed: $0) }, "Shelf": { Shelf(_seed: $0) },
+      "Publication": CDRuntime.GeneratedClass(Publication.self) { Publication(_seed: $0) },
+      "Book": CDRuntime.GeneratedClass(Book.self) { Book(_seed: $0) },
+      "Magazine": CDRuntime.GeneratedClass(Magazine.self) { Magazine(_seed: $0) },
+      "Author": CDRuntime.GeneratedClass(Author.self) { Author(_seed: $0) },
+      "Review": CDRuntime.GeneratedClass(Review.self) { Review(_seed: $0) },
+      "Tag": CDRuntime.GeneratedClass(Tag.self) { Tag(_seed: $0) },
+      "Shelf": CDRuntime.GeneratedClass(Shelf.self) { Shelf(_seed: $0) },
     ],
     canonicalJSON: LibraryDescription.model.canonicalJSON)
 }

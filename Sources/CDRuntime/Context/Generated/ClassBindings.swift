@@ -4,20 +4,15 @@ import CDModel
 struct ClassBindings: Sendable {
   typealias Factory = @Sendable (ObjectSeed) -> ManagedObject
 
-  private struct Binding {
-    let factory: Factory
-    let type: any EntityClass.Type
-  }
-
   /// By entity index; empty if all objects are plain ``ManagedObject`` instances.
-  private let bindings: [Binding]
+  private let bindings: [GeneratedClass]
   /// The traits that the classes give their objects, by entity name.
   let traits: [String: EntityTraits]
 
   /// No generated classes.
   static let none = ClassBindings()
 
-  private init(_ bindings: [Binding] = [], traits: [String: EntityTraits] = [:]) {
+  private init(_ bindings: [GeneratedClass] = [], traits: [String: EntityTraits] = [:]) {
     self.bindings = bindings
     self.traits = traits
   }
@@ -25,34 +20,34 @@ struct ClassBindings: Sendable {
   /// Binds the classes of a model version, after checking that each class descends from its parent entity's class.
   /// To-many relationships and fetches later cast objects without a check, which is sound because of this.
   ///
-  /// - Parameter factories: The functions that create objects, by entity name; empty for a model without classes.
+  /// - Parameter classes: The classes by entity name; empty for a model without classes.
   /// - Throws: ``ModelError/classMissing(entity:)`` or ``ModelError/wrongClass(entity:found:)``.
-  init(_ factories: [String: Factory], of graph: EntityGraph) throws(ModelError) {
-    guard !factories.isEmpty else {
+  init(_ classes: [String: GeneratedClass], of graph: EntityGraph) throws(ModelError) {
+    guard !classes.isEmpty else {
       self.init()
       return
     }
-    var bindings: [Binding] = []
+    var bindings: [GeneratedClass] = []
     var traits: [String: EntityTraits] = [:]
-    var probes: [String: ManagedObject] = [:]
     // In the order of the plan's entities, because bindings are found by index.
     for entity in graph.entitiesParentsFirst {
-      guard let factory = factories[entity.name] else { throw .classMissing(entity: entity.name) }
-      let probe = factory(ObjectSeed(detached: .detached))
-      guard let type = Swift.type(of: probe) as? any EntityClass.Type, type.entityName == entity.name else {
-        throw .wrongClass(entity: entity.name, found: "\(Swift.type(of: probe))")
+      guard let binding = classes[entity.name] else { throw .classMissing(entity: entity.name) }
+      let object = binding.factory(ObjectSeed(detached: .detached))
+      let type = Swift.type(of: object)
+      guard ObjectIdentifier(type) == ObjectIdentifier(binding.type), binding.type.entityName == entity.name
+      else {
+        throw .wrongClass(entity: entity.name, found: "\(type)")
       }
-      if let parent = graph.parent(of: entity.name), let above = probes[parent.name],
-        let parentType = Swift.type(of: above) as? any EntityClass.Type,
-        !Self.isInstance(probe, of: parentType)
+      if let parent = graph.parent(of: entity.name), let parentType = classes[parent.name]?.type,
+        !Self.isInstance(object, of: parentType)
       {
         throw .wrongClass(entity: entity.name, found: "\(type), which is no \(parentType)")
       }
-      probes[entity.name] = probe
-      bindings.append(Binding(factory: factory, type: type))
+      bindings.append(binding)
+      // An app may declare the conformance in any of its modules, so that only a cast finds it.
       traits[entity.name] = EntityTraits(
         isTyped: true, hasLifecycle: type is any ManagedObjectLifecycle.Type,
-        isObservable: type is any ObservableEntityClass.Type)
+        isObservable: binding.isObservable)
     }
     self.init(bindings, traits: traits)
   }

@@ -45,13 +45,37 @@ public protocol GeneratedModel: ModelDeclaration {}
 /// The information about a model that generated code gives to the runtime.
 @_spi(Generated) public struct ModelDefinition: Sendable {
   public let canonicalJSON: String
-  public let classes: [String: @Sendable (ObjectSeed) -> ManagedObject]
+  /// The classes of entities, by entity name; empty for a model without classes.
+  public let classes: [String: GeneratedClass]
 
-  public init(
-    format: GeneratedCodeFormat1.Type, classes: [String: @Sendable (ObjectSeed) -> ManagedObject],
-    canonicalJSON: String
-  ) {
+  public init(format: GeneratedCodeFormat1.Type, classes: [String: GeneratedClass], canonicalJSON: String) {
     self.canonicalJSON = canonicalJSON
     self.classes = classes
+  }
+}
+
+/// A generated class, and the function that creates its objects.
+///
+/// The compiler knows the protocols that generated code declares. A cast at run time would search the conformances of
+/// the whole program for each class, which would take most of the time of opening a store.
+@_spi(Generated) public struct GeneratedClass: Sendable {
+  let type: any EntityClass.Type
+  let isObservable: Bool
+  let factory: @Sendable (ObjectSeed) -> ManagedObject
+
+  public init<Object: EntityClass>(
+    _ type: Object.Type, _ factory: @escaping @Sendable (ObjectSeed) -> Object
+  ) {
+    self.type = type
+    isObservable = false
+    self.factory = factory
+  }
+
+  public init<Object: ObservableEntityClass>(
+    observable type: Object.Type, _ factory: @escaping @Sendable (ObjectSeed) -> Object
+  ) {
+    self.type = type
+    isObservable = true
+    self.factory = factory
   }
 }

@@ -17,6 +17,7 @@ struct KeyList {
   var keys: [ObjectKey] { count == storage.count ? storage : storage.filter { $0 != 0 } }
 
   /// Adds a key that is not in the list.
+  @_optimize(speed)
   mutating func append(_ key: ObjectKey) {
     indices?[key] = storage.count
     storage.append(key)
@@ -44,6 +45,7 @@ struct KeyList {
     self = KeyList(keys)
   }
 
+  @_optimize(speed)
   private mutating func index(of key: ObjectKey) -> Int? {
     if indices == nil {
       // A short list is searched; a long list builds its indices.

@@ -1,6 +1,7 @@
 // What the accessors of generated classes call.
 extension ManagedObject {
   /// The object of a to-one relationship whose key the object has.
+  @_optimize(speed)
   @_spi(Generated) public final func _toOne<T: ManagedObject>(_ key: ObjectKey, _ slot: Int) -> T? {
     guard key != 0, let context = scope.context, let relationship = scope.plan.relationship(slot),
       let object = context.object(key, relationship)
@@ -20,6 +21,7 @@ extension ManagedObject {
     setRelatedObject(object, relationship)
   }
 
+  @_optimize(speed)
   @_spi(Generated) public final func _toMany<T: ManagedObject>(_ slot: Int) -> [T] {
     guard let relationship = scope.plan.relationship(slot) else { return [] }
     return Self.cast(relatedObjects(relationship))

@@ -23,8 +23,8 @@ final class SQLiteDatabase: StoreEngine {
   /// writer's lock.
   private let current: Mutex<SQLiteStoreSet>
   private let removals = Atomic<Int>(0)
-  private let removalObservers = Mutex<[ObjectIdentifier: @Sendable () -> Void]>([:])
-  private let dependents = ReaderPool()
+  private let removalObservers = Mutex<[(id: ObjectIdentifier, notify: @Sendable () -> Void)]>([])
+  private let readers = ReaderPool()
   /// How many seconds to wait for other writers: the longest time of all stores.
   private let busyTimeout: Double
   /// Notifies a listener about saves.
@@ -101,6 +101,7 @@ final class SQLiteDatabase: StoreEngine {
 
   // MARK: Connections
 
+  @_optimize(none)
   private static func connect(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(
       path: set.main?.path ?? ":memory:", of: set.all.map(\.url), busyTimeout: busyTimeout)
@@ -140,7 +141,7 @@ final class SQLiteDatabase: StoreEngine {
     current.withLock { set in
       let set = set
       result = Result {
-        let reader = try dependents.acquire() ?? makeReader(of: set)
+        let reader = try readers.acquire() ?? makeReader(of: set)
         try set.checkVersions(reader)
         return SQLiteSession(reader, stores: set, model: model, sql: sql)
       }
@@ -148,6 +149,7 @@ final class SQLiteDatabase: StoreEngine {
     return try result.get()
   }
 
+  @_optimize(none)
   private func makeReader(of set: SQLiteStoreSet) throws -> SQLiteConnection {
     let connection = try Self.connect(to: set, busyTimeout)
     // The file may have been replaced since it was opened.
@@ -162,7 +164,7 @@ final class SQLiteDatabase: StoreEngine {
   /// - Parameter session: A session from ``takeSession()``. The caller must not use it any more.
   func returnSession(_ session: any StoreSession) {
     guard let session = session as? SQLiteSession else { return }
-    current.withLock { if $0.removals == session.stores.removals { dependents.release(session.connection) } }
+    current.withLock { if $0.removals == session.stores.removals { readers.release(session.connection) } }
   }
 
   // MARK: Removal
@@ -177,23 +179,23 @@ final class SQLiteDatabase: StoreEngine {
       let connection = try Self.writer(of: next, busyTimeout)
       current.withLock { set in
         set = next
-        dependents.removeAll()
+        readers.removeAll()
       }
       removals.store(next.removals, ordering: .releasing)
       return connection
     }
-    if isRemoved { for tell in removalObservers.withLock({ Array($0.values) }) { tell() } }
+    if isRemoved { for observer in removalObservers.withLock({ $0 }) { observer.notify() } }
     return isRemoved
   }
 
-  /// Adds an observer of store removals. After each removal, `tell` is called on the thread that removes the store.
+  /// Adds an observer of store removals. After each removal, the handler is called on the thread that removes the store.
   func observeRemovals(_ observer: AnyObject, _ handler: @escaping @Sendable () -> Void) {
     let id = ObjectIdentifier(observer)
-    removalObservers.withLock { $0[id] = handler }
+    removalObservers.withLock { $0.append((id, handler)) }
   }
 
   func stopObservingRemovals(_ id: ObjectIdentifier) {
-    removalObservers.withLock { $0[id] = nil }
+    removalObservers.withLock { $0.removeAll { $0.id == id } }
   }
 
   // MARK: Keys

@@ -30,7 +30,7 @@ struct ExternalFiles: Sendable {
 
   /// The files of a store.
   init(store: URL) {
-    folder = store.deletingLastPathComponent().appending(path: store.lastPathComponent + "-external")
+    folder = URL(filePath: store.path(percentEncoded: false) + "-external", directoryHint: .notDirectory)
   }
 
   /// Returns the path of a value's file; nil if the text is not a valid name.

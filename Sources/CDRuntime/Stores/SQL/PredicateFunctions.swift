@@ -207,7 +207,7 @@ extension PredicateFunctions {
     return "cdgen_within(\(value), \(bounds), \(otherwise))"
   }
 
-  private static func name(_ integerOperator: IntegerOperator) -> String { "cdgen_\(integerOperator)" }
+  private static func name(_ integerOperator: IntegerOperator) -> String { "cdgen_" + integerOperator.name }
 
   private static func installIntegers(on connection: OpaquePointer) {
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS

@@ -375,6 +375,20 @@ enum IntegerOperator: Int, CaseIterable {
     }
   }
 
+  /// The name of the case. String interpolation of the case itself would look it up by reflection whenever a store is
+  /// opened, which takes longer than the rest of installing a function.
+  var name: String {
+    switch self {
+    case .add: "add"
+    case .subtract: "subtract"
+    case .multiply: "multiply"
+    case .divide: "divide"
+    case .remainder: "remainder"
+    case .power: "power"
+    case .exclusiveOr: "exclusiveOr"
+    }
+  }
+
   /// SQL's operator, which is valid if the result does not overflow; nil if SQL has no such operator.
   var word: String? {
     switch self {

@@ -83,7 +83,7 @@ nonisolated public enum CodablesModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Profile": { Profile(_seed: $0) },
+      "Profile": CDRuntime.GeneratedClass(Profile.self) { Profile(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Codables","id":"7C9E6679-7425-40DE-944B-E07FC1F90B05","imports":["Foundation"],"current":1,"versions":[{"number":1,"entities":[{"name":"Profile","attributes":[{"name":"tags","type":{"codable":"[String]","codec":1}},{"name":"scores","type":{"codable":"[String: Int]","codec":3},"optional":true},{"name":"parts","type":{"codable":"Foundation.DateComponents","codec":1},"optional":true},{"name":"others","type":{"codable":"Set<Foundation.UUID>","codec":1}},{"name":"dates","type":{"codable":"[Date]","codec":1},"optional":true},{"name":"cached","type":{"codable":"[Int]","codec":1},"optional":true,"transient":true}]}]}]}"#)
 }

@@ -170,8 +170,8 @@ nonisolated public enum ComputedModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Sheet": { Sheet(_seed: $0) },
-      "Line": { Line(_seed: $0) },
+      "Sheet": CDRuntime.GeneratedClass(Sheet.self) { Sheet(_seed: $0) },
+      "Line": CDRuntime.GeneratedClass(Line.self) { Line(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Computed","id":"7C9E6679-7425-40DE-944B-E07FC1F90B06","current":1,"versions":[{"number":1,"entities":[{"name":"Sheet","attributes":[{"name":"title","type":"String"},{"name":"draft","type":"Bool","default":false,"transient":true},{"name":"note","type":"String","optional":true,"transient":true},{"name":"session","type":"UUID","transient":true},{"name":"lineCount","type":"Int64","derived":"lines.@count","doc":"Kept up to date at each save."},{"name":"shout","type":"String","derived":"title + \"!\""},{"name":"last","type":"Date","optional":true,"derived":"lines.@max.added"}],"relationships":[{"name":"lines","to":"Line","toMany":true,"optional":true,"inverse":"sheet","onDelete":"cascade"}]},{"name":"Line","attributes":[{"name":"added","type":"Date","default":{"$function":"now"}}],"relationships":[{"name":"sheet","to":"Sheet","inverse":"lines"}]}]}]}"#)
 }

@@ -267,10 +267,10 @@ nonisolated enum CustomNamingModel: CDRuntime.CustomMigratingModel {
   static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Version1": { ___Version1(_seed: $0) },
-      "NewVersion2": { ___NewVersion2(_seed: $0) },
-      "Migrations": { ___Migrations(_seed: $0) },
-      "CustomNamingModel": { CustomNamingThing(_seed: $0) },
+      "Version1": CDRuntime.GeneratedClass(___Version1.self) { ___Version1(_seed: $0) },
+      "NewVersion2": CDRuntime.GeneratedClass(___NewVersion2.self) { ___NewVersion2(_seed: $0) },
+      "Migrations": CDRuntime.GeneratedClass(___Migrations.self) { ___Migrations(_seed: $0) },
+      "CustomNamingModel": CDRuntime.GeneratedClass(CustomNamingThing.self) { CustomNamingThing(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"CustomNaming","id":"3F0E1B52-7C5F-4C0B-9E0B-5B1D5C1E7A13","current":2,"versions":[{"number":1,"entities":[{"name":"Version1","attributes":[{"name":"object","type":"String"},{"name":"source","type":"String"},{"name":"manager","type":"String"},{"name":"default","type":"Int64"},{"name":"in","type":"Int64"},{"name":"Version2","type":"Bool"}],"relationships":[{"name":"migrations","to":"NewVersion2","optional":true,"inverse":"for"}]},{"name":"NewVersion2","attributes":[{"name":"migrations","type":"String"},{"name":"string","type":"String"}],"relationships":[{"name":"for","to":"Version1","toMany":true,"optional":true,"inverse":"migrations"}]},{"name":"CustomNamingModel","class":"CustomNamingThing","attributes":[{"name":"entityName","type":"String"}]}]},{"number":2,"basedOn":[1],"entities":[{"name":"Version1","attributes":[{"name":"object","type":"Int64"},{"name":"source","type":"Int64"},{"name":"manager","type":"Int64"},{"name":"default","type":"String"},{"name":"in","type":"Int64"},{"name":"Version2","type":"Bool"}],"relationships":[{"name":"migrations","to":"NewVersion2","optional":true,"inverse":"for"}]},{"name":"NewVersion2","attributes":[{"name":"migrations","type":"String"},{"name":"string","type":"String"}],"relationships":[{"name":"for","to":"Version1","toMany":true,"optional":true,"inverse":"migrations"}]},{"name":"Migrations","attributes":[{"name":"name","type":"String"},{"name":"made","type":"Bool"}]},{"name":"CustomNamingModel","class":"CustomNamingThing","attributes":[{"name":"entityName","type":"String"}]}]}],"mappings":[{"from":1,"to":2,"entities":[{"entity":"Version1","custom":true},{"entity":"Migrations","custom":true}]}]}"#)
 }

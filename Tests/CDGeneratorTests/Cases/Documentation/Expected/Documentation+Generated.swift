@@ -98,7 +98,7 @@ nonisolated public enum DocumentationModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Page": { Page(_seed: $0) },
+      "Page": CDRuntime.GeneratedClass(Page.self) { Page(_seed: $0) },
     ],
     canonicalJSON: ###"{"formatVersion":1,"name":"Documentation","id":"7C9E6679-7425-40DE-944B-E07FC1F90B12","current":1,"versions":[{"number":1,"enums":[{"name":"Doctype","rawType":"String","cases":[{"name":"html","rawValue":"\"#"},{"name":"xml","rawValue":"\\##\"##"}],"doc":"*/ ends /* no comment"}],"entities":[{"name":"Page","attributes":[{"name":"text","type":"String","pattern":"[^\"#\\\\]*","doc":"A carriage return\r\nand a line separator  and a NUL \u0001."},{"name":"kind","type":{"enum":"Doctype"},"default":"\"#","doc":"\n\n"}],"relationships":[{"name":"next","to":"Page","optional":true,"doc":"What follows."}],"fetched":[{"name":"same","entity":"Page","where":"text == $FETCH_SOURCE.text","doc":"All of one text."}],"fetches":[{"name":"find","where":"text == \"\\\"#\"","doc":"Finds\nthem."}],"doc":"The first line.\n\n  An indented one, with `code` and a trailing blank. \n*/ import Foundation\n"}]}]}"###)
 }

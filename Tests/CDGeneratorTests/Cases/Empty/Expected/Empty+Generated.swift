@@ -41,9 +41,9 @@ nonisolated public enum EmptyModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Nothing": { Nothing(_seed: $0) },
-      "AbstractNothing": { AbstractNothing(_seed: $0) },
-      "LittleMore": { LittleMore(_seed: $0) },
+      "Nothing": CDRuntime.GeneratedClass(Nothing.self) { Nothing(_seed: $0) },
+      "AbstractNothing": CDRuntime.GeneratedClass(AbstractNothing.self) { AbstractNothing(_seed: $0) },
+      "LittleMore": CDRuntime.GeneratedClass(LittleMore.self) { LittleMore(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Empty","id":"7C9E6679-7425-40DE-944B-E07FC1F90B13","current":1,"versions":[{"number":1,"entities":[{"name":"Nothing"},{"name":"AbstractNothing","abstract":true},{"name":"LittleMore","parent":"AbstractNothing"}]}]}"#)
 }

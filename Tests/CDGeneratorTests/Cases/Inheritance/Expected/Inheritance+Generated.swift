@@ -269,13 +269,13 @@ nonisolated public enum InheritanceModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Thing": { Thing(_seed: $0) },
-      "Creature": { Creature(_seed: $0) },
-      "Pet": { Pet(_seed: $0) },
-      "Cat": { Cat(_seed: $0) },
-      "Kitten": { Kitten(_seed: $0) },
-      "Dog": { Dog(_seed: $0) },
-      "Keeper": { Keeper(_seed: $0) },
+      "Thing": CDRuntime.GeneratedClass(Thing.self) { Thing(_seed: $0) },
+      "Creature": CDRuntime.GeneratedClass(Creature.self) { Creature(_seed: $0) },
+      "Pet": CDRuntime.GeneratedClass(Pet.self) { Pet(_seed: $0) },
+      "Cat": CDRuntime.GeneratedClass(Cat.self) { Cat(_seed: $0) },
+      "Kitten": CDRuntime.GeneratedClass(Kitten.self) { Kitten(_seed: $0) },
+      "Dog": CDRuntime.GeneratedClass(Dog.self) { Dog(_seed: $0) },
+      "Keeper": CDRuntime.GeneratedClass(Keeper.self) { Keeper(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Inheritance","id":"7C9E6679-7425-40DE-944B-E07FC1F90B08","current":1,"versions":[{"number":1,"entities":[{"name":"Thing","abstract":true,"attributes":[{"name":"name","type":"String"}],"fetches":[{"name":"named","where":"name == $name"}],"unique":[["name"]]},{"name":"Creature","parent":"Thing","attributes":[{"name":"legs","type":"Int16","default":4},{"name":"weight","type":"Double"}],"relationships":[{"name":"keeper","to":"Keeper","optional":true,"inverse":"creatures"}]},{"name":"Pet","parent":"Creature","attributes":[{"name":"tame","type":"Bool","default":true}],"fetches":[{"name":"tameOnes","where":"name == $name AND tame == YES","sort":[{"key":"weight"}]}]},{"name":"Cat","abstract":true,"parent":"Pet"},{"name":"Kitten","parent":"Cat","attributes":[{"name":"age","type":"Int32"}],"relationships":[{"name":"mother","to":"Creature"}]},{"name":"Dog","parent":"Pet"},{"name":"Keeper","relationships":[{"name":"creatures","to":"Creature","toMany":true,"optional":true,"inverse":"keeper"}]}]}]}"#)
 }

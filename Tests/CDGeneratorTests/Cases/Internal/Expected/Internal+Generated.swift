@@ -212,8 +212,8 @@ nonisolated enum InternalModel: CDRuntime.GeneratedModel {
   static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "InternalBase": { InternalBase(_seed: $0) },
-      "InternalLeaf": { InternalLeaf(_seed: $0) },
+      "InternalBase": CDRuntime.GeneratedClass(InternalBase.self) { InternalBase(_seed: $0) },
+      "InternalLeaf": CDRuntime.GeneratedClass(InternalLeaf.self) { InternalLeaf(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Internal","id":"7C9E6679-7425-40DE-944B-E07FC1F90B16","current":1,"versions":[{"number":1,"enums":[{"name":"InternalKind","rawType":"String","cases":[{"name":"a","rawValue":"a"},{"name":"b","rawValue":"b"}]}],"composites":[{"name":"InternalPart","fields":[{"name":"name","type":"String"},{"name":"kind","type":{"enum":"InternalKind"}}]}],"entities":[{"name":"InternalBase","abstract":true,"attributes":[{"name":"name","type":"String"},{"name":"added","type":"Date","default":{"$function":"now"}}]},{"name":"InternalLeaf","parent":"InternalBase","attributes":[{"name":"part","type":{"composite":"InternalPart"}},{"name":"kind","type":{"enum":"InternalKind"},"default":"b"},{"name":"list","type":{"codable":"[Int]","codec":1},"optional":true},{"name":"amount","type":"Decimal","default":{"$decimal":"2.5"}},{"name":"count","type":"Int64","derived":"others.@count"}],"relationships":[{"name":"others","to":"InternalLeaf","toMany":true,"optional":true,"inverse":"owner","ordered":true},{"name":"owner","to":"InternalLeaf","optional":true,"inverse":"others"}],"fetched":[{"name":"same","entity":"InternalLeaf","where":"name == $FETCH_SOURCE.name"}],"fetches":[{"name":"ofKind","where":"kind == $kind"}],"unique":[["name"]]}]}]}"#)
 }

@@ -481,12 +481,12 @@ nonisolated public enum ObservableModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Work": { Work(_seed: $0) },
-      "Piece": { Piece(_seed: $0) },
-      "Lyrics": { Lyrics(_seed: $0) },
-      "Listener": { Listener(_seed: $0) },
-      "Maker": { Maker(_seed: $0) },
-      "Shelf": { Shelf(_seed: $0) },
+      "Work": CDRuntime.GeneratedClass(observable: Work.self) { Work(_seed: $0) },
+      "Piece": CDRuntime.GeneratedClass(observable: Piece.self) { Piece(_seed: $0) },
+      "Lyrics": CDRuntime.GeneratedClass(observable: Lyrics.self) { Lyrics(_seed: $0) },
+      "Listener": CDRuntime.GeneratedClass(observable: Listener.self) { Listener(_seed: $0) },
+      "Maker": CDRuntime.GeneratedClass(observable: Maker.self) { Maker(_seed: $0) },
+      "Shelf": CDRuntime.GeneratedClass(observable: Shelf.self) { Shelf(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Observable","id":"5D0F2E4B-6A0C-4C7E-8E43-0C5B8A6D21F7","current":1,"versions":[{"number":1,"enums":[{"name":"Tempo","rawType":"Int16","cases":[{"name":"calm","rawValue":0},{"name":"lively","rawValue":1}]}],"composites":[{"name":"Length","fields":[{"name":"minutes","type":"Int16"},{"name":"seconds","type":"Int16","default":0}]}],"entities":[{"name":"Work","abstract":true,"attributes":[{"name":"heading","type":"String"},{"name":"tempo","type":{"enum":"Tempo"},"default":0},{"name":"formerTempo","type":{"enum":"Tempo"},"optional":true}],"relationships":[{"name":"maker","to":"Maker","optional":true,"inverse":"works"},{"name":"shelf","to":"Shelf","optional":true,"inverse":"contents"}]},{"name":"Piece","parent":"Work","attributes":[{"name":"length","type":{"composite":"Length"},"optional":true},{"name":"tags","type":{"codable":"[String]","codec":1},"optional":true},{"name":"code","type":"String","optional":true},{"name":"marked","type":"Bool","default":false,"transient":true},{"name":"makerName","type":"String","optional":true,"derived":"maker.name"}],"relationships":[{"name":"lyrics","to":"Lyrics","optional":true,"inverse":"piece","onDelete":"cascade"},{"name":"listeners","to":"Listener","toMany":true,"optional":true,"inverse":"pieces"},{"name":"similar","to":"Piece","optional":true}],"fetched":[{"name":"siblings","entity":"Piece","where":"maker == $FETCH_SOURCE.maker"}],"unique":[["code"]]},{"name":"Lyrics","attributes":[{"name":"text","type":"String"}],"relationships":[{"name":"piece","to":"Piece","inverse":"lyrics"}]},{"name":"Listener","attributes":[{"name":"name","type":"String"},{"name":"loud","type":"Bool","default":false,"transient":true}],"relationships":[{"name":"pieces","to":"Piece","toMany":true,"optional":true,"inverse":"listeners"}]},{"name":"Maker","attributes":[{"name":"name","type":"String"},{"name":"workCount","type":"Int64","derived":"works.@count"}],"relationships":[{"name":"works","to":"Work","toMany":true,"optional":true,"inverse":"maker"}]},{"name":"Shelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"contents","to":"Work","toMany":true,"optional":true,"inverse":"shelf","onDelete":"noAction","ordered":true}]}]}]}"#)
 }

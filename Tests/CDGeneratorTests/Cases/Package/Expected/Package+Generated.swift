@@ -212,8 +212,8 @@ nonisolated package enum PackageModel: CDRuntime.GeneratedModel {
   package static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "PackageBase": { PackageBase(_seed: $0) },
-      "PackageLeaf": { PackageLeaf(_seed: $0) },
+      "PackageBase": CDRuntime.GeneratedClass(PackageBase.self) { PackageBase(_seed: $0) },
+      "PackageLeaf": CDRuntime.GeneratedClass(PackageLeaf.self) { PackageLeaf(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Package","id":"7C9E6679-7425-40DE-944B-E07FC1F90B17","current":1,"versions":[{"number":1,"enums":[{"name":"PackageKind","rawType":"String","cases":[{"name":"a","rawValue":"a"},{"name":"b","rawValue":"b"}]}],"composites":[{"name":"PackagePart","fields":[{"name":"name","type":"String"},{"name":"kind","type":{"enum":"PackageKind"}}]}],"entities":[{"name":"PackageBase","abstract":true,"attributes":[{"name":"name","type":"String"},{"name":"added","type":"Date","default":{"$function":"now"}}]},{"name":"PackageLeaf","parent":"PackageBase","attributes":[{"name":"part","type":{"composite":"PackagePart"}},{"name":"kind","type":{"enum":"PackageKind"},"default":"b"},{"name":"list","type":{"codable":"[Int]","codec":1},"optional":true},{"name":"amount","type":"Decimal","default":{"$decimal":"2.5"}},{"name":"count","type":"Int64","derived":"others.@count"}],"relationships":[{"name":"others","to":"PackageLeaf","toMany":true,"optional":true,"inverse":"owner","ordered":true},{"name":"owner","to":"PackageLeaf","optional":true,"inverse":"others"}],"fetched":[{"name":"same","entity":"PackageLeaf","where":"name == $FETCH_SOURCE.name"}],"fetches":[{"name":"ofKind","where":"kind == $kind"}],"unique":[["name"]]}]}]}"#)
 }

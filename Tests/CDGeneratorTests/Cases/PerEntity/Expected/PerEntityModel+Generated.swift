@@ -48,8 +48,8 @@ nonisolated public enum PerEntityModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "PerEntityBase": { PerEntityBase(_seed: $0) },
-      "PerEntityLeaf": { PerEntityLeaf(_seed: $0) },
+      "PerEntityBase": CDRuntime.GeneratedClass(PerEntityBase.self) { PerEntityBase(_seed: $0) },
+      "PerEntityLeaf": CDRuntime.GeneratedClass(PerEntityLeaf.self) { PerEntityLeaf(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"PerEntity","id":"7C9E6679-7425-40DE-944B-E07FC1F90B18","current":1,"versions":[{"number":1,"enums":[{"name":"PerEntityKind","rawType":"String","cases":[{"name":"a","rawValue":"a"},{"name":"b","rawValue":"b"}]}],"composites":[{"name":"PerEntityPart","fields":[{"name":"name","type":"String"},{"name":"kind","type":{"enum":"PerEntityKind"}}]}],"entities":[{"name":"PerEntityBase","abstract":true,"attributes":[{"name":"name","type":"String"},{"name":"added","type":"Date","default":{"$function":"now"}}]},{"name":"PerEntityLeaf","parent":"PerEntityBase","attributes":[{"name":"part","type":{"composite":"PerEntityPart"}},{"name":"kind","type":{"enum":"PerEntityKind"},"default":"b"},{"name":"list","type":{"codable":"[Int]","codec":1},"optional":true},{"name":"amount","type":"Decimal","default":{"$decimal":"2.5"}},{"name":"count","type":"Int64","derived":"others.@count"}],"relationships":[{"name":"others","to":"PerEntityLeaf","toMany":true,"optional":true,"inverse":"owner","ordered":true},{"name":"owner","to":"PerEntityLeaf","optional":true,"inverse":"others"}],"fetched":[{"name":"same","entity":"PerEntityLeaf","where":"name == $FETCH_SOURCE.name"}],"fetches":[{"name":"ofKind","where":"kind == $kind"}],"unique":[["name"]]}]}]}"#)
 }

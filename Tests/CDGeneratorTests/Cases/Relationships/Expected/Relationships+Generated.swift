@@ -372,12 +372,12 @@ nonisolated public enum RelationshipsModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Node": { Node(_seed: $0) },
-      "Label": { Label(_seed: $0) },
-      "Owner": { Owner(_seed: $0) },
-      "Passport": { Passport(_seed: $0) },
-      "Desk": { Desk(_seed: $0) },
-      "Key": { Key(_seed: $0) },
+      "Node": CDRuntime.GeneratedClass(Node.self) { Node(_seed: $0) },
+      "Label": CDRuntime.GeneratedClass(Label.self) { Label(_seed: $0) },
+      "Owner": CDRuntime.GeneratedClass(Owner.self) { Owner(_seed: $0) },
+      "Passport": CDRuntime.GeneratedClass(Passport.self) { Passport(_seed: $0) },
+      "Desk": CDRuntime.GeneratedClass(Desk.self) { Desk(_seed: $0) },
+      "Key": CDRuntime.GeneratedClass(Key.self) { Key(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Relationships","id":"7C9E6679-7425-40DE-944B-E07FC1F90B07","current":1,"versions":[{"number":1,"entities":[{"name":"Node","attributes":[{"name":"name","type":"String"}],"relationships":[{"name":"parent","to":"Node","optional":true,"inverse":"children"},{"name":"children","to":"Node","toMany":true,"optional":true,"inverse":"parent","onDelete":"cascade","ordered":true},{"name":"friends","to":"Node","toMany":true,"optional":true,"inverse":"friends"},{"name":"next","to":"Node","optional":true,"inverse":"previous"},{"name":"previous","to":"Node","optional":true,"inverse":"next"},{"name":"partner","to":"Node","optional":true,"inverse":"partner"},{"name":"labels","to":"Label","toMany":true,"optional":true,"inverse":"nodes","ordered":true},{"name":"origin","to":"Node","optional":true},{"name":"marks","to":"Label","toMany":true,"optional":true},{"name":"owner","to":"Owner","inverse":"nodes","onDelete":"noAction"}]},{"name":"Label","attributes":[{"name":"text","type":"String"}],"relationships":[{"name":"nodes","to":"Node","toMany":true,"inverse":"labels","minCount":1,"maxCount":5}]},{"name":"Owner","relationships":[{"name":"nodes","to":"Node","toMany":true,"optional":true,"inverse":"owner","onDelete":"deny"},{"name":"passport","to":"Passport","inverse":"owner"},{"name":"desk","to":"Desk","optional":true,"inverse":"owner"}]},{"name":"Passport","attributes":[{"name":"number","type":"Int64"}],"relationships":[{"name":"owner","to":"Owner","optional":true,"inverse":"passport","onDelete":"cascade"}]},{"name":"Desk","relationships":[{"name":"owner","to":"Owner","optional":true,"inverse":"desk"},{"name":"key","to":"Key","inverse":"desk","onDelete":"cascade"}]},{"name":"Key","relationships":[{"name":"desk","to":"Desk","inverse":"key","onDelete":"cascade"}]}]}]}"#)
 }

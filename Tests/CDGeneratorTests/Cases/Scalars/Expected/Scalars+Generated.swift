@@ -323,8 +323,8 @@ nonisolated public enum ScalarsModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Sample": { Sample(_seed: $0) },
-      "OptionalSample": { OptionalSample(_seed: $0) },
+      "Sample": CDRuntime.GeneratedClass(Sample.self) { Sample(_seed: $0) },
+      "OptionalSample": CDRuntime.GeneratedClass(OptionalSample.self) { OptionalSample(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Scalars","id":"7C9E6679-7425-40DE-944B-E07FC1F90B01","current":1,"versions":[{"number":1,"entities":[{"name":"Sample","attributes":[{"name":"text","type":"String"},{"name":"flag","type":"Bool"},{"name":"small","type":"Int16"},{"name":"medium","type":"Int32"},{"name":"large","type":"Int64"},{"name":"single","type":"Float"},{"name":"precise","type":"Double"},{"name":"amount","type":"Decimal"},{"name":"moment","type":"Date"},{"name":"bytes","type":"Data"},{"name":"token","type":"UUID"},{"name":"link","type":"URL"}]},{"name":"OptionalSample","attributes":[{"name":"text","type":"String","optional":true},{"name":"flag","type":"Bool","optional":true},{"name":"small","type":"Int16","optional":true},{"name":"medium","type":"Int32","optional":true},{"name":"large","type":"Int64","optional":true},{"name":"single","type":"Float","optional":true},{"name":"precise","type":"Double","optional":true},{"name":"amount","type":"Decimal","optional":true},{"name":"moment","type":"Date","optional":true},{"name":"bytes","type":"Data","optional":true},{"name":"token","type":"UUID","optional":true},{"name":"link","type":"URL","optional":true},{"name":"attachment","type":"Data","optional":true,"external":true}]}]}]}"#)
 }

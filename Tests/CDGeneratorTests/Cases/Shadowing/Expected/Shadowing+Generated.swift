@@ -303,13 +303,13 @@ nonisolated public enum ShadowingModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Attribute": { Attribute(_seed: $0) },
-      "Fields": { Fields(_seed: $0) },
-      "ToOne": { ToOne(_seed: $0) },
-      "ToMany": { ToMany(_seed: $0) },
-      "AttributeKey": { AttributeKey(_seed: $0) },
-      "Model": { Model(_seed: $0) },
-      "Operation": { Operation(_seed: $0) },
+      "Attribute": CDRuntime.GeneratedClass(Attribute.self) { Attribute(_seed: $0) },
+      "Fields": CDRuntime.GeneratedClass(Fields.self) { Fields(_seed: $0) },
+      "ToOne": CDRuntime.GeneratedClass(ToOne.self) { ToOne(_seed: $0) },
+      "ToMany": CDRuntime.GeneratedClass(ToMany.self) { ToMany(_seed: $0) },
+      "AttributeKey": CDRuntime.GeneratedClass(AttributeKey.self) { AttributeKey(_seed: $0) },
+      "Model": CDRuntime.GeneratedClass(Model.self) { Model(_seed: $0) },
+      "Operation": CDRuntime.GeneratedClass(Operation.self) { Operation(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Shadowing","id":"7C9E6679-7425-40DE-944B-E07FC1F90B11","current":1,"versions":[{"number":1,"enums":[{"name":"State","rawType":"Int16","cases":[{"name":"on","rawValue":1},{"name":"off","rawValue":0}]}],"entities":[{"name":"Attribute","attributes":[{"name":"state","type":{"enum":"State"}},{"name":"date","type":"Date"},{"name":"text","type":"String"}]},{"name":"Fields","attributes":[{"name":"number","type":"Decimal","optional":true}],"relationships":[{"name":"one","to":"Attribute","optional":true}]},{"name":"ToOne","attributes":[{"name":"value_","type":"Double"}]},{"name":"ToMany","attributes":[{"name":"text","type":"String","optional":true}],"fetches":[{"name":"withText","where":"text == $text"}]},{"name":"AttributeKey","attributes":[{"name":"text","type":"String"}],"unique":[["text"]]},{"name":"Model","attributes":[{"name":"bytes","type":"Data","optional":true}]},{"name":"Operation","relationships":[{"name":"models","to":"Model","toMany":true,"optional":true}]}]}]}"#)
 }

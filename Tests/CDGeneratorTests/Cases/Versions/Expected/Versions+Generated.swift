@@ -57,7 +57,7 @@ nonisolated public enum VersionsModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Document": { Document(_seed: $0) },
+      "Document": CDRuntime.GeneratedClass(Document.self) { Document(_seed: $0) },
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Versions","id":"7C9E6679-7425-40DE-944B-E07FC1F90B15","current":2,"locked":[2],"versions":[{"number":1,"entities":[{"name":"Draft","attributes":[{"name":"title","type":"String"}]}]},{"number":2,"label":"Second","basedOn":[1],"entities":[{"name":"Document","renamedFrom":"Draft","attributes":[{"name":"title","type":"String"},{"name":"body","type":"String","optional":true}]}]},{"number":3,"basedOn":[2],"entities":[{"name":"Document","attributes":[{"name":"title","type":"String"},{"name":"body","type":"String"},{"name":"future","type":"Date"}]}]}]}"#)
 }
