@@ -1,4 +1,5 @@
 extension EntityDescription {
+  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
     self.init(
@@ -54,6 +55,7 @@ extension FetchTemplate {
 }
 
 extension FetchedPropertyDescription {
+  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
     self.init(

@@ -14,6 +14,7 @@ extension ManagedObjectModel {
   public var canonicalJSON: String { jsonValue.canonicalText }
 
   /// The model as a JSON value. ``canonicalJSON`` is its text.
+  @_optimize(none)
   public var jsonValue: JSONValue {
     let encoder = ModelEncoder(purpose: .canonical)
     var writer = JSONObjectWriter()
@@ -42,6 +43,7 @@ extension ManagedObjectModel {
   }
 
   /// Reads a model from its ``jsonValue``.
+  @_optimize(none)
   public init(jsonValue: JSONValue) throws(ModelDecodingError) {
     var reader = try JSONElement(jsonValue).object()
     try reader.checkFormatVersion()

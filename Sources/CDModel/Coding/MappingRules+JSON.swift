@@ -12,6 +12,7 @@ extension MappingRules {
 }
 
 extension EntityRule {
+  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
     self.init(

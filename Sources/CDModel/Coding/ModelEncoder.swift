@@ -24,6 +24,7 @@ struct ModelEncoder {
     purpose == .canonical ? text : nil
   }
 
+  @_optimize(none)
   func version(_ version: ModelVersion, into writer: inout JSONObjectWriter) {
     if purpose == .canonical { writer.add("number", version.number) }
     writer.add("label", comment(version.label))
@@ -43,6 +44,7 @@ struct ModelEncoder {
     return writer.value
   }
 
+  @_optimize(none)
   func enumeration(_ enumeration: EnumDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", enumeration.name)
@@ -82,6 +84,7 @@ extension [(String, JSONValue)] {
 }
 
 extension ModelEncoder {
+  @_optimize(none)
   func entity(_ entity: EntityDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", entity.name)
@@ -113,6 +116,7 @@ extension ModelEncoder {
     .array(names.map(JSONValue.string))
   }
 
+  @_optimize(none)
   private func index(_ index: IndexDescription) -> JSONValue {
     .object([JSONValue.Member("elements", .array(index.elements.map(sortKey)))])
   }
@@ -125,6 +129,7 @@ extension ModelEncoder {
     return writer.value
   }
 
+  @_optimize(none)
   func fetchTemplate(_ template: FetchTemplate) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", template.name)
@@ -135,6 +140,7 @@ extension ModelEncoder {
     return writer.value
   }
 
+  @_optimize(none)
   func fetchedProperty(_ property: FetchedPropertyDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", property.name)
@@ -150,6 +156,7 @@ extension ModelEncoder {
 }
 
 extension ModelEncoder {
+  @_optimize(none)
   func attribute(_ attribute: AttributeDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", attribute.name)

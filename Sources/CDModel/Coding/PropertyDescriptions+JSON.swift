@@ -1,4 +1,5 @@
 extension AttributeDescription {
+  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
     self.init(
@@ -24,6 +25,7 @@ extension AttributeDescription {
 }
 
 extension RelationshipDescription {
+  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
     self.init(
@@ -63,6 +65,7 @@ extension DefaultValue {
 }
 
 extension AttributeType {
+  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     if case .string(let name) = element.value {
       guard let type = Self.byName[name] else {

@@ -24,6 +24,7 @@ public struct ElementDigests: Hashable, Sendable {
   }
 
   /// The digest of an element; nil if the version does not have the element.
+  @_optimize(none)
   public subscript(element: ModelElement) -> Digest? {
     entries.first { $0.element == element }?.digest
   }
@@ -34,6 +35,7 @@ private struct ElementCollector {
   private(set) var entries: [ElementDigests.Entry] = []
   private var seen: Set<ModelElement> = []
 
+  @_optimize(none)
   mutating func add(_ version: ModelVersion) {
     add(.bases, .array(version.basedOn.sorted().map { .int(Int64($0)) }))
     for each in version.enums.sorted(by: { $0.name.precedes($1.name) }) {
@@ -61,6 +63,7 @@ private struct ElementCollector {
     }
   }
 
+  @_optimize(none)
   private mutating func add(_ entity: EntityDescription) {
     var head = entity
     head.attributes = []

@@ -20,6 +20,7 @@ enum ModelHasher {
   }
 
   /// The data hash of a set of entities. An unknown name is hashed with null in place of a digest.
+  @_optimize(none)
   static func data(of names: [String], in entities: [String: EntityHashes]) -> Digest {
     let sorted = Set(names).sorted { $0.precedes($1) }
     return digest(
@@ -42,6 +43,7 @@ enum ModelHasher {
   }
 
   /// The hashes of all entities.
+  @_optimize(none)
   static func entities(of graph: EntityGraph) -> [String: EntityHashes] {
     let types = TypeHashes(graph.version)
     let definition = ModelEncoder(purpose: .definition)
@@ -59,6 +61,7 @@ enum ModelHasher {
     return result
   }
 
+  @_optimize(none)
   private static func layout(of entity: EntityDescription) -> JSONValue {
     let encoder = ModelEncoder(purpose: .definition)
     var writer = JSONObjectWriter()
@@ -71,6 +74,7 @@ enum ModelHasher {
 
 extension ModelHasher {
   /// The hash of everything in an entity that affects stored data.
+  @_optimize(none)
   static func data(
     of entity: EntityDescription, parent: EntityHashes?, graph: EntityGraph, types: TypeHashes
   ) -> Digest {

@@ -27,6 +27,7 @@ public struct ModelHashes: Hashable, Sendable {
   }
 
   /// Computes the hashes of a version whose names are already resolved.
+  @_optimize(none)
   public init(_ graph: EntityGraph) {
     let version = graph.version
     let entities = ModelHasher.entities(of: graph)

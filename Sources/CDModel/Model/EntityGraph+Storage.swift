@@ -106,6 +106,7 @@ extension EntityGraph {
   /// - Parameters:
   ///   - relationship: A relationship.
   ///   - name: The entity that declares the relationship, or one of its subentities.
+  @_optimize(none)
   public func holdsReference(_ relationship: RelationshipDescription, _ name: String) -> Bool {
     guard !relationship.isToMany else { return false }
     guard let inverse = inverse(of: relationship, in: name), !inverse.isToMany else { return true }

@@ -57,6 +57,7 @@ extension ManagedObjectModel {
   ///
   /// - Parameter models: Models of different identities, in any order. A single model is returned unchanged.
   /// - Throws: ``ModelMergeError``.
+  @_optimize(none)
   public init(merging models: [ManagedObjectModel]) throws(ModelMergeError) {
     guard let first = models.first else { throw .noModels }
     guard models.count > 1 else {
@@ -72,6 +73,7 @@ extension ManagedObjectModel {
   }
 
   /// The identity of a merged model. The order of the models has no effect.
+  @_optimize(none)
   private static func identity(of models: [ManagedObjectModel]) -> UUID {
     let text = models.map(\.id.uuidString).sorted().joined(separator: "\n")
     var bytes = Array(SHA256.digest(of: Array(text.utf8)).bytes.prefix(16))
@@ -91,6 +93,7 @@ private struct ModelMerge {
   private var entities: [String: String] = [:]
   private var types: [String: String] = [:]
 
+  @_optimize(none)
   mutating func add(_ model: ManagedObjectModel) throws(ModelMergeError) {
     guard let part = model.currentVersion else { throw .noCurrentVersion(model: model.name) }
     if let other = names.updateValue(model.name, forKey: model.id) {
@@ -124,6 +127,7 @@ private struct ModelMerge {
     return true
   }
 
+  @_optimize(none)
   private mutating func addConfigurations(
     of part: ModelVersion, _ model: ManagedObjectModel
   ) throws(ModelMergeError) {

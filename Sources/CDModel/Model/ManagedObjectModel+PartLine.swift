@@ -14,6 +14,7 @@ extension ManagedObjectModel {
   /// - Parameters:
   ///   - part: The identity of the part.
   ///   - numbers: The versions of the other parts, by identity.
+  @_optimize(none)
   package func line(ofPart part: UUID, beside numbers: [UUID: Int]) -> ManagedObjectModel? {
     guard let moving = parts.first(where: { $0.id == part }) else { return nil }
     let versions = moving.versions.compactMap { version -> ModelVersion? in
@@ -59,6 +60,7 @@ extension ManagedObjectModel {
 }
 
 extension ModelVersion {
+  @_optimize(none)
   fileprivate mutating func forgetRenaming() {
     for entity in entities.indices {
       entities[entity].renamedFrom = nil
@@ -77,6 +79,7 @@ extension ModelVersion {
   }
 
   /// Renames all enumerations and composites. Data hashes do not cover these names.
+  @_optimize(none)
   fileprivate mutating func prefixTypes(with prefix: String) {
     func renamed(_ type: AttributeType) -> AttributeType {
       switch type {

@@ -43,6 +43,7 @@ extension PersistentStoreCoordinator {
   /// copy elsewhere. The newest entry stays.
   ///
   /// - Throws: ``StoreError``.
+  @_optimize(none)
   public func purgeHistory(upTo token: HistoryToken) throws {
     for (id, save) in token.saves {
       try purge(.upTo(save)) { $0.storeID.uuidString == id }

@@ -11,6 +11,7 @@ struct StoreOpener {
   /// Opens the stores.
   ///
   /// - Throws: ``StoreError`` or ``MigrationError``. Existing stores are then unchanged.
+  @_optimize(none)
   func open() throws -> any StoreEngine {
     for case .engine(let location) in descriptions.map(\.location) {
       guard descriptions.allSatisfy({ $0.location == .engine(location) }) else {

@@ -17,6 +17,7 @@ struct DerivationTrigger: Sendable {
   let path: [RelationshipPlan]
 
   /// The triggers of all derived attributes of a model.
+  @_optimize(none)
   static func all(in entities: [EntityPlan]) -> [DerivationTrigger] {
     var triggers: [DerivationTrigger] = []
     for plan in entities {

@@ -66,6 +66,7 @@ final class EntityPlan: Sendable {
   var name: String { description.name }
   var isPolymorphic: Bool { subtree.count > 1 }
 
+  @_optimize(none)
   init(
     index: Int, description: EntityDescription, root: Int, table: String, storeIndex: Int?,
     slots: [PropertyPlan],
@@ -131,6 +132,7 @@ final class EntityPlan: Sendable {
   func slot(_ key: String) -> PropertyPlan? { slotNumbers[key].map { slots[$0] } }
 
   /// The columns of a property, or of a field given as `composite.field`; empty if it is not stored.
+  @_optimize(none)
   func columnNumbers(_ key: String) -> [Int] {
     if let slot = slot(key) { return Array(slot.columns) }
     let parts = key.split(separator: ".", maxSplits: 1).map(String.init)

@@ -1,4 +1,5 @@
 extension CanonicalWriter {
+  @_optimize(none)
   mutating func write(_ constant: ExpressionConstant) {
     switch constant {
     case .value(let value): write(value)
@@ -14,6 +15,7 @@ extension CanonicalWriter {
     }
   }
 
+  @_optimize(none)
   private mutating func write(_ value: AttributeValue) {
     if let (literal, type) = CastConstant.literal(of: value) {
       text += "CAST("
@@ -57,6 +59,7 @@ extension CanonicalWriter {
     text += Self.quoted(string)
   }
 
+  @_optimize(none)
   private static func quoted(_ string: String) -> String {
     var quoted = "\""
     for scalar in string.unicodeScalars {

@@ -81,6 +81,7 @@ struct CanonicalWriter {
 
   // MARK: Values
 
+  @_optimize(none)
   mutating func write(_ value: ValueExpression) {
     switch value.kind {
     case .constant(let constant): write(constant)
@@ -109,6 +110,7 @@ struct CanonicalWriter {
     }
   }
 
+  @_optimize(none)
   private mutating func writeCall(_ kind: ValueExpression.Kind) {
     switch kind {
     case .function(let function, let arguments): writeCall(function.rawValue, arguments)
@@ -187,6 +189,7 @@ struct CanonicalWriter {
   }
 
   /// Writes `(a + b) - c`: each operation that is applied earlier is in parentheses.
+  @_optimize(none)
   private mutating func writeOperation(_ first: ValueExpression, _ terms: [OperationTerm]) {
     text += String(repeating: "(", count: terms.count - 1)
     writeOperand(first)
@@ -218,6 +221,7 @@ struct CanonicalWriter {
     }
   }
 
+  @_optimize(none)
   private mutating func write(_ step: PathStep, isFirst: Bool) {
     switch step {
     case .key(let name):

@@ -35,6 +35,7 @@ private final class SQLiteLookup: ValueLookup {
       + "t0.\(column) = ?1 ORDER BY t0._pk"
   }
 
+  @_optimize(speed)
   func withRows<R>(
     of value: AttributeValue, isSingle: Bool, _ body: (RowCursor) throws -> R
   ) throws -> R? {

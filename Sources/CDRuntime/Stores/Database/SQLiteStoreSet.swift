@@ -74,6 +74,7 @@ struct SQLiteStoreSet: Sendable {
   /// Returns the stores in an order in which each store follows the stores that it refers to. If a save is interrupted
   /// between two files, the written objects then refer only to written objects. Stores that refer to each other in a
   /// circle keep the given order.
+  @_optimize(none)
   private static func order(_ storeIndices: [Int], _ model: ModelPlan) -> [Int] {
     guard storeIndices.count > 1 else { return storeIndices }
     var targets: [Int: Set<Int>] = [:]

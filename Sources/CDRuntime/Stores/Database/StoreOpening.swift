@@ -116,6 +116,7 @@ struct StoreOpening {
 
   /// Throws an error if the store holds other entities than the configurations assign to it, according to the version
   /// that it was written with. A migration could not change this.
+  @_optimize(none)
   private func checkConfiguration(_ found: StoreMetadata, tables: Set<String>) throws {
     guard let configurations, let version = try? ModelVersion(canonicalJSON: found.version) else { return }
     let graph = EntityGraph(version)
@@ -151,6 +152,7 @@ struct StoreOpening {
   }
 
   /// Returns the error for a unique index that cannot be created, because objects already have equal values.
+  @_optimize(none)
   private func duplicate(_ index: String, _ version: Int) throws -> MigrationError? {
     guard let (entity, properties) = model.uniqueConstraint(ofIndex: index) else { return nil }
     let table = SQLite.quoted(entity.table)
@@ -167,6 +169,7 @@ struct StoreOpening {
   }
 
   /// Creates and removes indexes to match the model, and updates the metadata.
+  @_optimize(none)
   private func update(to metadata: StoreMetadata, _ schema: SQLiteSchema) throws {
     let wanted = Dictionary(
       schema.indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })

@@ -70,6 +70,7 @@ package final class DatabaseFile {
   }
 
   /// Copies the bytes to a new file.
+  @_optimize(none)
   package func copy(to path: String) throws {
     let output = try NewFile(path)
     var offset: Int64 = 0

@@ -44,6 +44,7 @@ struct SQLiteSchema {
 
   // MARK: Tables
 
+  @_optimize(none)
   private mutating func addTable(_ root: EntityPlan) {
     var names: [String] = []
     var columns: [String: ColumnLayout] = [:]
@@ -118,6 +119,7 @@ struct SQLiteSchema {
   }
 
   /// The position columns of ordered to-many relationships that are stored as references in this table.
+  @_optimize(none)
   private func positionColumns(of root: EntityPlan) -> [String] {
     var names: [String] = []
     for plan in model.entities {
@@ -132,6 +134,7 @@ struct SQLiteSchema {
     return names
   }
 
+  @_optimize(none)
   private mutating func addJoin(_ join: JoinPlan) {
     func column(_ name: String, _ entity: Int, isGuaranteed: Bool) -> ColumnLayout {
       let reference = ColumnLayout.Reference(
@@ -157,6 +160,7 @@ struct SQLiteSchema {
   // MARK: Indexes
 
   @inline(never)
+  @_optimize(none)
   private mutating func addIndex(
     _ name: String, table: String, columns: [String], isUnique: Bool = false, condition: String? = nil
   ) {
@@ -167,6 +171,7 @@ struct SQLiteSchema {
     indexes.append((name, sql))
   }
 
+  @_optimize(none)
   private mutating func addReferenceIndexes(_ root: EntityPlan) {
     for kind in root.subtree.map({ model.entities[$0] }) {
       for column in kind.columns where column.isReference {
@@ -186,6 +191,7 @@ struct SQLiteSchema {
     }
   }
 
+  @_optimize(none)
   private mutating func addDeclaredIndexes(_ root: EntityPlan) {
     for kind in root.subtree.map({ model.entities[$0] }) {
       // The root's constraints and indexes apply to all rows. Those of a subentity apply only to its own rows and those
@@ -225,6 +231,7 @@ struct SQLiteSchema {
 extension SQLiteSchema {
   /// Returns whether a database has exactly these tables and indexes. The order of the columns does not matter, nor do
   /// defaults for rows that are older than a column.
+  @_optimize(none)
   func isSame(as connection: SQLiteConnection) throws -> Bool {
     let model = try SQLiteConnection(path: ":memory:", of: connection.stores)
     for sql in Self.systemTables + tables + indexes.map(\.sql) { try model.execute(sql) }

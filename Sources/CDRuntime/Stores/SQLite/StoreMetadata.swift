@@ -49,6 +49,7 @@ struct StoreMetadata {
   static let areValues = "substr(\"key\", 1, \(valuePrefix.count)) = \(SQLite.literal(valuePrefix))"
 
   /// The metadata of a new store.
+  @_optimize(none)
   init(_ model: ModelPlan, storeID: UUID, store: Int) {
     formatVersion = SQLiteSchema.formatVersion
     let source = model.source(ofStore: store)
@@ -129,6 +130,7 @@ struct StoreMetadata {
   }
 
   /// Parses a JSON object of version numbers by the models' identities.
+  @_optimize(none)
   private static func partVersions(_ text: String) -> [UUID: Int] {
     // Unreadable JSON is treated like missing JSON: the versions are then found by their hashes.
     guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return [:] }
@@ -150,6 +152,7 @@ struct StoreMetadata {
     return result
   }
 
+  @_optimize(none)
   private var modelEntries: [String: String] {
     [
       "formatVersion": "\(formatVersion)", "storeUUID": storeID.uuidString,

@@ -45,6 +45,7 @@ struct StoredSchema {
 
   /// Throws an error if a database is not a store, or has objects other than tables and indexes. The check is the same
   /// for all models.
+  @_optimize(none)
   func check(of url: URL) throws(StoreError) {
     guard objects.contains(where: { $0.name == Self.metadata }) else { throw .foreignDatabase(url) }
     let foreign = objects.filter { object in
@@ -60,6 +61,7 @@ struct StoredSchema {
   }
 
   /// Throws an error if a table of the model has an unexpected definition, which could do more than hold rows.
+  @_optimize(none)
   func check(_ expected: SQLiteSchema, of url: URL) throws {
     try check(of: url)
     let layouts = Dictionary(expected.layouts.map { ($0.name, $0) }) { first, _ in first }
@@ -73,6 +75,7 @@ struct StoredSchema {
 
   /// Returns descriptions of foreign tables and indexes that do not prevent the use of the store. No statement of this
   /// library reads the tables, and an index of plain columns does not change results.
+  @_optimize(none)
   func harmlessObjects(_ expected: SQLiteSchema) -> [String] {
     let tables = Set(expected.layouts.map(\.name))
     let indexes = Dictionary(expected.indexes.map { ($0.name, $0.sql) }) { first, _ in first }
@@ -89,6 +92,7 @@ struct StoredSchema {
 
   /// Returns whether the store has all expected indexes. Other indexes are allowed if they have only plain columns. An
   /// index that can refuse a row or that calculates expressions is not allowed.
+  @_optimize(none)
   func hasIndexes(of expected: SQLiteSchema) throws -> Bool {
     let present = indexes
     guard expected.indexes.allSatisfy({ present[$0.name] == $0.sql }) else { return false }
@@ -130,6 +134,7 @@ struct StoredSchema {
 
   /// Returns whether a table's text differs only by changes that migrations make: columns in another order, and
   /// defaults for rows that are older than a column.
+  @_optimize(none)
   private func isAltered(_ object: Object, _ layout: TableLayout) throws -> Bool {
     guard let sql = object.sql else { return false }
     let columns = try connection.rows(

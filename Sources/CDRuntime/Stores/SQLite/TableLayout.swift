@@ -9,6 +9,7 @@ struct TableLayout: Hashable, Sendable {
   /// The `CREATE TABLE` statement.
   ///
   /// - Parameter schema: The name of the connection's database for the table; nil for the main database.
+  @_optimize(none)
   func sql(schema: String? = nil) -> String {
     "CREATE TABLE \(schema.map { $0 + "." } ?? "")\(SQLite.quoted(name)) ("
       + (columns.map(\.sql) + constraints).joined(separator: ", ") + ") \(options)"
