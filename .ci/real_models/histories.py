@@ -192,7 +192,7 @@ def books(policy=None):
 
 
 UNDECIDED = ["the value of attribute 'mark' of 'Book' is undecided", "the value of attribute 'size' of 'Book' is undecided"]
-POLICY_CALL = "'FUNCTION($entityPolicy, \"markFor:\", $source.title)' for attribute 'mark' cannot be taken over"
+POLICY_CALL = "'FUNCTION($entityPolicy, \"markFor:\", $source.title)' for attribute 'mark' cannot be imported"
 TAKEN = {"added": "now()", "isLent": "NO", "isRead": "YES"}
 
 
@@ -251,8 +251,8 @@ def losses(case):
     old = [entity("Account", attribute("name")), entity("Song", attribute("title"), attribute("note")), entity("Mood", attribute("name"))]
     new = [entity("Account", attribute("name"), abstract=True), entity("Bank", parent="Account"), entity("Song", attribute("songTitle"))]
     rows = {"Account": [{"@id": "1", "name": "Giro"}], "Song": [{"@id": "2", "title": "Yes", "note": "loud"}], "Mood": [{"@id": "3"}]}
-    questions = ["entity 'Account' has become abstract", "attribute 'title' of 'Song' no longer exists from version 2"]
-    plain = ["attribute 'note' of 'Song' no longer exists from version 2"]
+    questions = ["entity 'Account' has become abstract", "attribute 'title' of 'Song' is gone from version 2"]
+    plain = ["attribute 'note' of 'Song' is gone from version 2"]
     # An entity that vanishes beside a new one may be a renaming.
     vanished = ["entity 'Mood' is gone from version 2"]
 
@@ -301,7 +301,7 @@ def moved(case):
     old = [entity("Song", attribute("rating", "Integer 32"), attribute("artist"), attribute("mood"))]
     new = [entity("Song", attribute("stars", "Integer 32"), attribute("key"), attribute("tone"))]
     values = {"stars": path("rating"), "key": policy_call("keyFor:", "artist")}
-    asked = ["attribute 'artist' of 'Song' no longer exists from version 2", "attribute 'mood' of 'Song' no longer exists from version 2"]
+    asked = ["attribute 'artist' of 'Song' is gone from version 2", "attribute 'mood' of 'Song' is gone from version 2"]
     for name, more in (("asked", ()), ("losses accepted", ("--accept-losses",))):
         case.start(name)
         case.imports({"Shop": old, "Shop 2": new}, ("Shop", "Shop 2", mapping("Song", "Song", values)), more=more)
@@ -417,7 +417,7 @@ def versions(case):
 
     case.start("a version that is not there")
     case.imports({"Shop": old, "Shop 2": new}, ("Shop", "Shop 3", mapping("Book", "Book", {"mark": constant("x")})),
-                 says="the mapping model is for 'Shop' to 'Shop 3', and 'Shop 3' is no version that is imported; it is left out")
+                 says="the mapping model is for 'Shop' to 'Shop 3', and 'Shop 3' is not a version that is imported; it is left out")
     case.equal("rules", case.rules(), {})
     case.passes()
 
@@ -463,7 +463,7 @@ def stores(case):
     for place in range(page * 6, len(sound) - page, page):
         damaged[place:place + 64] = b"\xff" * 64
     for name, contents, words in (
-            ("text", b"no store\n", "is no SQLite database"), ("nothing", b"", "is no SQLite database"),
+            ("text", b"no store\n", "is not a SQLite database"), ("nothing", b"", "is not a SQLite database"),
             ("cut header", sound[:50], "is damaged: it ends within its header"),
             ("cut", sound[:page * 4 + 100], "damaged"), ("damaged", bytes(damaged), "damaged"),
             ("other", None, "ZNOTE has no column ZRATING"), ("newer", None, "ZNOTE has no column ZRATING"),
@@ -488,7 +488,7 @@ def orders(case):
         order = made.write(os.path.join(case.folder, "order"), text)
         done = case.imports(versions, more=["--order", order], code=1)
         case.equal("what is said", done.errors,
-                   f"{order}: error: this is no text; an order names the versions, a line each, the oldest first\n")
+                   f"{order}: error: this is not a text; an order names the versions, a line each, the oldest first\n")
         case.check("nothing is made", not os.path.exists(case.model))
     case.start("text")
     case.imports(versions, more=["--order", made.write(os.path.join(case.folder, "order"), "Old\nNew\n")])
