@@ -6,7 +6,7 @@ import Foundation
 /// `cdstore fetch`
 struct Fetch: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the objects of a store that satisfy a condition.",
+    abstract: "Print the objects of an entity.",
     discussion: """
       With --batch, each line of standard input is a request, {"entity", "where", "args", "variables", "sort", \
       "limit", "offset", "evaluator", "rows"}. Each line of the output is the answer to a request: {"ids": […]}, \
