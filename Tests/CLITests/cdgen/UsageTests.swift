@@ -14,16 +14,16 @@ import Testing
       result.output == """
         OVERVIEW: Check data models written in YAML and generate Swift from them.
 
-        A model is a folder NAME.cdmodel. It contains model.yaml and one file for each version: 1.yaml, 2.yaml,
-        …
+        A model is a folder NAME.cdmodel. It contains model.yaml and one file for each version: 1.yaml,
+        2.yaml, …
 
           cdgen init ToDo                                         create a model
           cdgen check ToDo.cdmodel                                report mistakes
           cdgen generate ToDo.cdmodel --output ToDo+Generated.swift
 
         Mistakes are reported as 'path:line:column: error: message' on standard error. The exit status is 0
-        if there were no errors, 1 if there were errors, and 64 if the arguments are invalid. Warnings do not change
-        it.
+        if there were no errors, 1 if there were errors, and 64 if the arguments are invalid. Warnings do
+        not change it.
 
         USAGE: cdgen <subcommand>
 
