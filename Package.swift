@@ -17,7 +17,11 @@ let whole =
       [
         "-whole-module-optimization", "-disable-batch-mode", "-num-threads", "4", "-suppress-remarks",
         "-no-emit-module-separately-wmo",
-      ], .when(platforms: [.linux], configuration: .debug))
+      ], .when(platforms: [.linux], configuration: .debug)),
+    // Release builds have line tables as their debug information. Stack traces name functions, files and lines as
+    // before, and the compiler does without the description of each variable, which costs it a tenth of its time.
+    .unsafeFlags(
+      ["-Xfrontend", "-gline-tables-only"], .when(platforms: [.linux], configuration: .release)),
   ]
 
 // The optimiser prefers small code in the runtime, which takes it a sixth less time and makes a fifth less code. Functions
