@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     }
     // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
     // unchanged.
-    dropCaches()
+    registry.dropCaches()
     noteDeletionsUnnotified(to: roots)
     if !notices.isEmpty { notifyObservers() }
   }
@@ -145,7 +145,7 @@ extension ManagedObjectContext {
       }
       findReferrersAgain(of: object, relationship)
     }
-    dropCaches()
+    registry.dropCaches()
     noteDeletionsUnnotified(to: [object.scope.plan.root])
     dropContestedChanges(of: object)
   }

@@ -144,7 +144,7 @@ extension ManagedObjectContext {
       // A value of a merge policy may have led to a missing row. No reference must find this object.
       let root = object.scope.plan.root
       if object.flags.contains(.inaccessible), registered(object.key, root: root) === object {
-        maps[root]?.remove(object.key)
+        registry.remove(object)
       }
       return
     }
@@ -154,7 +154,7 @@ extension ManagedObjectContext {
     if object.flags.contains(.deletionSaved) { return }
     if object.flags.contains(.inaccessible) {
       // Its deletion has been reported. If another context inserts the row again, another object stands for it.
-      if isGone { maps[object.scope.plan.root]?.remove(object.key) }
+      if isGone { registry.remove(object) }
     } else if isGone {
       removeVanished(object)
     } else {
@@ -170,13 +170,13 @@ extension ManagedObjectContext {
     let roots = contestedRoots
     contestedRoots.removeAll()
     forgetRelationships(to: roots, lost: roots)
-    dropCaches()
+    registry.dropCaches()
     if !children.isEmpty { invalidateChildren(of: roots) }
   }
 
   /// Removes an object whose row is gone from the context.
   private func removeVanished(_ object: ManagedObject) {
-    maps[object.scope.plan.root]?.remove(object.key)
+    registry.remove(object)
     object.flags.insert(.inaccessible)
     noteChange(of: object)
     object.report(.objectGone)
@@ -203,7 +203,7 @@ extension ManagedObjectContext {
     }
     var roots: Set<Int> = []
     for (entity, slot) in references {
-      for object in maps[entity.root]?.objects ?? [] {
+      for object in registry.objects(ofRoot: entity.root) {
         guard object.scope.plan === entity,
           object.flags.isDisjoint(with: [.fault, .deletionSaved, .inaccessible])
         else { continue }
@@ -251,7 +251,7 @@ extension ManagedObjectContext {
   func merge(
     _ ranges: [ClosedRange<ObjectKey>], of root: Int, _ change: (ManagedObject) -> Void
   ) {
-    guard let map = maps[root], !ranges.isEmpty else { return }
+    guard let map = registry.map(of: model.entities[root]), !ranges.isEmpty else { return }
     map.adoptAll()
     // The ranges come from a file and may be of any length.
     let count = ranges.reduce(0) { $0.addingReportingOverflow($1.count).overflow ? Int.max : $0 + $1.count }
@@ -268,7 +268,7 @@ extension ManagedObjectContext {
   /// - Parameter lost: The root entities, among `roots`, whose objects may be gone.
   func forgetRelationships(to roots: Set<Int>, lost: Set<Int>) {
     for plan in model.entities where plan.root == plan.index {
-      for object in maps[plan.index]?.objects ?? [] {
+      for object in registry.objects(ofRoot: plan.index) {
         guard let extras = object.extras else { continue }
         noteChange(of: object) { slot in
           guard let relationship = slot.relationship else { return false }

@@ -43,7 +43,7 @@ extension ManagedObjectContext {
   }
 
   private func plan(of group: ManagedObjectIDs.Group) -> EntityPlan? {
-    guard let plan = model.entity(group.entityName), scopes[plan.index].storeID == group.storeID else {
+    guard let plan = model.entity(group.entityName), registry.scope(of: plan).storeID == group.storeID else {
       return nil
     }
     return plan

@@ -213,7 +213,7 @@ extension ManagedObjectContext {
     }
     if let parent { followAfterRollback(parent) }
     // The deleted objects are back in the relationships of other objects.
-    dropCaches()
+    registry.dropCaches()
     readContestedRelationships()
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
     noteDeletionsUnnotified(to: Set(insertedOrDeleted.map(\.scope.plan.root)))
@@ -234,7 +234,7 @@ extension ManagedObjectContext {
 
   private func revert(_ object: ManagedObject) {
     if object.flags.contains(.inserted) {
-      maps[object.scope.plan.root]?.remove(object.key)
+      registry.remove(object)
       object.flags.become(.inaccessible)
       object.extras?.toMany.removeAll()
       return
@@ -263,19 +263,11 @@ extension ManagedObjectContext {
     revertCount &+= 1
     changeCount &+= 1
     currentUndoManager?.removeAllActions()
-    for scope in scopes {
-      scope.live = nil
-      scope.releasedContext = nil
-      scope.formerContext = self
-    }
-    scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
-    insertionScope = nil
-    lookupScope = nil
+    registry.reset(of: self)
     let objects = pending
     pending.removeAll()
     insertionErrors.removeAll()
     lostChanges.removeAll()
-    cachingStates.removeAll()
     contestedReferrers.removeAll()
     for object in objects {
       object.flags.subtract([
@@ -283,59 +275,11 @@ extension ManagedObjectContext {
         .rowDeletedElsewhere,
       ])
     }
-    for map in maps {
-      for object in map?.objects ?? [] {
-        noteChange(of: object)
-        object.extras?.toMany.removeAll()
-      }
-      map?.removeAll()
+    registry.removeAll { object in
+      noteChange(of: object)
+      object.extras?.toMany.removeAll()
     }
     if !children.isEmpty { invalidateChildren() }
     endReading()
-  }
-}
-
-// Releasing unused objects.
-extension ManagedObjectContext {
-  /// Releases unused objects if enough objects have been added since the last sweep.
-  @inline(__always) func sweepIfDue(_ map: IdentityMap) {
-    if map.isSweepDue { sweep(map) }
-  }
-
-  private func sweep(_ map: IdentityMap) {
-    // Looking at each object waits for its memory. A sample shows whether that is worthwhile.
-    if isMostlyUsed(map) { return map.postponeSweep() }
-    dropCaches()
-    map.sweep()
-  }
-
-  /// Releases all unused objects.
-  func sweep() {
-    dropCaches()
-    for map in maps where map?.count ?? 0 > 0 { map?.sweep() }
-  }
-
-  /// Whether code other than the context holds most of a sample of objects.
-  private func isMostlyUsed(_ map: IdentityMap) -> Bool {
-    var (seen, unused) = map.sampleOfUnused()
-    // An object that only a relationship's cache holds counts as unused. Clearing the cache shows that.
-    let step = max(1, cachingStates.count / 16)
-    var members: [(root: Int, key: ObjectKey)] = []
-    for index in stride(from: 0, to: cachingStates.count, by: step) {
-      let state = cachingStates[index]
-      for object in state.cache?.prefix(32) ?? [] { members.append((object.scope.plan.root, object.key)) }
-      state.cache = nil
-    }
-    for (root, key) in members where maps.indices.contains(root) {
-      seen += 1
-      if maps[root]?.isUnused(key) == true { unused += 1 }
-    }
-    return unused * 8 < seen
-  }
-
-  /// Drops the cached objects of relationships, which are built again from keys when they are next used.
-  func dropCaches() {
-    for state in cachingStates { state.cache = nil }
-    cachingStates.removeAll()
   }
 }

@@ -213,8 +213,7 @@ extension ManagedObjectContext {
       }
       objects = found
     }
-    state.cache = objects
-    cachingStates.append(state)
+    registry.cache(objects, of: state)
     return objects
   }
 
@@ -291,8 +290,7 @@ extension ManagedObjectContext {
     if pending.isEmpty {
       for member in rows { keys.append(member.key) }
       state.keys = KeyList(keys)
-      state.cache = rows
-      cachingStates.append(state)
+      registry.cache(rows, of: state)
       return rows
     }
     // Deleted objects are included, because a rollback brings them back.

@@ -177,7 +177,7 @@ extension ManagedObjectContext {
   /// find it deleted.
   private func forgetDeleted(_ object: ManagedObject) {
     leaveLoadedRelationships(of: object)
-    if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
+    if currentUndoManager == nil { registry.remove(object) }
   }
 
   /// Removes a deleted object from the relationships of objects that it still refers to: a `deny` or `noAction` rule

@@ -20,23 +20,18 @@ extension ManagedObjectContext {
     let former = stores
     stores = remaining
     reading.isEnabled = !remaining.isInMemory && parent == nil
-    insertionScope = nil
-    lookupScope = nil
+    registry.forgetLastScopes()
     var roots: Set<Int> = []
     for plan in model.entities where plan.root == plan.index {
-      guard former.store(of: plan) != nil, remaining.store(of: plan) == nil, let map = maps[plan.index] else {
-        continue
-      }
+      guard former.store(of: plan) != nil, remaining.store(of: plan) == nil else { continue }
       roots.insert(plan.index)
-      reservedKeys[plan.index].discardAll()
-      for object in map.objects {
+      registry.removeAll(ofRoot: plan.index) { object in
         object.flags.insert(.inaccessible)
         noteChange(of: object)
       }
-      map.removeAll()
       observe(ObservedError(reason: .storeRemoved, entity: plan.name, property: nil, objectID: nil))
     }
-    dropCaches()
+    registry.dropCaches()
     forgetRelationships(to: roots, lost: roots)
   }
 

@@ -135,23 +135,16 @@ public final class ManagedObjectContext {
   let engine: any StoreEngine
   /// The stores that the context's session has open.
   var stores: StoreSet
-  /// The scopes of all entities, by entity index.
-  var scopes: [ObjectScope] = []
-  /// The identity maps, by the index of the root entity; nil for other entities.
-  var maps: [IdentityMap?]
+  let registry: ObjectRegistry
   /// Objects with changes, in the order of their first changes.
   var pending: [ManagedObject] = []
   /// Errors of failed insertions. The next save throws the first one and forgets them all.
   var insertionErrors: [any Error] = []
   /// Properties that were set on objects that no save writes; the next save throws them.
   var lostChanges = LostChanges()
-  /// Relationship states whose caches the next sweep drops.
-  var cachingStates: [ToManyState] = []
   /// Captures single values of objects.
   let captureWriter = RowWriter()
   let rowReport: RowReport
-  /// The keys for new objects, by the index of the root entity.
-  var reservedKeys: [ReservedKeys]
   /// The session that the context reads with; nil before the first read.
   var session: (any StoreSession)?
   /// Whether the session belongs to the code that created the context.
@@ -196,10 +189,6 @@ public final class ManagedObjectContext {
   /// Prepared lookups by a value, by the identity of their key paths, and the last one used.
   var valueMatches: [ObjectIdentifier: ValueMatch] = [:]
   var lastMatch: ValueMatch?
-  /// The scope of the last object that was looked up by its identifier.
-  var lookupScope: ObjectScope?
-  /// The scope of the last new object. The next one mostly has the same entity.
-  var insertionScope: ObjectScope?
   /// The store that a migration is writing; nil if the context does not work on one.
   let importTarget: (any ImportTarget)?
   // Declared last: getters of objects read the properties above, which should share cache lines.
@@ -218,11 +207,10 @@ public final class ManagedObjectContext {
     classes = coordinator.classes
     engine = coordinator.engine
     stores = coordinator.engine.stores
-    maps = coordinator.plan.entities.map { $0.index == $0.root ? IdentityMap() : nil }
-    reservedKeys = Array(repeating: ReservedKeys(), count: coordinator.plan.entities.count)
+    registry = ObjectRegistry(coordinator.plan)
     rowReport = RowReport(files: coordinator.engine.files)
     seedState = ObjectSeed.State(ownScope: .detached)
-    scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
+    registry.makeScopes(for: self)
     // A store in memory has no snapshots: a reader that keeps its transaction open would block the writer.
     reading.isEnabled = !stores.isInMemory && importTarget == nil && parent == nil
     reading.didBegin = { [unowned self] session in
@@ -244,13 +232,7 @@ public final class ManagedObjectContext {
   convenience init(restoring releasedContext: ReleasedContext) {
     self.init(releasedContext.coordinator, parent: releasedContext.parent)
     self.releasedContext = releasedContext
-    for (index, scope) in releasedContext.liveScopes.enumerated() {
-      guard let scope else { continue }
-      scope.live = self
-      scope.releasedContext = nil
-      scopes[index] = scope
-    }
-    for (index, table) in releasedContext.tables.enumerated() { maps[index]?.orphans = table }
+    registry.takeOver(releasedContext, for: self)
     pending = releasedContext.livePending
     releasedContext.state?.restore(self)
     for object in pending { noteContestedReferences(of: object) }
@@ -303,20 +285,19 @@ public final class ManagedObjectContext {
     notices.removeAll()
     laterChanges.removeAll()
     unnotifiedObservers.removeAll()
-    guard releasedContext.adopt(scopes, maps, pending: changed) else { return }
+    guard registry.leave(to: releasedContext, pending: changed) else { return }
     releasedContext.state = State(self)
-    for scope in scopes { scope.releasedContext = releasedContext }
   }
 
   deinit {
-    for scope in scopes { scope.live = nil }
+    registry.detach()
     // Queries of the session are released before the session.
     lastMatch = nil
     valueMatches.removeAll()
-    for (root, keys) in reservedKeys.enumerated() { engine.returnKeys(keys.rest, of: root) }
+    registry.returnKeys(to: engine)
     if importTarget == nil, !isGuest, let session { engine.returnSession(session) }
     // Caches refer to other objects. They are released first, so that no reference cycle outlives the context.
-    for state in cachingStates { state.cache = nil }
+    registry.dropCaches()
     if importTarget == nil, !isGuest { leaveReleasedContext() }
   }
 
@@ -391,11 +372,7 @@ public final class ManagedObjectContext {
   }
 
   func scopeForInsertion(of name: String) -> ObjectScope? {
-    if let scope = insertionScope, scope.plan.name == name { return scope }
-    if let plan = model.entity(name), !plan.description.isAbstract {
-      insertionScope = scopes[plan.index]
-      return scopes[plan.index]
-    }
+    if let scope = registry.scopeForInsertion(of: name) { return scope }
     refuseInsertion(of: name)
     return nil
   }
@@ -414,12 +391,8 @@ public final class ManagedObjectContext {
       if key == 0 { insertionErrors.append(StoreError.noStore(entity: plan.name)) }
       return key
     }
-    if let key = reservedKeys[plan.root].takeFirst() { return key }
-    do {
-      let range = try engine.reserveKeys(
-        of: model.entities[plan.root], count: reservedKeys[plan.root].nextCount)
-      return reservedKeys[plan.root].replace(with: range)
-    } catch {
+    if let key = registry.takeKey(ofRoot: plan.root) { return key }
+    do { return try registry.reserveKeys(ofRoot: plan.root, from: engine) } catch {
       insertionErrors.append(error)
       observe(ObservedError(reason: .noKey("\(error)"), entity: plan.name, property: nil, objectID: nil))
       return 0
@@ -432,33 +405,22 @@ public final class ManagedObjectContext {
       return
     }
     importTarget?.prepare(object)
-    addToMap(object)
+    registry.add(object)
     object.flags.insert(.listed)
     pending.append(object)
     if currentUndoManager != nil { noteUndoOfInsertion(object) }
   }
 
-  // MARK: The map
+  // MARK: Objects in memory
 
-  func registered(_ key: ObjectKey, root: Int) -> ManagedObject? { maps[root]?[key] }
-
-  func addToMap(_ object: ManagedObject) {
-    guard let map = maps[object.scope.plan.root] else { return }
-    sweepIfDue(map)
-    map.insert(object)
-  }
+  func registered(_ key: ObjectKey, root: Int) -> ManagedObject? { registry.object(key, root: root) }
 
   /// The scope of an identifier's entity; nil if the identifier belongs to another store or the model does not have
   /// the entity.
   func scope(of id: ManagedObjectID) -> ObjectScope? {
-    if let lookupScope, lookupScope.plan.name == id.entityName, lookupScope.storeID == id.storeID {
-      return lookupScope
-    }
-    guard let plan = model.entity(id.entityName), scopes[plan.index].storeID == id.storeID,
-      stores.store(of: plan) != nil
-    else { return nil }
-    lookupScope = scopes[plan.index]
-    return lookupScope
+    if let scope = registry.lastScope(of: id) { return scope }
+    guard let plan = model.entity(id.entityName), stores.store(of: plan) != nil else { return nil }
+    return registry.scopeForLookup(of: id, plan)
   }
 
   /// Adds an object to the pending objects. Ignores an object that a reset has removed from the context in the middle
@@ -506,7 +468,7 @@ public final class ManagedObjectContext {
 
   /// The context's objects that are in memory, in no order.
   public var registeredObjects: [ManagedObject] {
-    maps.flatMap { $0?.objects ?? [] }.filter { !$0.flags.contains(.deletionSaved) }
+    registry.objects.filter { !$0.flags.contains(.deletionSaved) }
   }
 }
 

@@ -360,11 +360,11 @@ extension SaveRun {
     var other: ManagedObjectID?
     for case let relationship? in object.scope.plan.relationships {
       guard let key = try keys(relationship).first else { continue }
-      let destination = context.scopes[relationship.destination]
+      let destination = model.entities[relationship.destination]
       names.append(relationship.name)
       other =
-        other ?? context.registered(key, root: destination.plan.root)?.objectID
-        ?? ManagedObjectID(storeID: destination.storeID, entityName: destination.plan.name, key: key)
+        other ?? context.registered(key, root: destination.root)?.objectID
+        ?? context.registry.objectID(key, ofEntity: destination.index)
     }
     return names.isEmpty
       ? nil : SaveConflict(reason: .related, objectID: object.objectID, keys: names, otherID: other)

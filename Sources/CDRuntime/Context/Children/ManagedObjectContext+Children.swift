@@ -95,16 +95,17 @@ extension ManagedObjectContext {
     }
     let object = makeObject(
       ObjectSeed(
-        seedState, scope: scopes[plan.index], key: parentObject.key, version: parentObject.version, flags: [])
+        seedState, scope: registry.scope(of: plan), key: parentObject.key, version: parentObject.version,
+        flags: [])
     )
-    addToMap(object)
+    registry.add(object)
     copyValues(from: parentObject, into: object)
     return object
   }
 
   func childInstances(of parentObjects: [ManagedObject]) -> [ManagedObject] {
     let instances = parentObjects.map(childInstance)
-    for map in maps where map?.count ?? 0 > 0 { map?.expectHeld(instances.count) }
+    registry.expectHeld(instances.count)
     awakeFetched()
     notifyObserversUnlessReading()
     return instances
@@ -165,7 +166,7 @@ extension ManagedObjectContext {
   /// they have not changed.
   @_optimize(none)
   private func follow(_ parent: ManagedObjectContext, in roots: Set<Int>?) {
-    for object in maps.flatMap({ $0?.objects ?? [] }) {
+    for object in registry.objects {
       guard roots?.contains(object.scope.plan.root) ?? true else { continue }
       forgetDerivedChanges(of: object)
       if object.isPending { continue }
@@ -180,7 +181,7 @@ extension ManagedObjectContext {
     }
     let relatedRoots = roots ?? Set(model.entities.map(\.root))
     forgetRelationships(to: relatedRoots, lost: relatedRoots)
-    dropCaches()
+    registry.dropCaches()
   }
 
   /// Updates the objects to the parent's present state after a rollback, which has restored the values that they were
@@ -208,7 +209,7 @@ extension ManagedObjectContext {
     }
     let roots = Set(model.entities.map(\.root))
     forgetRelationships(to: roots, lost: roots)
-    dropCaches()
+    registry.dropCaches()
   }
 
   // MARK: Relationships
@@ -319,7 +320,7 @@ extension ManagedObjectContext {
     }
     pending.removeAll()
     currentUndoManager?.noteSave()
-    dropCaches()
+    registry.dropCaches()
   }
 
   // MARK: Conflicts
@@ -407,7 +408,8 @@ extension ManagedObjectContext {
     } else {
       parentObject = makeObject(
         ObjectSeed(
-          seedState, scope: scopes[plan.index], key: object.key, version: object.version, flags: .inserted))
+          seedState, scope: registry.scope(of: plan), key: object.key, version: object.version,
+          flags: .inserted))
       if !plan.isTyped { parentObject.requireExtras().values = plan.initialValues }
       register(inserted: parentObject)
     }
@@ -425,7 +427,7 @@ extension ManagedObjectContext {
     if isLeaving {
       object.flags.remove(.deleted)
       // Relationships that a `noAction` rule has left unchanged have been read without it.
-      dropCaches()
+      registry.dropCaches()
     } else {
       becomeNew(object)
     }

@@ -47,9 +47,8 @@ extension ManagedObjectContext {
   {
     let plan = try entityPlan(of: request)
     try catchUpForFetch()
-    return try FetchRun(request, of: plan, in: self).keys().map { key in
-      let scope = scopes[key.entity]
-      return ManagedObjectID(storeID: scope.storeID, entityName: scope.plan.name, key: key.key)
+    return try FetchRun(request, of: plan, in: self).keys().map {
+      registry.objectID($0.key, ofEntity: $0.entity)
     }
   }
 
