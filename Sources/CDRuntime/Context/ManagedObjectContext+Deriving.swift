@@ -93,7 +93,7 @@ extension ManagedObjectContext {
   func oneSidedOwners(
     of relationship: RelationshipPlan, to objects: Set<ManagedObject>
   ) -> Set<ManagedObject> {
-    guard let owner = model.entity(relationship.owner), stores.store(of: owner) != nil else { return [] }
+    guard let owner = model.entity(relationship.owner), storeReader.hasStore(of: owner) else { return [] }
     let slot = relationship.slot
     let keys = Set(objects.map(\.key))
     var result = Set(

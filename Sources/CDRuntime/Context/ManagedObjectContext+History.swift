@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   func catchUp(_ session: any StoreSession) throws {
     // No other context writes to a store that a migration is creating.
     if importTarget != nil { return }
-    for store in stores.all {
+    for store in storeReader.stores.all {
       let last = try session.newestSave(of: store)
       guard let seen = seenSaves[store.index] else {
         seenSaves[store.index] = last

@@ -149,10 +149,7 @@ extension ManagedObjectContext {
   /// Calls ``ManagedObjectLifecycle/awakeFromFetch()`` of the objects whose rows have been read since the last call.
   /// By now their statements are finished, so the app's methods can use them again.
   func awakeFetched() {
-    guard runningReads == 0 else { return }
-    while !fetched.isEmpty {
-      let objects = fetched
-      fetched.removeAll()
+    while let objects = storeReader.takeFetched() {
       for object in objects { awake(object) }
     }
   }

@@ -25,10 +25,10 @@ extension ManagedObjectContext {
     from rows: RowCursor, of plan: EntityPlan, _ map: IdentityMap
   ) throws -> [ManagedObject]? {
     // All reads see one state while the rows are read.
-    runningReads += 1
+    storeReader.beginRows()
     defer {
       rows.close()
-      runningReads -= 1
+      storeReader.endRows()
       awakeFetched()
       notifyObserversUnlessReading()
     }
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
     var objects: [ManagedObject] = []
     defer {
       rows.close()
-      if !fetched.isEmpty { awakeFetched() }
+      if storeReader.hasFetched { awakeFetched() }
       notifyObserversUnlessReading()
     }
     // Only here: objects of the rows are held until the rows end anyway.
@@ -175,7 +175,7 @@ extension ManagedObjectContext {
 
   @inline(__always) private func decode(_ object: ManagedObject, _ row: RowReader) {
     object._decode(row)
-    if object.scope.plan.hasLifecycle { fetched.append(object) }
+    storeReader.noteFetched(object)
     if !rowReport.isEmpty { reportColumns(of: object) }
   }
 
@@ -196,7 +196,7 @@ extension ManagedObjectContext {
     let plan = object.scope.plan
     guard plan.index >= 0 else { return }
     // The app's methods are called after the row has been read and closed.
-    defer { if !fetched.isEmpty { awakeFetched() } }
+    defer { if storeReader.hasFetched { awakeFetched() } }
     if parent != nil {
       if let original = parentInstance(of: object) { return copyValues(from: original, into: object) }
       fillEmpty(object)
@@ -285,7 +285,7 @@ extension ManagedObjectContext {
     guard !rows.isMixed else { return try objects(from: rows, of: plan).first }
     defer {
       rows.close()
-      if !fetched.isEmpty { awakeFetched() }
+      if storeReader.hasFetched { awakeFetched() }
     }
     guard try rows.next(), let kind = rowKind(of: plan, rows) else { return nil }
     registry.sweepIfDue(map)

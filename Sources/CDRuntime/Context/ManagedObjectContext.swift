@@ -133,8 +133,7 @@ public final class ManagedObjectContext {
   var changeCount = 0
   let model: ModelPlan
   let engine: any StoreEngine
-  /// The stores that the context's session has open.
-  var stores: StoreSet
+  let storeReader: StoreReader
   let registry: ObjectRegistry
   /// Objects with changes, in the order of their first changes.
   var pending: [ManagedObject] = []
@@ -145,10 +144,6 @@ public final class ManagedObjectContext {
   /// Captures single values of objects.
   let captureWriter = RowWriter()
   let rowReport: RowReport
-  /// The session that the context reads with; nil before the first read.
-  var session: (any StoreSession)?
-  /// Whether the session belongs to the code that created the context.
-  private var isGuest = false
   private var observers = ErrorObservers()
   /// The released context that this one replaces; nil for a context that the app has created.
   private var releasedContext: ReleasedContext?
@@ -168,16 +163,10 @@ public final class ManagedObjectContext {
   /// When their number reaches `looseLimit`, entries of released objects are removed.
   var unnotifiedObservers: [FollowedObject] = []
   var unnotifiedObserversLimit = 256
-  let reading = ReadScope()
   /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
   var isAwakening = false
   /// Whether derived attributes are being computed.
   var isDeriving = false
-  /// The number of running statements that read other rows in between. The app's methods are not called before it is
-  /// 0.
-  var runningReads = 0
-  /// Objects whose values have been read and whose ``ManagedObjectLifecycle/awakeFromFetch()`` is still to be called.
-  var fetched: [ManagedObject] = []
   /// The newest save in each store's history that the objects in memory reflect, by store index.
   var seenSaves: [Int: Int64] = [:]
   /// The identifier of a save that has reached only some of several stores. The next save writes the rest.
@@ -186,45 +175,34 @@ public final class ManagedObjectContext {
   var ownSaves: [Int: Set<Int64>] = [:]
   /// The state that seeds of new objects share, reused for one object after another.
   let seedState: ObjectSeed.State
-  /// Prepared lookups by a value, by the identity of their key paths, and the last one used.
-  var valueMatches: [ObjectIdentifier: ValueMatch] = [:]
-  var lastMatch: ValueMatch?
   /// The store that a migration is writing; nil if the context does not work on one.
   let importTarget: (any ImportTarget)?
   // Declared last: getters of objects read the properties above, which should share cache lines.
   let classes: ClassBindings
 
+  /// - Parameter session: The caller's session to read with, in the transaction that is open there; nil if the context
+  ///   takes its own session.
   init(
     _ coordinator: PersistentStoreCoordinator, importTarget: (any ImportTarget)? = nil,
-    parent: ManagedObjectContext? = nil
+    parent: ManagedObjectContext? = nil, readingBy session: (any StoreSession)? = nil
   ) {
     self.importTarget = importTarget
     self.parent = parent
     seenDeletions = parent?.deletionCount ?? 0
-    session = importTarget?.session
     persistentStoreCoordinator = coordinator
     model = coordinator.plan
     classes = coordinator.classes
     engine = coordinator.engine
-    stores = coordinator.engine.stores
+    storeReader = StoreReader(
+      coordinator.engine, borrowing: importTarget?.session ?? session, isChild: parent != nil)
     registry = ObjectRegistry(coordinator.plan)
     rowReport = RowReport(files: coordinator.engine.files)
     seedState = ObjectSeed.State(ownScope: .detached)
     registry.makeScopes(for: self)
-    // A store in memory has no snapshots: a reader that keeps its transaction open would block the writer.
-    reading.isEnabled = !stores.isInMemory && importTarget == nil && parent == nil
-    reading.didBegin = { [unowned self] session in
+    storeReader.whenSnapshotBegins { [unowned self] session in
       try session.checkVersions()
       try catchUp(session)
     }
-  }
-
-  /// Creates a context that reads with the caller's session, in the transaction that is open there.
-  convenience init(_ coordinator: PersistentStoreCoordinator, readingBy session: any StoreSession) {
-    self.init(coordinator)
-    self.session = session
-    isGuest = true
-    reading.isEnabled = false
   }
 
   /// Creates a context for objects whose own context has been released. It takes over these objects and their
@@ -251,7 +229,7 @@ public final class ManagedObjectContext {
     private let seenDeletions: Int
 
     fileprivate init(_ context: ManagedObjectContext) {
-      stores = context.stores
+      stores = context.storeReader.stores
       author = context.transactionAuthor
       mergePolicy = context.mergePolicy
       observers = context.observers
@@ -262,7 +240,7 @@ public final class ManagedObjectContext {
     }
 
     fileprivate func restore(_ context: ManagedObjectContext) {
-      context.stores = stores
+      context.storeReader.takeOver(stores)
       context.transactionAuthor = author
       context.mergePolicy = mergePolicy
       context.observers = observers
@@ -281,7 +259,6 @@ public final class ManagedObjectContext {
     let changed = pending.map(WeakObject.init)
     pending.removeAll()
     lostChanges.removeAll()
-    fetched.removeAll()
     notices.removeAll()
     laterChanges.removeAll()
     unnotifiedObservers.removeAll()
@@ -291,14 +268,11 @@ public final class ManagedObjectContext {
 
   deinit {
     registry.detach()
-    // Queries of the session are released before the session.
-    lastMatch = nil
-    valueMatches.removeAll()
     registry.returnKeys(to: engine)
-    if importTarget == nil, !isGuest, let session { engine.returnSession(session) }
+    storeReader.close()
     // Caches refer to other objects. They are released first, so that no reference cycle outlives the context.
     registry.dropCaches()
-    if importTarget == nil, !isGuest { leaveReleasedContext() }
+    if !storeReader.isBorrowing { leaveReleasedContext() }
   }
 
   // MARK: Errors that could not be thrown
@@ -321,18 +295,10 @@ public final class ManagedObjectContext {
   func reader() throws -> any StoreSession {
     noticeRemovals()
     if let parent { return try parent.reader() }
-    if !reading.isEnabled, importTarget == nil, !isGuest { try engine.checkIsReadable() }
-    if let session {
-      try reading.willRead(session)
-      if !reading.isOpen { try session.checkVersions() }
-      return session
-    }
-    let session = try engine.takeSession()
-    if session.stores.removals != stores.removals { leave(for: session.stores) }
-    self.session = session
-    try reading.willRead(session)
+    if let session = try storeReader.currentSession() { return session }
+    let session = try storeReader.takeSession { leave(for: $0) }
     // Records the newest saves: from here on the context can tell which ones it has not seen.
-    if !reading.isOpen { try catchUp(session) }
+    if !storeReader.isSnapshotOpen { try catchUp(session) }
     return session
   }
 
@@ -346,7 +312,7 @@ public final class ManagedObjectContext {
   /// Ends the snapshot without notifying observers.
   func endSnapshot() {
     if let parent { return parent.endSnapshot() }
-    if let session { reading.end(session) }
+    storeReader.endSnapshot()
   }
 
   // MARK: New objects
@@ -360,7 +326,7 @@ public final class ManagedObjectContext {
     guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
     guard !plan.description.isAbstract else { throw FetchError.abstractEntity(name) }
     noticeRemovals()
-    guard stores.store(of: plan) != nil else { throw StoreError.noStore(entity: name) }
+    guard storeReader.hasStore(of: plan) else { throw StoreError.noStore(entity: name) }
     let seed = ObjectSeed(inserting: name, in: self)
     // The error has been observed already. It is thrown here, so the save must not throw it again.
     if seed.state.key == 0, let error = insertionErrors.popLast() { throw error }
@@ -419,7 +385,7 @@ public final class ManagedObjectContext {
   /// the entity.
   func scope(of id: ManagedObjectID) -> ObjectScope? {
     if let scope = registry.lastScope(of: id) { return scope }
-    guard let plan = model.entity(id.entityName), stores.store(of: plan) != nil else { return nil }
+    guard let plan = model.entity(id.entityName), storeReader.hasStore(of: plan) else { return nil }
     return registry.scopeForLookup(of: id, plan)
   }
 
@@ -486,11 +452,11 @@ extension ManagedObjectContext {
   }
 
   private func performHere<R>(_ body: () throws -> R) rethrows -> R {
-    reading.depth += 1
+    storeReader.beginBlock()
     defer {
-      reading.depth -= 1
-      if reading.depth == 0, reading.willBegin == nil { endReading() }
-      if reading.depth == 0 { currentUndoManager?.endEvent() }
+      let (isOutermost, endsSnapshot) = storeReader.endBlock()
+      if endsSnapshot { endReading() }
+      if isOutermost { currentUndoManager?.endEvent() }
     }
     return try body()
   }
@@ -498,5 +464,5 @@ extension ManagedObjectContext {
   /// Makes each snapshot last until ``endReading()``.
   ///
   /// - Parameter willBegin: Called when a snapshot begins, to schedule its end.
-  func holdSnapshots(_ willBegin: @escaping () -> Void) { reading.willBegin = willBegin }
+  func holdSnapshots(_ willBegin: @escaping () -> Void) { storeReader.holdSnapshots(willBegin) }
 }

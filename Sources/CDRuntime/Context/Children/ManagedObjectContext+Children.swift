@@ -142,7 +142,7 @@ extension ManagedObjectContext {
     }
     object.setStoredValues(values)
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
-    if object.scope.plan.hasLifecycle { fetched.append(object) }
+    storeReader.noteFetched(object)
   }
 
   /// Makes the children's objects read their values again from this context. Called when this context has been

@@ -35,7 +35,7 @@ struct FetchRun {
     _ request: FetchRequest<Object>, of plan: EntityPlan, in context: ManagedObjectContext,
     fetchSource: ManagedObject? = nil
   ) throws {
-    guard context.stores.store(of: plan) != nil else { throw StoreError.noStore(entity: plan.name) }
+    guard context.storeReader.hasStore(of: plan) else { throw StoreError.noStore(entity: plan.name) }
     self.context = context
     self.plan = plan
     sortKeys = request.sortKeys

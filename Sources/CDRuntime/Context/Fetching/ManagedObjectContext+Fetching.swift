@@ -99,7 +99,7 @@ extension ManagedObjectContext {
       return try parent.catchUpForFetch()
     }
     let connection = try reader()
-    if !reading.isOpen { try catchUp(connection) }
+    if !storeReader.isSnapshotOpen { try catchUp(connection) }
   }
 
   func entityPlan<Object: ManagedObject>(of request: FetchRequest<Object>) throws -> EntityPlan {

@@ -141,7 +141,7 @@ extension ManagedObjectContext {
     guard let map = registry.map(of: plan) else { return [] }
     defer {
       rows.close()
-      if !fetched.isEmpty { awakeFetched() }
+      if storeReader.hasFetched { awakeFetched() }
     }
     registry.sweepIfDue(map)
     var related: [(owner: ObjectKey, position: Int64?, object: ManagedObject)] = []

@@ -34,11 +34,11 @@ extension ManagedObjectContext {
 
   /// Delivers the notifications now, unless a snapshot is held: then they are delivered at its end.
   @inline(__always) func notifyObserversUnlessReading() {
-    if !notices.isEmpty || !children.isEmpty, !isReading, runningReads == 0 { notifyObservers() }
+    if !notices.isEmpty || !children.isEmpty, !isReading, !storeReader.isReadingRows { notifyObservers() }
   }
 
   /// Whether a snapshot is held, or would be if the store had snapshots. A child reads through its parent.
-  var isReading: Bool { parent?.isReading ?? (reading.isOpen || reading.isInTurn) }
+  var isReading: Bool { parent?.isReading ?? storeReader.isReading }
 
   /// Schedules a closure for the end of the snapshot.
   func noteLater(_ change: @escaping () -> Void) {

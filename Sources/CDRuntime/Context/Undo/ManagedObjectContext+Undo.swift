@@ -336,7 +336,7 @@ extension ManagedObjectContext {
       parentInstance(of: object).map { parent.oneSidedReferrers(of: $0) }
     }
     let lineage = object.scope.plan.lineage
-    for plan in model.entities where stores.store(of: plan) != nil {
+    for plan in model.entities where storeReader.hasStore(of: plan) {
       for case let relationship? in plan.relationships
       where relationship.inverse == nil && relationship.owner == plan.name
         && lineage.contains(relationship.destination)
