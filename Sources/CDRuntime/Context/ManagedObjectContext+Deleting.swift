@@ -9,11 +9,11 @@ extension ManagedObjectContext {
     // A list instead of recursion: a chain of cascades may be long.
     var waiting = [object]
     var roots: Set<Int> = []
-    let reverts = revertCount
+    let reverts = pendingChanges.revertCount
     while let next = waiting.popLast() {
       delete(next, &waiting)
       // A rollback in the app's `prepareForDeletion()` takes back the whole deletion and stops the rest of it.
-      if revertCount != reverts { break }
+      if pendingChanges.revertCount != reverts { break }
       if !unnotifiedObservers.isEmpty { roots.insert(next.scope.plan.root) }
     }
     // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
@@ -28,10 +28,10 @@ extension ManagedObjectContext {
     object._willRead()
     guard !object.isInaccessible else { return }
     if let lifecycle = object.lifecycle {
-      let reverts = revertCount
+      let reverts = pendingChanges.revertCount
       running(.prepareForDeletion) { lifecycle.prepareForDeletion() }
       // The method may have deleted the object, or removed it from the context.
-      guard revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
+      guard pendingChanges.revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
     }
     if currentUndoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {

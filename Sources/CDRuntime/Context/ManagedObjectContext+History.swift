@@ -118,8 +118,7 @@ extension ManagedObjectContext {
       let key = object.referenceKey(relationship.slot)
       if key == 0 { continue }
       let partner = OneToOnePartner(relationship, of: object, to: key)
-      if contestedReferrers[partner]?.contains(object.key) == true { continue }
-      contestedReferrers[partner, default: []].append(object.key)
+      pendingChanges.noteContestedReferrer(object.key, to: partner)
     }
   }
 
@@ -149,7 +148,7 @@ extension ManagedObjectContext {
       return
     }
     let isGone = object.flags.contains(.rowDeletedElsewhere)
-    contestedRoots.insert(object.scope.plan.root)
+    pendingChanges.noteContested(root: object.scope.plan.root)
     object.flags.subtract([.outdated, .rowDeletedElsewhere])
     if object.flags.contains(.deletionSaved) { return }
     if object.flags.contains(.inaccessible) {
@@ -165,10 +164,7 @@ extension ManagedObjectContext {
   /// Makes relationships to certain objects be read again: the changes of these objects have ended, and another
   /// context had changed their rows too. The relationships were read while the changes existed.
   func readContestedRelationships() {
-    if pending.isEmpty { contestedReferrers.removeAll() }
-    if contestedRoots.isEmpty { return }
-    let roots = contestedRoots
-    contestedRoots.removeAll()
+    guard let roots = pendingChanges.takeContestedRoots() else { return }
     forgetRelationships(to: roots, lost: roots)
     registry.dropCaches()
     if !children.isEmpty { invalidateChildren(of: roots) }

@@ -77,14 +77,14 @@ extension ManagedObjectContext {
       try prepareForSave(&hooks.prepared)
       if !hasChanges { return }
       if importTarget == nil { try deriveAttributes() }
-      let mark = changeCount
+      let mark = pendingChanges.changeCount
       collectRefusals(&hooks)
-      if changeCount != mark { continue }
+      if pendingChanges.changeCount != mark { continue }
       forgetSetBackValues()
       do {
         try validate(hooks.refusals)
-        if changeCount == mark { return }
-      } catch  where changeCount != mark {
+        if pendingChanges.changeCount == mark { return }
+      } catch  where pendingChanges.changeCount != mark {
         // Reading values for the rules has notified observers, which have changed objects: try again.
       }
     }

@@ -27,7 +27,7 @@ extension ManagedObjectContext {
       forgetEqualChanges(of: object)
     }
     guard object.flags.isDisjoint(with: [.inserted, .deletionSaved]) else { return }
-    changeCount &+= 1
+    pendingChanges.countChange()
     endReading()
     object.willChange { _ in true }
     defer { object.didChange { _ in true } }
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
     defer { if !object.isPending { readContestedRelationships() } }
     if !object.isPending, object.flags.contains(.rowDeletedElsewhere) { return applyExternalChanges(object) }
     if !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) {
-      contestedRoots.insert(object.scope.plan.root)
+      pendingChanges.noteContested(root: object.scope.plan.root)
     }
     object.flags.subtract([.inaccessible, .outdated, .rowDeletedElsewhere])
     object.flags.insert(.fault)
@@ -187,8 +187,8 @@ extension ManagedObjectContext {
     }
     extras.toMany.removeAll { $0.state.added.isEmpty && $0.state.removed.isEmpty }
     guard extras.changed.isEmpty else { return }
-    object.flags.subtract([.changedOutsideRow, .listed])
-    pending.removeAll { $0 === object }
+    object.flags.remove(.changedOutsideRow)
+    pendingChanges.remove(object)
   }
 }
 
@@ -197,12 +197,7 @@ extension ManagedObjectContext {
   /// Discards all changes since the last save: new objects are gone, the other objects get their former values back.
   @_optimize(none)
   public func rollback() {
-    revertCount &+= 1
-    changeCount &+= 1
-    let objects = pending
-    pending.removeAll()
-    insertionErrors.removeAll()
-    lostChanges.removeAll()
+    let objects = pendingChanges.revert()
     currentUndoManager?.removeAllActions()
     let followed = objects.filter { $0.flags.contains(.observed) }.map { ($0, Self.revertedSlots(of: $0)) }
     for (object, slots) in followed { object.willChange { slots.contains($0.number) } }
@@ -260,15 +255,9 @@ extension ManagedObjectContext {
   /// Forgets all objects and all changes. Objects that other code still holds become inaccessible.
   @_optimize(none)
   public func reset() {
-    revertCount &+= 1
-    changeCount &+= 1
+    let objects = pendingChanges.reset()
     currentUndoManager?.removeAllActions()
     registry.reset(of: self)
-    let objects = pending
-    pending.removeAll()
-    insertionErrors.removeAll()
-    lostChanges.removeAll()
-    contestedReferrers.removeAll()
     for object in objects {
       object.flags.subtract([
         .listed, .inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .deleted, .outdated,

@@ -148,8 +148,8 @@ extension ManagedObjectContext {
       let found = try storedReferrers(of: object, relationship, column).filter {
         $0.referenceKey(inverse.slot) == object.key
       }
-      return contestedReferrers.isEmpty
-        ? found : found + contestedReferrers(of: object, relationship, besides: found)
+      return pendingChanges.hasContestedReferrers
+        ? found + contestedReferrers(of: object, relationship, besides: found) : found
     } catch {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
       return nil
@@ -161,7 +161,7 @@ extension ManagedObjectContext {
     of object: ManagedObject, _ relationship: RelationshipPlan, besides known: [ManagedObject]
   ) -> [ManagedObject] {
     let partner = OneToOnePartner(relationship, object.key, model)
-    guard let keys = contestedReferrers[partner] else { return [] }
+    let keys = pendingChanges.contestedReferrers(to: partner)
     return keys.compactMap { registered($0, root: partner.root) }.filter { referrer in
       referrer.isPending && !referrer.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere])
         && referrer.flags.isDisjoint(with: [.deletionSaved, .inaccessible])

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
         }
       }
       hooks.hasResolved = true
-      pending.removeAll { $0.flags.contains(.deletionSaved) }
+      pendingChanges.removeGone()
       guard hasChanges else { break }
       hooks.validateAnew()
       try prepareToWrite(&hooks)
@@ -66,9 +66,9 @@ extension ManagedObjectContext {
 
   /// Returns the merge policy's resolution of a conflict.
   func resolution(of conflict: SaveConflict) throws -> MergePolicy.Resolution {
-    let reverts = revertCount
+    let reverts = pendingChanges.revertCount
     let resolution = try running(.mergePolicy) { try mergePolicy.resolution(of: conflict) }
-    if revertCount != reverts { throw RevertedByPolicy() }
+    if pendingChanges.revertCount != reverts { throw RevertedByPolicy() }
     return resolution
   }
 

@@ -30,11 +30,8 @@ extension ManagedObjectContext {
   /// ``ManagedObjectLifecycle/didSave()`` is the exception.
   public func save() throws {
     try checkMaySave()
-    if let error = insertionErrors.first {
-      insertionErrors.removeAll()
-      throw error
-    }
-    let lost = lostChanges.take()
+    if let error = pendingChanges.takeInsertionErrors() { throw error }
+    let lost = pendingChanges.takeLostChanges()
     if !lost.isEmpty { throw SaveError.changesLost(lost) }
     noticeRemovalsNow()
     defer { currentUndoManager?.endEvent() }
@@ -86,7 +83,7 @@ extension ManagedObjectContext {
     // Reads end before the write begins, so that no read continues on the old state afterwards.
     endSnapshot()
     var partial: PartialSave?
-    let mark = changeCount
+    let mark = pendingChanges.changeCount
     try engine.write { session in
       var run = try SaveRun(context: self, session: session, plan: plan, changeCount: mark)
       do {
@@ -144,7 +141,7 @@ extension ManagedObjectContext {
       forgetSaved(object)
       applyExternalChanges(object)
     }
-    pending = rest
+    pendingChanges.keepOnly(rest)
     let left = Set(plan.deleted.filter { $0.scope.plan.leavesPairs }.map(\.scope.plan.root))
     if !left.isEmpty { forgetRelationships(to: left, lost: left) }
     currentUndoManager?.noteSave()
@@ -216,7 +213,7 @@ extension ManagedObjectContext {
       }
       applyExternalChanges(object)
     }
-    pending.removeAll()
+    pendingChanges.keepOnly([])
     readContestedRelationships()
     // The objects follow the parent again, and the children's objects follow them.
     if isAny, parent != nil { invalidateChildren() }

@@ -125,22 +125,11 @@ public final class ManagedObjectContext {
   var saveDepth = 0
   /// The app's method that is running and in which the context cannot be saved; nil if there is none.
   var runningHook: Hook?
-  /// Increases with each rollback and reset. Code that calls an app's method compares it to detect that the method
-  /// has reverted the context.
-  var revertCount = 0
-  /// Increases when objects change, though not with each change: the changes of a new object count only while it is
-  /// `tracked`.
-  var changeCount = 0
   let model: ModelPlan
   let engine: any StoreEngine
   let storeReader: StoreReader
   let registry: ObjectRegistry
-  /// Objects with changes, in the order of their first changes.
-  var pending: [ManagedObject] = []
-  /// Errors of failed insertions. The next save throws the first one and forgets them all.
-  var insertionErrors: [any Error] = []
-  /// Properties that were set on objects that no save writes; the next save throws them.
-  var lostChanges = LostChanges()
+  let pendingChanges = PendingChanges()
   /// Captures single values of objects.
   let captureWriter = RowWriter()
   let rowReport: RowReport
@@ -149,12 +138,6 @@ public final class ManagedObjectContext {
   private var releasedContext: ReleasedContext?
   /// The observers of the context's changes; nil as long as there are none.
   var changeObservers: ChangeObservers?
-  /// The root entities of objects with changes whose rows another context has changed too. Relationships to these
-  /// entities are read again once the changes have been saved or taken back.
-  var contestedRoots: Set<Int> = []
-  /// Objects with changes whose rows another context has changed too, by the partner that each still refers to in a
-  /// one-to-one relationship. The rows in the store may no longer have these references.
-  var contestedReferrers: [OneToOnePartner: [ObjectKey]] = [:]
   /// Notifications for observers of objects, delivered when the snapshot ends.
   var notices: [Notice] = []
   /// Notifications for other observers, delivered at the same time.
@@ -211,7 +194,7 @@ public final class ManagedObjectContext {
     self.init(releasedContext.coordinator, parent: releasedContext.parent)
     self.releasedContext = releasedContext
     registry.takeOver(releasedContext, for: self)
-    pending = releasedContext.livePending
+    pendingChanges.takeOver(releasedContext.livePending)
     releasedContext.state?.restore(self)
     for object in pending { noteContestedReferences(of: object) }
     if let parent { join(parent) }
@@ -256,9 +239,7 @@ public final class ManagedObjectContext {
     let releasedContext =
       releasedContext ?? ReleasedContext(coordinator: persistentStoreCoordinator, parent: parent)
     currentUndoManager?.removeAllActions()
-    let changed = pending.map(WeakObject.init)
-    pending.removeAll()
-    lostChanges.removeAll()
+    let changed = pendingChanges.leave()
     notices.removeAll()
     laterChanges.removeAll()
     unnotifiedObservers.removeAll()
@@ -329,7 +310,7 @@ public final class ManagedObjectContext {
     guard storeReader.hasStore(of: plan) else { throw StoreError.noStore(entity: name) }
     let seed = ObjectSeed(inserting: name, in: self)
     // The error has been observed already. It is thrown here, so the save must not throw it again.
-    if seed.state.key == 0, let error = insertionErrors.popLast() { throw error }
+    if seed.state.key == 0, let error = pendingChanges.takeNewestInsertionError() { throw error }
     return makeObject(seed)
   }
 
@@ -346,7 +327,7 @@ public final class ManagedObjectContext {
   /// Records that an object could not be inserted. The next save throws the error.
   func refuseInsertion(of entity: String) {
     let error = ObservedError(reason: .uninsertableEntity, entity: entity, property: nil, objectID: nil)
-    insertionErrors.append(error)
+    pendingChanges.noteFailedInsertion(error)
     observe(error)
   }
 
@@ -354,12 +335,12 @@ public final class ManagedObjectContext {
   func nextKey(for plan: EntityPlan) -> ObjectKey {
     if let importTarget {
       let key = importTarget.nextKey(for: plan)
-      if key == 0 { insertionErrors.append(StoreError.noStore(entity: plan.name)) }
+      if key == 0 { pendingChanges.noteFailedInsertion(StoreError.noStore(entity: plan.name)) }
       return key
     }
     if let key = registry.takeKey(ofRoot: plan.root) { return key }
     do { return try registry.reserveKeys(ofRoot: plan.root, from: engine) } catch {
-      insertionErrors.append(error)
+      pendingChanges.noteFailedInsertion(error)
       observe(ObservedError(reason: .noKey("\(error)"), entity: plan.name, property: nil, objectID: nil))
       return 0
     }
@@ -372,8 +353,7 @@ public final class ManagedObjectContext {
     }
     importTarget?.prepare(object)
     registry.add(object)
-    object.flags.insert(.listed)
-    pending.append(object)
+    pendingChanges.addInserted(object)
     if currentUndoManager != nil { noteUndoOfInsertion(object) }
   }
 
@@ -389,17 +369,10 @@ public final class ManagedObjectContext {
     return registry.scopeForLookup(of: id, plan)
   }
 
-  /// Adds an object to the pending objects. Ignores an object that a reset has removed from the context in the middle
-  /// of a change.
-  func list(_ object: ManagedObject) {
-    guard object.scope.context === self else {
-      object.flags.remove(.listed)
-      return
-    }
-    pending.append(object)
-  }
-
   // MARK: Changes
+
+  /// Objects with changes, in the order of their first changes.
+  @inline(__always) var pending: [ManagedObject] { pendingChanges.objects }
 
   /// Whether a save would write anything, or throw the error of a failed insertion or of a lost change.
   ///
@@ -408,7 +381,7 @@ public final class ManagedObjectContext {
   /// many-to-many relationship that was not read, changed pairs always count. In an ordered relationship, an object
   /// that was removed and added again changes the order.
   public var hasChanges: Bool {
-    if !insertionErrors.isEmpty || !lostChanges.isEmpty { return true }
+    if pendingChanges.hasFailures { return true }
     let comparison = SnapshotComparison(self)
     return pending.contains(where: comparison.isToWrite)
   }

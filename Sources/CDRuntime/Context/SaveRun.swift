@@ -19,7 +19,7 @@ struct SaveRun {
   let context: ManagedObjectContext
   let session: any StoreWriteSession
   let plan: SavePlan
-  /// The context's `changeCount` when the plan was made.
+  /// The count of the context's changes when the plan was made.
   let changeCount: Int
   /// The rows of this save in the stores' histories.
   var saves: [(store: any AttachedStore, id: Int64)] = []
@@ -102,7 +102,7 @@ struct SaveRun {
     do {
       try session.commit(changed: changedStores) {
         // The app's code encodes values, and store formats write.
-        guard context.changeCount == changeCount else { throw SaveError.changedWhileWriting }
+        guard context.pendingChanges.changeCount == changeCount else { throw SaveError.changedWhileWriting }
       }
       return nil
     } catch is ReferenceViolation {

@@ -286,7 +286,7 @@ extension ManagedObjectContext {
   /// Pushes validated changes to the parent.
   func save(to parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
     try resolveConflicts(with: parent, &hooks)
-    let reverts = revertCount
+    let reverts = pendingChanges.revertCount
     let own = pending.filter { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
     let changes = self.changes(of: SavePlan(pending))
@@ -295,7 +295,7 @@ extension ManagedObjectContext {
     parent.currentUndoManager?.endUndoGrouping()
     finishSaveToParent()
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
-    if revertCount != reverts { parent.invalidateChildren() }
+    if pendingChanges.revertCount != reverts { parent.invalidateChildren() }
     parent.invalidateChildren(changes.asRefreshed, except: self)
     parent.changeObservers?.notify(changes.asRefreshed)
     changeObservers?.notify(changes)
@@ -318,7 +318,7 @@ extension ManagedObjectContext {
       extras.toMany.removeAll()
       extras.partners.removeAll()
     }
-    pending.removeAll()
+    pendingChanges.keepOnly([])
     currentUndoManager?.noteSave()
     registry.dropCaches()
   }
@@ -333,7 +333,7 @@ extension ManagedObjectContext {
       let error = SaveError.conflict(conflicts)
       guard !mergePolicy.isError, attempt < 10 else { throw error }
       try withoutUndo { try resolve(conflicts, error) }
-      pending.removeAll { $0.flags.contains(.deletionSaved) }
+      pendingChanges.removeGone()
       hooks.validateAnew()
       try prepareToWrite(&hooks)
     }

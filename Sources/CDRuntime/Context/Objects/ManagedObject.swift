@@ -248,7 +248,7 @@ extension ManagedObject {
       let context = scope.context ?? scope.formerContext, !context.isAwakening, context.runningHook == nil
     else { return }
     report(scope.context == nil ? .contextGone : .changeLost, slot: slot)
-    context.lostChanges.add(self, scope.plan.slots[slot].name)
+    context.pendingChanges.noteLostChange(of: self, scope.plan.slots[slot].name)
   }
 
   /// Records that a slot is about to change.
@@ -259,7 +259,7 @@ extension ManagedObject {
     guard let context = scope.context, !flags.contains(.inaccessible) else { return }
     if context.currentUndoManager != nil { context.noteUndo(self, slot) }
     if context.isAwakening { return }
-    context.changeCount &+= 1
+    context.pendingChanges.countChange()
     guard !flags.contains(.inserted) else { return }
     let extras = requireExtras()
     guard !extras.changed.contains(slot) else { return }
@@ -280,11 +280,7 @@ extension ManagedObject {
 
   final func mark(_ flag: ObjectFlags, in context: ManagedObjectContext) {
     flags.insert(flag)
-    context.changeCount &+= 1
-    if !flags.contains(.listed) {
-      flags.insert(.listed)
-      context.list(self)
-    }
+    context.pendingChanges.add(self, of: context)
   }
 }
 

@@ -153,11 +153,11 @@ public final class ContextUndoManager {
     guard let context else { return nil }
     isRestoring = true
     defer { isRestoring = false }
-    let reverts = context.revertCount
+    let reverts = context.pendingChanges.revertCount
     var restoration = UndoRestoration(group, in: context)
     let inverse = restoration.run()
     // A hook has rolled the context back or reset it, so the inverse group no longer applies.
-    return context.revertCount == reverts ? inverse : nil
+    return context.pendingChanges.revertCount == reverts ? inverse : nil
   }
 
   /// Forgets all groups that can be undone or redone.
