@@ -14,13 +14,13 @@ extension ManagedObjectContext {
       delete(next, &waiting)
       // A rollback in the app's `prepareForDeletion()` takes back the whole deletion and stops the rest of it.
       if pendingChanges.revertCount != reverts { break }
-      if !unnotifiedObservers.isEmpty { roots.insert(next.scope.plan.root) }
+      if changeNotices.hasUnnotifiedObservers { roots.insert(next.scope.plan.root) }
     }
     // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
     // unchanged.
     registry.dropCaches()
     noteDeletionsUnnotified(to: roots)
-    if !notices.isEmpty { notifyObservers() }
+    if changeNotices.isAnyDue { notifyObservers() }
   }
 
   private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {

@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     var lost: Set<Int> = []
     // Root entities of objects that are read again although their rows have not been written.
     var referrers: Set<Int> = []
-    var changes = changeObservers == nil && children.isEmpty ? nil : ObjectChanges()
+    var changes = changeNotices.isObserved || !children.isEmpty ? ObjectChanges() : nil
     var expected = seen + 1
     try session.forEachSave(of: store, after: seen) { id, text in
       if id != expected {
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     // Observers may fetch, which calls this method again.
     if !children.isEmpty, !roots.isEmpty { invalidateChildren(changes, of: roots.union(referrers)) }
-    if let changes { changeObservers?.notify(changes) }
+    if let changes { changeNotices.publish(changes) }
     notifyObserversUnlessReading()
   }
 

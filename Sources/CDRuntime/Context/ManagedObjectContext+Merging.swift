@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     let refreshed = changes.asRefreshed
     if !children.isEmpty { invalidateChildren(refreshed, of: roots.union(referrers)) }
-    changeObservers?.notify(refreshed)
+    changeNotices.publish(refreshed)
     notifyObservers()
   }
 

@@ -60,11 +60,11 @@ extension ManagedObjectContext {
     }
     let plan = mergePolicy.isError ? try write() : try withoutUndo { try writeResolvingConflicts(&hooks) }
     let saved = savedObjects(plan)
-    let changes = changeObservers == nil ? nil : self.changes(of: plan)
+    let changes = changeNotices.isObserved ? self.changes(of: plan) : nil
     finish(plan)
     if hooks.hasResolved, !children.isEmpty { invalidateChildren() }
     // Before `didSave()`, which may save again: observers learn of changes in the order in which they were saved.
-    if let changes { changeObservers?.notify(changes) }
+    if let changes { changeNotices.publish(changes) }
     callDidSave(saved)
   }
 
@@ -110,12 +110,12 @@ extension ManagedObjectContext {
     var own = SavePlan(pending.filter { $0.scope.plan.storeIndex.map(storeIndices.contains) ?? false })
     own.versionStamp = plan.versionStamp
     let saved = savedObjects(own)
-    let changes = changeObservers == nil ? nil : self.changes(of: own)
+    let changes = changeNotices.isObserved ? self.changes(of: own) : nil
     finish(own, in: storeIndices)
     // The rows of either side may store an order, so relationships are read again.
     let roots = Set(model.entities.map(\.root))
     forgetRelationships(to: roots, lost: roots)
-    if let changes { changeObservers?.notify(changes) }
+    if let changes { changeNotices.publish(changes) }
     callDidSave(saved)
     throw SaveError.partlySaved(written: partial.written.map(\.url), reason: partial.reason)
   }

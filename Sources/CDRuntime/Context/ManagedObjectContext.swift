@@ -136,16 +136,7 @@ public final class ManagedObjectContext {
   private var observers = ErrorObservers()
   /// The released context that this one replaces; nil for a context that the app has created.
   private var releasedContext: ReleasedContext?
-  /// The observers of the context's changes; nil as long as there are none.
-  var changeObservers: ChangeObservers?
-  /// Notifications for observers of objects, delivered when the snapshot ends.
-  var notices: [Notice] = []
-  /// Notifications for other observers, delivered at the same time.
-  var laterChanges: [() -> Void] = []
-  /// Observed objects with relationships whose objects can be deleted without a notification to the observed object.
-  /// When their number reaches `looseLimit`, entries of released objects are removed.
-  var unnotifiedObservers: [FollowedObject] = []
-  var unnotifiedObserversLimit = 256
+  let changeNotices = ChangeNotices()
   /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
   var isAwakening = false
   /// Whether derived attributes are being computed.
@@ -240,9 +231,7 @@ public final class ManagedObjectContext {
       releasedContext ?? ReleasedContext(coordinator: persistentStoreCoordinator, parent: parent)
     currentUndoManager?.removeAllActions()
     let changed = pendingChanges.leave()
-    notices.removeAll()
-    laterChanges.removeAll()
-    unnotifiedObservers.removeAll()
+    changeNotices.close()
     guard registry.leave(to: releasedContext, pending: changed) else { return }
     releasedContext.state = State(self)
   }

@@ -158,7 +158,7 @@ extension ManagedObjectContext {
     for child in children.compactMap(\.context) {
       child.follow(self, in: roots)
       child.invalidateChildren(changes, of: roots)
-      if let changes, child !== source { child.changeObservers?.notify(changes) }
+      if let changes, child !== source { child.changeNotices.publish(changes) }
     }
   }
 
@@ -297,8 +297,8 @@ extension ManagedObjectContext {
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
     if pendingChanges.revertCount != reverts { parent.invalidateChildren() }
     parent.invalidateChildren(changes.asRefreshed, except: self)
-    parent.changeObservers?.notify(changes.asRefreshed)
-    changeObservers?.notify(changes)
+    parent.changeNotices.publish(changes.asRefreshed)
+    changeNotices.publish(changes)
     callDidSave(saved)
     parent.notifyObservers()
   }
