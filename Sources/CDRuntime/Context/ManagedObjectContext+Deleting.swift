@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     guard !object.isInaccessible else { return }
     if let lifecycle = object.lifecycle {
       let reverts = pendingChanges.revertCount
-      running(.prepareForDeletion) { lifecycle.prepareForDeletion() }
+      activity.run(.prepareForDeletion) { lifecycle.prepareForDeletion() }
       // The method may have deleted the object, or removed it from the context.
       guard pendingChanges.revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
     }

@@ -9,19 +9,8 @@ extension ManagedObjectContext {
     // No other context writes to a store that a migration is creating.
     if importTarget != nil { return }
     for store in storeReader.stores.all {
-      let last = try session.newestSave(of: store)
-      guard let seen = seenSaves[store.index] else {
-        seenSaves[store.index] = last
-        continue
-      }
-      guard last > seen else { continue }
-      seenSaves[store.index] = last
-      do {
+      try historyPosition.advance(to: session.newestSave(of: store), of: store) { seen in
         try apply(saves: seen, of: store, session)
-      } catch {
-        // The next call applies these saves again.
-        seenSaves[store.index] = seen
-        throw error
       }
     }
   }
@@ -44,7 +33,7 @@ extension ManagedObjectContext {
         lost = roots
       }
       expected = id + 1
-      if ownSaves[store.index]?.remove(id) != nil { return }
+      if historyPosition.takeOwnSave(id, of: store) { return }
       // A text that this release cannot read is skipped: the rows' versions protect the data.
       guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return }
       for member in members {
@@ -274,16 +263,6 @@ extension ManagedObjectContext {
         }
         forgetRelationships(extras, of: object) { roots.contains(model.entities[$0.destination].root) }
       }
-    }
-  }
-
-  /// Records a save of this context, whose changes its objects already have.
-  func noteOwnSave(_ id: Int64, in store: any AttachedStore) {
-    if seenSaves[store.index] == nil {
-      // Nothing has been read before, so the objects in memory reflect this save.
-      seenSaves[store.index] = id
-    } else {
-      ownSaves[store.index, default: []].insert(id)
     }
   }
 }

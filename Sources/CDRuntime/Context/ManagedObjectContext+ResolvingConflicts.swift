@@ -67,7 +67,7 @@ extension ManagedObjectContext {
   /// Returns the merge policy's resolution of a conflict.
   func resolution(of conflict: SaveConflict) throws -> MergePolicy.Resolution {
     let reverts = pendingChanges.revertCount
-    let resolution = try running(.mergePolicy) { try mergePolicy.resolution(of: conflict) }
+    let resolution = try activity.run(.mergePolicy) { try mergePolicy.resolution(of: conflict) }
     if pendingChanges.revertCount != reverts { throw RevertedByPolicy() }
     return resolution
   }

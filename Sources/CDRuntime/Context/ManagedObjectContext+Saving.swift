@@ -29,7 +29,7 @@ extension ManagedObjectContext {
   /// The context's hooks cannot call this method: it throws ``SaveError/nested(in:)`` in them.
   /// ``ManagedObjectLifecycle/didSave()`` is the exception.
   public func save() throws {
-    try checkMaySave()
+    try activity.checkMaySave()
     if let error = pendingChanges.takeInsertionErrors() { throw error }
     let lost = pendingChanges.takeLostChanges()
     if !lost.isEmpty { throw SaveError.changesLost(lost) }
@@ -39,14 +39,10 @@ extension ManagedObjectContext {
     // Before the save begins, because observers may change objects.
     notifyObservers()
     defer { notifyObservers() }
-    isSaving = true
-    isWriting = true
-    saveDepth += 1
-    defer {
-      saveDepth -= 1
-      isSaving = saveDepth > 0
-      isWriting = false
-    }
+    try activity.save { try saveChanges() }
+  }
+
+  private func saveChanges() throws {
     var hooks = SaveHooks()
     try prepareToWrite(&hooks)
     // Hooks may have taken all changes back.
@@ -70,7 +66,7 @@ extension ManagedObjectContext {
 
   /// Calls ``ManagedObjectLifecycle/didSave()``, which may change objects and save them.
   func callDidSave(_ objects: [any ManagedObjectLifecycle]) {
-    isWriting = false
+    activity.didWrite()
     for object in objects { object.didSave() }
     if parent == nil { engine.watch.announce() }
   }
@@ -92,8 +88,7 @@ extension ManagedObjectContext {
         encountered = EncounteredConflicts(all: run.conflicts + run.refusals, notUnique: run.notUnique())
         throw error
       }
-      unfinishedSave = partial == nil ? nil : run.saveID
-      for save in run.saves { noteOwnSave(save.id, in: save.store) }
+      historyPosition.noteOwnSaves(run.saves, unfinished: partial == nil ? nil : run.saveID)
     }
     if let partial { try finish(plan, partial) }
     return plan

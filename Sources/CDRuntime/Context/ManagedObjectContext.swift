@@ -117,14 +117,7 @@ public final class ManagedObjectContext {
   var currentUndoManager: ContextUndoManager?
   /// Schedules the end of an undo manager's event; nil if only `perform` and `save` end events.
   var scheduleEndOfEvent: (() -> Void)?
-  /// Whether a save is running. The save's own changes do not start an undo group.
-  var isSaving = false
-  /// Whether a save is running that has not written its changes yet.
-  var isWriting = false
-  /// The number of saves that are running: ``ManagedObjectLifecycle/didSave()`` can start a save within a save.
-  var saveDepth = 0
-  /// The app's method that is running and in which the context cannot be saved; nil if there is none.
-  var runningHook: Hook?
+  let activity = ContextActivity()
   let model: ModelPlan
   let engine: any StoreEngine
   let storeReader: StoreReader
@@ -137,16 +130,7 @@ public final class ManagedObjectContext {
   /// The released context that this one replaces; nil for a context that the app has created.
   private var releasedContext: ReleasedContext?
   let changeNotices = ChangeNotices()
-  /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
-  var isAwakening = false
-  /// Whether derived attributes are being computed.
-  var isDeriving = false
-  /// The newest save in each store's history that the objects in memory reflect, by store index.
-  var seenSaves: [Int: Int64] = [:]
-  /// The identifier of a save that has reached only some of several stores. The next save writes the rest.
-  var unfinishedSave: UUID?
-  /// The context's own saves after `seenSaves`, by store index.
-  var ownSaves: [Int: Set<Int64>] = [:]
+  let historyPosition = HistoryPosition()
   /// The state that seeds of new objects share, reused for one object after another.
   let seedState: ObjectSeed.State
   /// The store that a migration is writing; nil if the context does not work on one.
@@ -197,9 +181,7 @@ public final class ManagedObjectContext {
     private let author: String?
     private let mergePolicy: MergePolicy
     private let observers: ErrorObservers
-    private let seenSaves: [Int: Int64]
-    private let ownSaves: [Int: Set<Int64>]
-    private let unfinishedSave: UUID?
+    private let historyPosition: HistoryPosition
     private let seenDeletions: Int
 
     fileprivate init(_ context: ManagedObjectContext) {
@@ -207,9 +189,7 @@ public final class ManagedObjectContext {
       author = context.transactionAuthor
       mergePolicy = context.mergePolicy
       observers = context.observers
-      seenSaves = context.seenSaves
-      ownSaves = context.ownSaves
-      unfinishedSave = context.unfinishedSave
+      historyPosition = context.historyPosition
       seenDeletions = context.seenDeletions
     }
 
@@ -218,9 +198,7 @@ public final class ManagedObjectContext {
       context.transactionAuthor = author
       context.mergePolicy = mergePolicy
       context.observers = observers
-      context.seenSaves = seenSaves
-      context.ownSaves = ownSaves
-      context.unfinishedSave = unfinishedSave
+      context.historyPosition.takeOver(historyPosition)
       context.seenDeletions = seenDeletions
     }
   }

@@ -570,10 +570,10 @@ extension SaveRun {
 extension SaveRun {
   private mutating func writeHistory() throws {
     // A save that is tried again after a failed commit keeps its identifier.
-    let id = context.unfinishedSave ?? UUID.random()
+    let id = context.historyPosition.unfinishedSave ?? UUID.random()
     // The history of each file says that the save goes to several files, so that a verification finds files that it
     // has not reached.
-    let isOneOfSeveral = changedStores.count > 1 || context.unfinishedSave != nil
+    let isOneOfSeveral = changedStores.count > 1 || context.historyPosition.unfinishedSave != nil
     let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? changedStores.map(\.storeID) : [])
     saveID = id
     // A change of pairs changes a relationship of both sides.

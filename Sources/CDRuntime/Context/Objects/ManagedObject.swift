@@ -75,7 +75,7 @@ open class ManagedObject {
       if !scope.plan.isTyped { requireExtras().values = scope.plan.initialValues }
       context.register(inserted: self)
       _setInsertionDefaults()
-      if let lifecycle { context.running(.awakeFromInsert) { lifecycle.awakeFromInsert() } }
+      if let lifecycle { context.activity.run(.awakeFromInsert) { lifecycle.awakeFromInsert() } }
     }
   }
 
@@ -245,7 +245,7 @@ extension ManagedObject {
   final func noteLostChange(_ slot: Int) {
     // A failed insertion has been reported already.
     guard isLost, key != 0, slot < scope.plan.slots.count,
-      let context = scope.context ?? scope.formerContext, !context.isAwakening, context.runningHook == nil
+      let context = scope.context ?? scope.formerContext, !context.activity.isRunningHook
     else { return }
     report(scope.context == nil ? .contextGone : .changeLost, slot: slot)
     context.pendingChanges.noteLostChange(of: self, scope.plan.slots[slot].name)
@@ -258,7 +258,7 @@ extension ManagedObject {
     if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
     guard let context = scope.context, !flags.contains(.inaccessible) else { return }
     if context.currentUndoManager != nil { context.noteUndo(self, slot) }
-    if context.isAwakening { return }
+    if context.activity.isAwakening { return }
     context.pendingChanges.countChange()
     guard !flags.contains(.inserted) else { return }
     let extras = requireExtras()

@@ -185,9 +185,10 @@ public final class ContextUndoManager {
 
   /// Returns the group that a change belongs to; nil if the change must not be recorded.
   func group(in context: ManagedObjectContext) -> UndoGroup? {
-    guard !isRestoring, disabledCount == 0, !context.isAwakening, !context.isDeriving else { return nil }
+    let activity = context.activity
+    guard !isRestoring, disabledCount == 0, !activity.isAwakening, !activity.isDeriving else { return nil }
     if open == nil {
-      guard groupingLevel > 0 || groupsByEvent && !context.isSaving else { return nil }
+      guard groupingLevel > 0 || groupsByEvent && !activity.isSaving else { return nil }
       open = UndoGroup()
       if groupingLevel == 0 { context.scheduleEndOfEvent?() }
     }
