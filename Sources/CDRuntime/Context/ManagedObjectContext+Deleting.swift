@@ -5,7 +5,7 @@ extension ManagedObjectContext {
   /// Does nothing with an object of another context, or with an object whose row is gone.
   public func delete(_ object: ManagedObject) {
     guard object.scope.context === self else { return }
-    deletionCount += 1
+    children.noteDeletion()
     // A list instead of recursion: a chain of cascades may be long.
     var waiting = [object]
     var roots: Set<Int> = []
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
       // The method may have deleted the object, or removed it from the context.
       guard pendingChanges.revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
     }
-    if currentUndoManager != nil { noteUndoOfDeletion(object) }
+    if undoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       let rule = relationship.description.deleteRule
       if rule == .cascade {

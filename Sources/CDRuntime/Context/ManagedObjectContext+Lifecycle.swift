@@ -63,11 +63,11 @@ extension ManagedObjectContext {
 
   /// Calls the validation methods of the objects of a save, each object's once.
   private func collectRefusals(_ hooks: inout SaveHooks) {
-    let isTracked = currentUndoManager != nil
+    let isTracked = undoManager != nil
     let new = isTracked ? [] : pending.filter { $0.flags.contains(.inserted) }
     // Counts the changes of new objects while the methods run.
     for object in new { object.flags.insert(.tracked) }
-    defer { if currentUndoManager == nil { for object in new { object.flags.remove(.tracked) } } }
+    defer { if undoManager == nil { for object in new { object.flags.remove(.tracked) } } }
     while let object = hooks.validated.next(in: pending) {
       guard object.isPending, !object.flags.isSuperset(of: [.inserted, .deleted]), !isOfRemovedStore(object)
       else { continue }

@@ -32,8 +32,8 @@ extension ManagedObjectContext {
     object.willChange { _ in true }
     defer { object.didChange { _ in true } }
     // Reading a row again is not a change that undo takes back.
-    currentUndoManager?.disableUndoRegistration()
-    defer { currentUndoManager?.enableUndoRegistration() }
+    undoManager?.disableUndoRegistration()
+    defer { undoManager?.enableUndoRegistration() }
     let isDropping = !mergeChanges && !object.flags.contains(.deleted)
     if isDropping { dropChanges(of: object, keepsReferencesToDeleted) }
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
@@ -198,7 +198,7 @@ extension ManagedObjectContext {
   @_optimize(none)
   public func rollback() {
     let objects = pendingChanges.revert()
-    currentUndoManager?.removeAllActions()
+    undoManager?.removeAllActions()
     let followed = objects.filter { $0.flags.contains(.observed) }.map { ($0, Self.revertedSlots(of: $0)) }
     for (object, slots) in followed { object.willChange { slots.contains($0.number) } }
     let insertedOrDeleted = objects.filter { !$0.flags.isDisjoint(with: [.deleted, .inserted]) }
@@ -256,7 +256,7 @@ extension ManagedObjectContext {
   @_optimize(none)
   public func reset() {
     let objects = pendingChanges.reset()
-    currentUndoManager?.removeAllActions()
+    undoManager?.removeAllActions()
     registry.reset(of: self)
     for object in objects {
       object.flags.subtract([

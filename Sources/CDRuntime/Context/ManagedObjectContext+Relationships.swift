@@ -16,7 +16,7 @@ extension ManagedObjectContext {
       object.writeReference(newKey, slot)
       return
     }
-    if currentUndoManager != nil {
+    if undoManager != nil {
       if oldKey != 0, let old = referent(oldKey, relationship) { noteUndo(old, inverse.slot) }
       if let new { noteUndo(new, inverse.slot) }
     }
@@ -436,7 +436,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) {
     object.willChange(relationship.slot)
-    guard currentUndoManager != nil else { return }
+    guard undoManager != nil else { return }
     noteUndo(object, relationship.slot)
     if let inverse = relationship.inverseSlot { noteUndo(member, inverse) }
     noteUndo(object, relationship, member)
@@ -446,7 +446,7 @@ extension ManagedObjectContext {
   func setOrder(of object: ManagedObject, _ relationship: RelationshipPlan, to keys: [ObjectKey]) {
     let state = object.toManyState(relationship.slot)
     guard state.keys?.keys != keys else { return }
-    if currentUndoManager != nil { noteUndo(object, relationship.slot) }
+    if undoManager != nil { noteUndo(object, relationship.slot) }
     object.willChange(relationship.slot)
     var seen: Set<ObjectKey> = []
     state.keys = KeyList(keys.filter { seen.insert($0).inserted })

@@ -34,7 +34,7 @@ extension ManagedObjectContext {
     let lost = pendingChanges.takeLostChanges()
     if !lost.isEmpty { throw SaveError.changesLost(lost) }
     noticeRemovalsNow()
-    defer { currentUndoManager?.endEvent() }
+    defer { undoManager?.endEvent() }
     guard hasChanges else { return forgetPending() }
     // Before the save begins, because observers may change objects.
     notifyObservers()
@@ -139,7 +139,7 @@ extension ManagedObjectContext {
     pendingChanges.keepOnly(rest)
     let left = Set(plan.deleted.filter { $0.scope.plan.leavesPairs }.map(\.scope.plan.root))
     if !left.isEmpty { forgetRelationships(to: left, lost: left) }
-    currentUndoManager?.noteSave()
+    undoManager?.noteSave()
     readContestedRelationships()
   }
 
@@ -169,7 +169,7 @@ extension ManagedObjectContext {
   /// find it deleted.
   private func forgetDeleted(_ object: ManagedObject) {
     leaveLoadedRelationships(of: object)
-    if currentUndoManager == nil { registry.remove(object) }
+    if undoManager == nil { registry.remove(object) }
   }
 
   /// Removes a deleted object from the relationships of objects that it still refers to: a `deny` or `noAction` rule

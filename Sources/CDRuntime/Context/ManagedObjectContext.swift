@@ -103,20 +103,13 @@ public final class ManagedObjectContext {
 
   /// The context whose objects this context reads and changes; nil if it works on the store.
   public let parent: ManagedObjectContext?
-  /// The child contexts of this context.
-  var children: [ChildReference] = []
-  /// The number of deletions in this context, including deletions that the parent has reported.
-  var deletionCount = 0
-  /// The parent's `deletionCount` when this context last compared it.
-  var seenDeletions = 0
+  let children: ChildContexts
 
   /// The policy that a save applies when another context or process has changed the same rows. ``MergePolicy/error``
   /// by default.
   public var mergePolicy = MergePolicy.error
 
-  var currentUndoManager: ContextUndoManager?
-  /// Schedules the end of an undo manager's event; nil if only `perform` and `save` end events.
-  var scheduleEndOfEvent: (() -> Void)?
+  let undoRegistration = UndoRegistration()
   let activity = ContextActivity()
   let model: ModelPlan
   let engine: any StoreEngine
@@ -146,7 +139,7 @@ public final class ManagedObjectContext {
   ) {
     self.importTarget = importTarget
     self.parent = parent
-    seenDeletions = parent?.deletionCount ?? 0
+    children = ChildContexts(ofParent: parent?.children)
     persistentStoreCoordinator = coordinator
     model = coordinator.plan
     classes = coordinator.classes
@@ -182,7 +175,7 @@ public final class ManagedObjectContext {
     private let mergePolicy: MergePolicy
     private let observers: ErrorObservers
     private let historyPosition: HistoryPosition
-    private let seenDeletions: Int
+    private let children: ChildContexts
 
     fileprivate init(_ context: ManagedObjectContext) {
       stores = context.storeReader.stores
@@ -190,7 +183,7 @@ public final class ManagedObjectContext {
       mergePolicy = context.mergePolicy
       observers = context.observers
       historyPosition = context.historyPosition
-      seenDeletions = context.seenDeletions
+      children = context.children
     }
 
     fileprivate func restore(_ context: ManagedObjectContext) {
@@ -199,7 +192,7 @@ public final class ManagedObjectContext {
       context.mergePolicy = mergePolicy
       context.observers = observers
       context.historyPosition.takeOver(historyPosition)
-      context.seenDeletions = seenDeletions
+      context.children.takeOver(children)
     }
   }
 
@@ -207,7 +200,7 @@ public final class ManagedObjectContext {
   private func leaveReleasedContext() {
     let releasedContext =
       releasedContext ?? ReleasedContext(coordinator: persistentStoreCoordinator, parent: parent)
-    currentUndoManager?.removeAllActions()
+    undoManager?.removeAllActions()
     let changed = pendingChanges.leave()
     changeNotices.close()
     guard registry.leave(to: releasedContext, pending: changed) else { return }
@@ -321,7 +314,7 @@ public final class ManagedObjectContext {
     importTarget?.prepare(object)
     registry.add(object)
     pendingChanges.addInserted(object)
-    if currentUndoManager != nil { noteUndoOfInsertion(object) }
+    if undoManager != nil { noteUndoOfInsertion(object) }
   }
 
   // MARK: Objects in memory
@@ -396,7 +389,7 @@ extension ManagedObjectContext {
     defer {
       let (isOutermost, endsSnapshot) = storeReader.endBlock()
       if endsSnapshot { endReading() }
-      if isOutermost { currentUndoManager?.endEvent() }
+      if isOutermost { undoManager?.endEvent() }
     }
     return try body()
   }

@@ -29,18 +29,14 @@ extension ManagedObjectContext {
 
   /// Registers the child with its parent.
   func join(_ parent: ManagedObjectContext) {
-    parent.children.removeAll { $0.context == nil }
-    parent.children.append(ChildReference(context: self))
-    // The end of the parent's event also ends the events of its children.
-    if parent.scheduleEndOfEvent != nil {
-      scheduleEndOfEvent = { [weak parent] in parent?.scheduleEndOfEvent?() }
-    }
+    parent.children.add(self)
+    undoRegistration.endEvents(with: parent.undoRegistration)
   }
 
   /// Ends the event of the context's undo manager, and of its children's undo managers.
   func endUndoEvent() {
-    currentUndoManager?.endEvent()
-    for child in children { child.context?.endUndoEvent() }
+    undoManager?.endEvent()
+    children.visitAll { $0.endUndoEvent() }
   }
 
   /// Returns the existing object with a key, in memory or in the store; nil if there is none.
@@ -155,7 +151,7 @@ extension ManagedObjectContext {
   func invalidateChildren(
     _ changes: ObjectChanges? = nil, of roots: Set<Int>? = nil, except source: ManagedObjectContext? = nil
   ) {
-    for child in children.compactMap(\.context) {
+    children.visitAll { child in
       child.follow(self, in: roots)
       child.invalidateChildren(changes, of: roots)
       if let changes, child !== source { child.changeNotices.publish(changes) }
@@ -197,9 +193,7 @@ extension ManagedObjectContext {
   func noticeDeletions() {
     guard let parent else { return }
     parent.noticeDeletions()
-    guard parent.deletionCount != seenDeletions else { return }
-    seenDeletions = parent.deletionCount
-    deletionCount += 1
+    guard children.noticeDeletions(ofParent: parent.children) else { return }
     for object in registeredObjects where !object.isPending {
       // The parent's fault may stand for an object that its own parent has deleted.
       let parentObject = parent.registered(object.key, root: object.scope.plan.root)
@@ -276,11 +270,6 @@ extension ManagedObject {
   fileprivate var hasUnsavedValues: Bool { isPending || flags.contains(.hasParentChanges) }
 }
 
-/// A weak reference to a child.
-struct ChildReference {
-  private(set) weak var context: ManagedObjectContext?
-}
-
 // A child's save: its changes become unsaved changes of the parent.
 extension ManagedObjectContext {
   /// Pushes validated changes to the parent.
@@ -290,9 +279,9 @@ extension ManagedObjectContext {
     let own = pending.filter { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
     let changes = self.changes(of: SavePlan(pending))
-    parent.currentUndoManager?.beginUndoGrouping()
+    parent.undoManager?.beginUndoGrouping()
     pushChanges(own, to: parent)
-    parent.currentUndoManager?.endUndoGrouping()
+    parent.undoManager?.endUndoGrouping()
     finishSaveToParent()
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
     if pendingChanges.revertCount != reverts { parent.invalidateChildren() }
@@ -319,7 +308,7 @@ extension ManagedObjectContext {
       extras.partners.removeAll()
     }
     pendingChanges.keepOnly([])
-    currentUndoManager?.noteSave()
+    undoManager?.noteSave()
     registry.dropCaches()
   }
 
@@ -435,7 +424,7 @@ extension ManagedObjectContext {
       if isLeaving, !relationship.description.deleteRule.separates { continue }
       clearOwnSide(object, relationship)
     }
-    if currentUndoManager != nil { object.flags.insert(.tracked) }
+    if undoManager != nil { object.flags.insert(.tracked) }
   }
 
   /// Clears a restored object's side of a relationship that the other side has lost. The child pushes both sides

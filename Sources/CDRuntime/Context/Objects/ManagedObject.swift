@@ -257,7 +257,7 @@ extension ManagedObject {
     willChange(slot)
     if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
     guard let context = scope.context, !flags.contains(.inaccessible) else { return }
-    if context.currentUndoManager != nil { context.noteUndo(self, slot) }
+    if context.undoManager != nil { context.noteUndo(self, slot) }
     if context.activity.isAwakening { return }
     context.pendingChanges.countChange()
     guard !flags.contains(.inserted) else { return }

@@ -14,7 +14,7 @@ extension ManagedObjectContext {
 
   /// Delivers all scheduled notifications.
   func notifyObservers() {
-    if !children.isEmpty { for child in children { child.context?.notifyObservers() } }
+    if !children.isEmpty { children.visitAll { $0.notifyObservers() } }
     changeNotices.deliver()
   }
 

@@ -190,7 +190,7 @@ public final class ContextUndoManager {
     if open == nil {
       guard groupingLevel > 0 || groupsByEvent && !activity.isSaving else { return nil }
       open = UndoGroup()
-      if groupingLevel == 0 { context.scheduleEndOfEvent?() }
+      if groupingLevel == 0 { context.undoRegistration.eventDidBegin() }
     }
     redoable.removeAll()
     return open
