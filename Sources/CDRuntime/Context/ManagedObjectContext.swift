@@ -103,27 +103,30 @@ public final class ManagedObjectContext {
 
   /// The context whose objects this context reads and changes; nil if it works on the store.
   public let parent: ManagedObjectContext?
-  let children: ChildContexts
 
   /// The policy that a save applies when another context or process has changed the same rows. ``MergePolicy/error``
   /// by default.
   public var mergePolicy = MergePolicy.error
 
-  let undoRegistration = UndoRegistration()
-  let activity = ContextActivity()
   let model: ModelPlan
   let engine: any StoreEngine
-  let storeReader: StoreReader
+
+  // The state, by subject. Other files change it only by the operations of these types.
   let registry: ObjectRegistry
   let pendingChanges = PendingChanges()
-  /// Captures single values of objects.
-  let captureWriter = RowWriter()
-  let rowReport: RowReport
+  let activity = ContextActivity()
+  let undoRegistration = UndoRegistration()
+  let storeReader: StoreReader
+  let historyPosition = HistoryPosition()
+  let changeNotices = ChangeNotices()
+  let children: ChildContexts
   private var observers = ErrorObservers()
   /// The released context that this one replaces; nil for a context that the app has created.
   private var releasedContext: ReleasedContext?
-  let changeNotices = ChangeNotices()
-  let historyPosition = HistoryPosition()
+
+  /// Captures single values of objects.
+  let captureWriter = RowWriter()
+  let rowReport: RowReport
   /// The state that seeds of new objects share, reused for one object after another.
   let seedState: ObjectSeed.State
   /// The store that a migration is writing; nil if the context does not work on one.
