@@ -101,11 +101,7 @@ final class BatchRun {
   private func allChanges() -> ObjectChanges {
     func ids(_ keys: [Int: KeyRanges]) -> ManagedObjectIDs {
       ManagedObjectIDs(
-        groups: keys.map { entity, keys in
-          let scope = context.scopes[entity]
-          return ManagedObjectIDs.Group(
-            storeID: scope.storeID, entityName: scope.plan.name, keys: keys.ranges)
-        })
+        groups: keys.map { entity, keys in context.registry.objectIDs(keys, ofEntity: entity) })
     }
     let deleted = ids(self.deleted)
     let inserted = ids(self.inserted)
@@ -141,11 +137,7 @@ final class BatchRun {
     var result: [String: [(name: String, keys: [ClosedRange<ObjectKey>])]] = [:]
     for (property, entities) in changedProperties {
       let changed = ManagedObjectIDs(
-        groups: entities.map { entity, keys in
-          let scope = context.scopes[entity]
-          return ManagedObjectIDs.Group(
-            storeID: scope.storeID, entityName: scope.plan.name, keys: keys.ranges)
-        })
+        groups: entities.map { entity, keys in context.registry.objectIDs(keys, ofEntity: entity) })
       for group in changed.subtracting(changed.subtracting(updated)).groups {
         result[group.entityName, default: []].append((property, group.keys))
       }
@@ -167,7 +159,7 @@ final class BatchRun {
   }
 
   private func id(_ key: ObjectKey, _ entity: EntityPlan) -> ManagedObjectID {
-    ManagedObjectID(storeID: context.scopes[entity.index].storeID, entityName: entity.name, key: key)
+    context.registry.objectID(key, ofEntity: entity.index)
   }
 }
 

@@ -54,7 +54,7 @@ extension ManagedObjectContext {
     endReading()
     engine.watch.announce()
     // Updates the objects of this context at once.
-    if session != nil || parent != nil || !seenSaves.isEmpty { try learnOfSaves() }
+    if storeReader.hasSession || parent != nil || !historyPosition.isEmpty { try learnOfSaves() }
     return result
   }
 }

@@ -5,22 +5,22 @@ extension ManagedObjectContext {
   /// Does nothing with an object of another context, or with an object whose row is gone.
   public func delete(_ object: ManagedObject) {
     guard object.scope.context === self else { return }
-    deletionCount += 1
+    children.noteDeletion()
     // A list instead of recursion: a chain of cascades may be long.
     var waiting = [object]
     var roots: Set<Int> = []
-    let reverts = revertCount
+    let reverts = pendingChanges.revertCount
     while let next = waiting.popLast() {
       delete(next, &waiting)
       // A rollback in the app's `prepareForDeletion()` takes back the whole deletion and stops the rest of it.
-      if revertCount != reverts { break }
-      if !unnotifiedObservers.isEmpty { roots.insert(next.scope.plan.root) }
+      if pendingChanges.revertCount != reverts { break }
+      if changeNotices.hasUnnotifiedObservers { roots.insert(next.scope.plan.root) }
     }
     // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
     // unchanged.
-    dropCaches()
+    registry.dropCaches()
     noteDeletionsUnnotified(to: roots)
-    if !notices.isEmpty { notifyObservers() }
+    if changeNotices.isAnyDue { notifyObservers() }
   }
 
   private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {
@@ -28,12 +28,12 @@ extension ManagedObjectContext {
     object._willRead()
     guard !object.isInaccessible else { return }
     if let lifecycle = object.lifecycle {
-      let reverts = revertCount
-      running(.prepareForDeletion) { lifecycle.prepareForDeletion() }
+      let reverts = pendingChanges.revertCount
+      activity.run(.prepareForDeletion) { lifecycle.prepareForDeletion() }
       // The method may have deleted the object, or removed it from the context.
-      guard revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
+      guard pendingChanges.revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
     }
-    if currentUndoManager != nil { noteUndoOfDeletion(object) }
+    if undoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       let rule = relationship.description.deleteRule
       if rule == .cascade {
@@ -145,7 +145,7 @@ extension ManagedObjectContext {
       }
       findReferrersAgain(of: object, relationship)
     }
-    dropCaches()
+    registry.dropCaches()
     noteDeletionsUnnotified(to: [object.scope.plan.root])
     dropContestedChanges(of: object)
   }

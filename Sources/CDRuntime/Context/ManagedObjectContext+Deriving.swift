@@ -15,14 +15,16 @@ extension ManagedObjectContext {
   /// keeps its value: the save reports the error.
   func deriveForFetch() {
     // A derivation may fetch: that fetch reads the current values.
-    guard !isDeriving else { return }
+    guard !activity.isDeriving else { return }
     var errors: [ValidationError] = []
     derive(&errors)
   }
 
   private func derive(_ errors: inout [ValidationError]) {
-    isDeriving = true
-    defer { isDeriving = false }
+    activity.derive { deriveAll(&errors) }
+  }
+
+  private func deriveAll(_ errors: inout [ValidationError]) {
     // One evaluator, so that all derivations use the same current time.
     let evaluator = PredicateEvaluator()
     var objects = pending.filter(\.isPending)
@@ -93,7 +95,7 @@ extension ManagedObjectContext {
   func oneSidedOwners(
     of relationship: RelationshipPlan, to objects: Set<ManagedObject>
   ) -> Set<ManagedObject> {
-    guard let owner = model.entity(relationship.owner), stores.store(of: owner) != nil else { return [] }
+    guard let owner = model.entity(relationship.owner), storeReader.hasStore(of: owner) else { return [] }
     let slot = relationship.slot
     let keys = Set(objects.map(\.key))
     var result = Set(

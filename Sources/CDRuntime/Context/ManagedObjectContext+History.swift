@@ -8,20 +8,9 @@ extension ManagedObjectContext {
   func catchUp(_ session: any StoreSession) throws {
     // No other context writes to a store that a migration is creating.
     if importTarget != nil { return }
-    for store in stores.all {
-      let last = try session.newestSave(of: store)
-      guard let seen = seenSaves[store.index] else {
-        seenSaves[store.index] = last
-        continue
-      }
-      guard last > seen else { continue }
-      seenSaves[store.index] = last
-      do {
+    for store in storeReader.stores.all {
+      try historyPosition.advance(to: session.newestSave(of: store), of: store) { seen in
         try apply(saves: seen, of: store, session)
-      } catch {
-        // The next call applies these saves again.
-        seenSaves[store.index] = seen
-        throw error
       }
     }
   }
@@ -31,7 +20,7 @@ extension ManagedObjectContext {
     var lost: Set<Int> = []
     // Root entities of objects that are read again although their rows have not been written.
     var referrers: Set<Int> = []
-    var changes = changeObservers == nil && children.isEmpty ? nil : ObjectChanges()
+    var changes = changeNotices.isObserved || !children.isEmpty ? ObjectChanges() : nil
     var expected = seen + 1
     try session.forEachSave(of: store, after: seen) { id, text in
       if id != expected {
@@ -44,7 +33,7 @@ extension ManagedObjectContext {
         lost = roots
       }
       expected = id + 1
-      if ownSaves[store.index]?.remove(id) != nil { return }
+      if historyPosition.takeOwnSave(id, of: store) { return }
       // A text that this release cannot read is skipped: the rows' versions protect the data.
       guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return }
       for member in members {
@@ -63,7 +52,7 @@ extension ManagedObjectContext {
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     // Observers may fetch, which calls this method again.
     if !children.isEmpty, !roots.isEmpty { invalidateChildren(changes, of: roots.union(referrers)) }
-    if let changes { changeObservers?.notify(changes) }
+    if let changes { changeNotices.publish(changes) }
     notifyObserversUnlessReading()
   }
 
@@ -118,8 +107,7 @@ extension ManagedObjectContext {
       let key = object.referenceKey(relationship.slot)
       if key == 0 { continue }
       let partner = OneToOnePartner(relationship, of: object, to: key)
-      if contestedReferrers[partner]?.contains(object.key) == true { continue }
-      contestedReferrers[partner, default: []].append(object.key)
+      pendingChanges.noteContestedReferrer(object.key, to: partner)
     }
   }
 
@@ -144,17 +132,17 @@ extension ManagedObjectContext {
       // A value of a merge policy may have led to a missing row. No reference must find this object.
       let root = object.scope.plan.root
       if object.flags.contains(.inaccessible), registered(object.key, root: root) === object {
-        maps[root]?.remove(object.key)
+        registry.remove(object)
       }
       return
     }
     let isGone = object.flags.contains(.rowDeletedElsewhere)
-    contestedRoots.insert(object.scope.plan.root)
+    pendingChanges.noteContested(root: object.scope.plan.root)
     object.flags.subtract([.outdated, .rowDeletedElsewhere])
     if object.flags.contains(.deletionSaved) { return }
     if object.flags.contains(.inaccessible) {
       // Its deletion has been reported. If another context inserts the row again, another object stands for it.
-      if isGone { maps[object.scope.plan.root]?.remove(object.key) }
+      if isGone { registry.remove(object) }
     } else if isGone {
       removeVanished(object)
     } else {
@@ -165,18 +153,15 @@ extension ManagedObjectContext {
   /// Makes relationships to certain objects be read again: the changes of these objects have ended, and another
   /// context had changed their rows too. The relationships were read while the changes existed.
   func readContestedRelationships() {
-    if pending.isEmpty { contestedReferrers.removeAll() }
-    if contestedRoots.isEmpty { return }
-    let roots = contestedRoots
-    contestedRoots.removeAll()
+    guard let roots = pendingChanges.takeContestedRoots() else { return }
     forgetRelationships(to: roots, lost: roots)
-    dropCaches()
+    registry.dropCaches()
     if !children.isEmpty { invalidateChildren(of: roots) }
   }
 
   /// Removes an object whose row is gone from the context.
   private func removeVanished(_ object: ManagedObject) {
-    maps[object.scope.plan.root]?.remove(object.key)
+    registry.remove(object)
     object.flags.insert(.inaccessible)
     noteChange(of: object)
     object.report(.objectGone)
@@ -203,7 +188,7 @@ extension ManagedObjectContext {
     }
     var roots: Set<Int> = []
     for (entity, slot) in references {
-      for object in maps[entity.root]?.objects ?? [] {
+      for object in registry.objects(ofRoot: entity.root) {
         guard object.scope.plan === entity,
           object.flags.isDisjoint(with: [.fault, .deletionSaved, .inaccessible])
         else { continue }
@@ -251,7 +236,7 @@ extension ManagedObjectContext {
   func merge(
     _ ranges: [ClosedRange<ObjectKey>], of root: Int, _ change: (ManagedObject) -> Void
   ) {
-    guard let map = maps[root], !ranges.isEmpty else { return }
+    guard let map = registry.map(of: model.entities[root]), !ranges.isEmpty else { return }
     map.adoptAll()
     // The ranges come from a file and may be of any length.
     let count = ranges.reduce(0) { $0.addingReportingOverflow($1.count).overflow ? Int.max : $0 + $1.count }
@@ -268,7 +253,7 @@ extension ManagedObjectContext {
   /// - Parameter lost: The root entities, among `roots`, whose objects may be gone.
   func forgetRelationships(to roots: Set<Int>, lost: Set<Int>) {
     for plan in model.entities where plan.root == plan.index {
-      for object in maps[plan.index]?.objects ?? [] {
+      for object in registry.objects(ofRoot: plan.index) {
         guard let extras = object.extras else { continue }
         noteChange(of: object) { slot in
           guard let relationship = slot.relationship else { return false }
@@ -278,16 +263,6 @@ extension ManagedObjectContext {
         }
         forgetRelationships(extras, of: object) { roots.contains(model.entities[$0.destination].root) }
       }
-    }
-  }
-
-  /// Records a save of this context, whose changes its objects already have.
-  func noteOwnSave(_ id: Int64, in store: any AttachedStore) {
-    if seenSaves[store.index] == nil {
-      // Nothing has been read before, so the objects in memory reflect this save.
-      seenSaves[store.index] = id
-    } else {
-      ownSaves[store.index, default: []].insert(id)
     }
   }
 }

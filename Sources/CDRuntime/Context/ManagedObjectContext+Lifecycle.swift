@@ -1,35 +1,5 @@
 // Calling the app's lifecycle methods, which may do anything with the context.
 extension ManagedObjectContext {
-  /// A method of the app in which the context cannot be saved.
-  enum Hook: String {
-    /// The initialiser that sets the object's values is still running.
-    case awakeFromInsert = "awakeFromInsert()"
-    case willSave = "willSave()"
-    case validation = "a method that validates"
-    case awakeFromFetch = "awakeFromFetch()"
-    case prepareForDeletion = "prepareForDeletion()"
-    case mergePolicy = "the merge policy"
-  }
-
-  /// Runs a method of the app.
-  func running<R>(_ hook: Hook, _ body: () throws -> R) rethrows -> R {
-    let outer = runningHook
-    runningHook = hook
-    defer { runningHook = outer }
-    return try body()
-  }
-
-  /// Throws if the context's changes cannot be saved now.
-  func checkMaySave() throws(SaveError) {
-    if let runningHook { throw .nested(in: runningHook.rawValue) }
-    if isWriting { throw .nested(in: "an observer, or by a value's own code,") }
-    if saveDepth >= Self.maximumNestedSaves { throw .nested(in: "didSave()") }
-  }
-
-  /// The most saves that may run at once, each called by ``ManagedObjectLifecycle/didSave()`` of the one before. Each
-  /// of them needs stack space.
-  private static let maximumNestedSaves = 32
-
   /// The most rounds of ``ManagedObjectLifecycle/willSave()`` in one save.
   private static let maximumRounds = 1000
 
@@ -44,7 +14,7 @@ extension ManagedObjectContext {
         guard object.isPending, !object.flags.isSuperset(of: [.inserted, .deleted]),
           let lifecycle = object.lifecycle
         else { continue }
-        running(.willSave) { lifecycle.willSave() }
+        activity.run(.willSave) { lifecycle.willSave() }
       }
     }
     throw unstableError(visited)
@@ -77,14 +47,14 @@ extension ManagedObjectContext {
       try prepareForSave(&hooks.prepared)
       if !hasChanges { return }
       if importTarget == nil { try deriveAttributes() }
-      let mark = changeCount
+      let mark = pendingChanges.changeCount
       collectRefusals(&hooks)
-      if changeCount != mark { continue }
+      if pendingChanges.changeCount != mark { continue }
       forgetSetBackValues()
       do {
         try validate(hooks.refusals)
-        if changeCount == mark { return }
-      } catch  where changeCount != mark {
+        if pendingChanges.changeCount == mark { return }
+      } catch  where pendingChanges.changeCount != mark {
         // Reading values for the rules has notified observers, which have changed objects: try again.
       }
     }
@@ -93,11 +63,11 @@ extension ManagedObjectContext {
 
   /// Calls the validation methods of the objects of a save, each object's once.
   private func collectRefusals(_ hooks: inout SaveHooks) {
-    let isTracked = currentUndoManager != nil
+    let isTracked = undoManager != nil
     let new = isTracked ? [] : pending.filter { $0.flags.contains(.inserted) }
     // Counts the changes of new objects while the methods run.
     for object in new { object.flags.insert(.tracked) }
-    defer { if currentUndoManager == nil { for object in new { object.flags.remove(.tracked) } } }
+    defer { if undoManager == nil { for object in new { object.flags.remove(.tracked) } } }
     while let object = hooks.validated.next(in: pending) {
       guard object.isPending, !object.flags.isSuperset(of: [.inserted, .deleted]), !isOfRemovedStore(object)
       else { continue }
@@ -116,7 +86,7 @@ extension ManagedObjectContext {
   func refusals(of object: ManagedObject) -> [ValidationError] {
     guard let lifecycle = object.lifecycle else { return [] }
     do {
-      try running(.validation) {
+      try activity.run(.validation) {
         if object.flags.contains(.deleted) {
           try lifecycle.validateForDelete()
         } else if object.flags.contains(.inserted) {
@@ -137,23 +107,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls an object's ``ManagedObjectLifecycle/awakeFromFetch()``. Values that it sets are not changes.
-  private func awake(_ object: ManagedObject) {
-    guard let lifecycle = object.lifecycle else { return }
-    let wasAwakening = isAwakening
-    isAwakening = true
-    defer { isAwakening = wasAwakening }
-    running(.awakeFromFetch) { lifecycle.awakeFromFetch() }
-  }
-
   /// Calls ``ManagedObjectLifecycle/awakeFromFetch()`` of the objects whose rows have been read since the last call.
   /// By now their statements are finished, so the app's methods can use them again.
   func awakeFetched() {
-    guard runningReads == 0 else { return }
-    while !fetched.isEmpty {
-      let objects = fetched
-      fetched.removeAll()
-      for object in objects { awake(object) }
+    while let objects = storeReader.takeFetched() {
+      for object in objects {
+        if let lifecycle = object.lifecycle { activity.awake(lifecycle) }
+      }
     }
   }
 }

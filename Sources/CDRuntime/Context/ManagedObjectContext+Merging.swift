@@ -38,12 +38,12 @@ extension ManagedObjectContext {
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     let refreshed = changes.asRefreshed
     if !children.isEmpty { invalidateChildren(refreshed, of: roots.union(referrers)) }
-    changeObservers?.notify(refreshed)
+    changeNotices.publish(refreshed)
     notifyObservers()
   }
 
   private func plan(of group: ManagedObjectIDs.Group) -> EntityPlan? {
-    guard let plan = model.entity(group.entityName), scopes[plan.index].storeID == group.storeID else {
+    guard let plan = model.entity(group.entityName), registry.scope(of: plan).storeID == group.storeID else {
       return nil
     }
     return plan

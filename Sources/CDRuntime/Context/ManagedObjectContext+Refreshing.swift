@@ -27,13 +27,13 @@ extension ManagedObjectContext {
       forgetEqualChanges(of: object)
     }
     guard object.flags.isDisjoint(with: [.inserted, .deletionSaved]) else { return }
-    changeCount &+= 1
+    pendingChanges.countChange()
     endReading()
     object.willChange { _ in true }
     defer { object.didChange { _ in true } }
     // Reading a row again is not a change that undo takes back.
-    currentUndoManager?.disableUndoRegistration()
-    defer { currentUndoManager?.enableUndoRegistration() }
+    undoManager?.disableUndoRegistration()
+    defer { undoManager?.enableUndoRegistration() }
     let isDropping = !mergeChanges && !object.flags.contains(.deleted)
     if isDropping { dropChanges(of: object, keepsReferencesToDeleted) }
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
     defer { if !object.isPending { readContestedRelationships() } }
     if !object.isPending, object.flags.contains(.rowDeletedElsewhere) { return applyExternalChanges(object) }
     if !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) {
-      contestedRoots.insert(object.scope.plan.root)
+      pendingChanges.noteContested(root: object.scope.plan.root)
     }
     object.flags.subtract([.inaccessible, .outdated, .rowDeletedElsewhere])
     object.flags.insert(.fault)
@@ -187,8 +187,8 @@ extension ManagedObjectContext {
     }
     extras.toMany.removeAll { $0.state.added.isEmpty && $0.state.removed.isEmpty }
     guard extras.changed.isEmpty else { return }
-    object.flags.subtract([.changedOutsideRow, .listed])
-    pending.removeAll { $0 === object }
+    object.flags.remove(.changedOutsideRow)
+    pendingChanges.remove(object)
   }
 }
 
@@ -197,13 +197,8 @@ extension ManagedObjectContext {
   /// Discards all changes since the last save: new objects are gone, the other objects get their former values back.
   @_optimize(none)
   public func rollback() {
-    revertCount &+= 1
-    changeCount &+= 1
-    let objects = pending
-    pending.removeAll()
-    insertionErrors.removeAll()
-    lostChanges.removeAll()
-    currentUndoManager?.removeAllActions()
+    let objects = pendingChanges.revert()
+    undoManager?.removeAllActions()
     let followed = objects.filter { $0.flags.contains(.observed) }.map { ($0, Self.revertedSlots(of: $0)) }
     for (object, slots) in followed { object.willChange { slots.contains($0.number) } }
     let insertedOrDeleted = objects.filter { !$0.flags.isDisjoint(with: [.deleted, .inserted]) }
@@ -213,7 +208,7 @@ extension ManagedObjectContext {
     }
     if let parent { followAfterRollback(parent) }
     // The deleted objects are back in the relationships of other objects.
-    dropCaches()
+    registry.dropCaches()
     readContestedRelationships()
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
     noteDeletionsUnnotified(to: Set(insertedOrDeleted.map(\.scope.plan.root)))
@@ -234,7 +229,7 @@ extension ManagedObjectContext {
 
   private func revert(_ object: ManagedObject) {
     if object.flags.contains(.inserted) {
-      maps[object.scope.plan.root]?.remove(object.key)
+      registry.remove(object)
       object.flags.become(.inaccessible)
       object.extras?.toMany.removeAll()
       return
@@ -260,82 +255,20 @@ extension ManagedObjectContext {
   /// Forgets all objects and all changes. Objects that other code still holds become inaccessible.
   @_optimize(none)
   public func reset() {
-    revertCount &+= 1
-    changeCount &+= 1
-    currentUndoManager?.removeAllActions()
-    for scope in scopes {
-      scope.live = nil
-      scope.releasedContext = nil
-      scope.formerContext = self
-    }
-    scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
-    insertionScope = nil
-    lookupScope = nil
-    let objects = pending
-    pending.removeAll()
-    insertionErrors.removeAll()
-    lostChanges.removeAll()
-    cachingStates.removeAll()
-    contestedReferrers.removeAll()
+    let objects = pendingChanges.reset()
+    undoManager?.removeAllActions()
+    registry.reset(of: self)
     for object in objects {
       object.flags.subtract([
         .listed, .inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .deleted, .outdated,
         .rowDeletedElsewhere,
       ])
     }
-    for map in maps {
-      for object in map?.objects ?? [] {
-        noteChange(of: object)
-        object.extras?.toMany.removeAll()
-      }
-      map?.removeAll()
+    registry.removeAll { object in
+      noteChange(of: object)
+      object.extras?.toMany.removeAll()
     }
     if !children.isEmpty { invalidateChildren() }
     endReading()
-  }
-}
-
-// Releasing unused objects.
-extension ManagedObjectContext {
-  /// Releases unused objects if enough objects have been added since the last sweep.
-  @inline(__always) func sweepIfDue(_ map: IdentityMap) {
-    if map.isSweepDue { sweep(map) }
-  }
-
-  private func sweep(_ map: IdentityMap) {
-    // Looking at each object waits for its memory. A sample shows whether that is worthwhile.
-    if isMostlyUsed(map) { return map.postponeSweep() }
-    dropCaches()
-    map.sweep()
-  }
-
-  /// Releases all unused objects.
-  func sweep() {
-    dropCaches()
-    for map in maps where map?.count ?? 0 > 0 { map?.sweep() }
-  }
-
-  /// Whether code other than the context holds most of a sample of objects.
-  private func isMostlyUsed(_ map: IdentityMap) -> Bool {
-    var (seen, unused) = map.sampleOfUnused()
-    // An object that only a relationship's cache holds counts as unused. Clearing the cache shows that.
-    let step = max(1, cachingStates.count / 16)
-    var members: [(root: Int, key: ObjectKey)] = []
-    for index in stride(from: 0, to: cachingStates.count, by: step) {
-      let state = cachingStates[index]
-      for object in state.cache?.prefix(32) ?? [] { members.append((object.scope.plan.root, object.key)) }
-      state.cache = nil
-    }
-    for (root, key) in members where maps.indices.contains(root) {
-      seen += 1
-      if maps[root]?.isUnused(key) == true { unused += 1 }
-    }
-    return unused * 8 < seen
-  }
-
-  /// Drops the cached objects of relationships, which are built again from keys when they are next used.
-  func dropCaches() {
-    for state in cachingStates { state.cache = nil }
-    cachingStates.removeAll()
   }
 }

@@ -16,7 +16,7 @@ extension ManagedObjectContext {
       object.writeReference(newKey, slot)
       return
     }
-    if currentUndoManager != nil {
+    if undoManager != nil {
       if oldKey != 0, let old = referent(oldKey, relationship) { noteUndo(old, inverse.slot) }
       if let new { noteUndo(new, inverse.slot) }
     }
@@ -148,8 +148,8 @@ extension ManagedObjectContext {
       let found = try storedReferrers(of: object, relationship, column).filter {
         $0.referenceKey(inverse.slot) == object.key
       }
-      return contestedReferrers.isEmpty
-        ? found : found + contestedReferrers(of: object, relationship, besides: found)
+      return pendingChanges.hasContestedReferrers
+        ? found + contestedReferrers(of: object, relationship, besides: found) : found
     } catch {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
       return nil
@@ -161,7 +161,7 @@ extension ManagedObjectContext {
     of object: ManagedObject, _ relationship: RelationshipPlan, besides known: [ManagedObject]
   ) -> [ManagedObject] {
     let partner = OneToOnePartner(relationship, object.key, model)
-    guard let keys = contestedReferrers[partner] else { return [] }
+    let keys = pendingChanges.contestedReferrers(to: partner)
     return keys.compactMap { registered($0, root: partner.root) }.filter { referrer in
       referrer.isPending && !referrer.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere])
         && referrer.flags.isDisjoint(with: [.deletionSaved, .inaccessible])
@@ -213,8 +213,7 @@ extension ManagedObjectContext {
       }
       objects = found
     }
-    state.cache = objects
-    cachingStates.append(state)
+    registry.cache(objects, of: state)
     return objects
   }
 
@@ -291,8 +290,7 @@ extension ManagedObjectContext {
     if pending.isEmpty {
       for member in rows { keys.append(member.key) }
       state.keys = KeyList(keys)
-      state.cache = rows
-      cachingStates.append(state)
+      registry.cache(rows, of: state)
       return rows
     }
     // Deleted objects are included, because a rollback brings them back.
@@ -438,7 +436,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) {
     object.willChange(relationship.slot)
-    guard currentUndoManager != nil else { return }
+    guard undoManager != nil else { return }
     noteUndo(object, relationship.slot)
     if let inverse = relationship.inverseSlot { noteUndo(member, inverse) }
     noteUndo(object, relationship, member)
@@ -448,7 +446,7 @@ extension ManagedObjectContext {
   func setOrder(of object: ManagedObject, _ relationship: RelationshipPlan, to keys: [ObjectKey]) {
     let state = object.toManyState(relationship.slot)
     guard state.keys?.keys != keys else { return }
-    if currentUndoManager != nil { noteUndo(object, relationship.slot) }
+    if undoManager != nil { noteUndo(object, relationship.slot) }
     object.willChange(relationship.slot)
     var seen: Set<ObjectKey> = []
     state.keys = KeyList(keys.filter { seen.insert($0).inserted })

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
         }
       }
       hooks.hasResolved = true
-      pending.removeAll { $0.flags.contains(.deletionSaved) }
+      pendingChanges.removeGone()
       guard hasChanges else { break }
       hooks.validateAnew()
       try prepareToWrite(&hooks)
@@ -66,9 +66,9 @@ extension ManagedObjectContext {
 
   /// Returns the merge policy's resolution of a conflict.
   func resolution(of conflict: SaveConflict) throws -> MergePolicy.Resolution {
-    let reverts = revertCount
-    let resolution = try running(.mergePolicy) { try mergePolicy.resolution(of: conflict) }
-    if revertCount != reverts { throw RevertedByPolicy() }
+    let reverts = pendingChanges.revertCount
+    let resolution = try activity.run(.mergePolicy) { try mergePolicy.resolution(of: conflict) }
+    if pendingChanges.revertCount != reverts { throw RevertedByPolicy() }
     return resolution
   }
 
@@ -267,10 +267,10 @@ extension ManagedObjectContext {
 
   /// Removes an object from the context. Its row is gone or will not be inserted.
   func removeFromContext(_ object: ManagedObject) {
-    maps[object.scope.plan.root]?.remove(object.key)
+    registry.remove(object)
     object.flags.become([.deletionSaved, .inaccessible])
     object.extras?.toMany.removeAll()
-    dropCaches()
+    registry.dropCaches()
     noteDeletionsUnnotified(to: [object.scope.plan.root])
   }
 
@@ -451,7 +451,7 @@ extension ManagedObjectContext {
       .rowDeletedElsewhere,
     ])
     object.mark(.inserted, in: self)
-    if registered(object.key, root: object.scope.plan.root) == nil { addToMap(object) }
+    if registered(object.key, root: object.scope.plan.root) == nil { registry.add(object) }
     let extras = object.requireExtras()
     forgetChanges(of: extras)
     for (slot, state) in extras.toMany {

@@ -10,7 +10,7 @@ extension ManagedObjectContext {
     let plan = query.query.entity
     let rows = try query.rows(window, isSorted: isSorted)
     let sample = rows.sample
-    if let map = maps[plan.root], sample.count > 4, sample.allSatisfy({ map[$0] != nil }) {
+    if let map = registry.map(of: plan), sample.count > 4, sample.allSatisfy({ map[$0] != nil }) {
       let versions = try query.versions(window, isSorted: isSorted)
       if let objects = try registeredObjects(from: versions, of: plan, map) { return objects }
     }
@@ -25,14 +25,14 @@ extension ManagedObjectContext {
     from rows: RowCursor, of plan: EntityPlan, _ map: IdentityMap
   ) throws -> [ManagedObject]? {
     // All reads see one state while the rows are read.
-    runningReads += 1
+    storeReader.beginRows()
     defer {
       rows.close()
-      runningReads -= 1
+      storeReader.endRows()
       awakeFetched()
       notifyObserversUnlessReading()
     }
-    sweepIfDue(map)
+    registry.sweepIfDue(map)
     var objects: [ManagedObject] = []
     var missing = 0
     while try rows.next() {
@@ -58,12 +58,12 @@ extension ManagedObjectContext {
     var objects: [ManagedObject] = []
     defer {
       rows.close()
-      if !fetched.isEmpty { awakeFetched() }
+      if storeReader.hasFetched { awakeFetched() }
       notifyObserversUnlessReading()
     }
     // Only here: objects of the rows are held until the rows end anyway.
-    guard let map = maps[plan.root] else { return [] }
-    sweepIfDue(map)
+    guard let map = registry.map(of: plan) else { return [] }
+    registry.sweepIfDue(map)
     defer { map.expectHeld(objects.count) }
     guard rows.isMixed else {
       guard let kind = rowKind(of: plan, rows) else { return [] }
@@ -96,7 +96,7 @@ extension ManagedObjectContext {
   func rowKind(of plan: EntityPlan, _ rows: RowCursor) -> RowKind? {
     guard let row = rows.reader(of: plan, rowReport) else { return nil }
     return RowKind(
-      scope: scopes[plan.index], row: row,
+      scope: registry.scope(of: plan), row: row,
       makeObject: classes.factory(of: plan) ?? { ManagedObject(_seed: $0) })
   }
 
@@ -158,7 +158,7 @@ extension ManagedObjectContext {
   /// Removes an object whose row has another entity: the object was made from an identifier before the row was read.
   /// Code that reads the row relies on the object's class, which is wrong.
   func removeMisclassified(_ object: ManagedObject) {
-    maps[object.scope.plan.root]?.remove(object.key)
+    registry.remove(object)
     object.flags.insert(.inaccessible)
     object.report(.objectGone)
   }
@@ -175,7 +175,7 @@ extension ManagedObjectContext {
 
   @inline(__always) private func decode(_ object: ManagedObject, _ row: RowReader) {
     object._decode(row)
-    if object.scope.plan.hasLifecycle { fetched.append(object) }
+    storeReader.noteFetched(object)
     if !rowReport.isEmpty { reportColumns(of: object) }
   }
 
@@ -196,7 +196,7 @@ extension ManagedObjectContext {
     let plan = object.scope.plan
     guard plan.index >= 0 else { return }
     // The app's methods are called after the row has been read and closed.
-    defer { if !fetched.isEmpty { awakeFetched() } }
+    defer { if storeReader.hasFetched { awakeFetched() } }
     if parent != nil {
       if let original = parentInstance(of: object) { return copyValues(from: original, into: object) }
       fillEmpty(object)
@@ -272,23 +272,23 @@ extension ManagedObjectContext {
 
   func makeFault(_ key: ObjectKey, _ plan: EntityPlan) -> ManagedObject {
     let object = makeObject(
-      ObjectSeed(seedState, scope: scopes[plan.index], key: key, version: 0, flags: .fault))
-    addToMap(object)
+      ObjectSeed(seedState, scope: registry.scope(of: plan), key: key, version: 0, flags: .fault))
+    registry.add(object)
     return object
   }
 
   /// Returns the object of a row with its values; nil if there is no row of the entity or of its subentities.
   func fetchObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
-    guard let map = maps[plan.root] else { return nil }
+    guard let map = registry.map(of: plan) else { return nil }
     if let parent { return try parent.liveObject(key, plan).map { childInstances(of: [$0]) }?.first }
     let rows = try reader().row(key, inSubtreeOf: plan)
     guard !rows.isMixed else { return try objects(from: rows, of: plan).first }
     defer {
       rows.close()
-      if !fetched.isEmpty { awakeFetched() }
+      if storeReader.hasFetched { awakeFetched() }
     }
     guard try rows.next(), let kind = rowKind(of: plan, rows) else { return nil }
-    sweepIfDue(map)
+    registry.sweepIfDue(map)
     return object(of: kind, rows, map)
   }
 

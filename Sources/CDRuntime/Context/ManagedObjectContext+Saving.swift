@@ -29,27 +29,20 @@ extension ManagedObjectContext {
   /// The context's hooks cannot call this method: it throws ``SaveError/nested(in:)`` in them.
   /// ``ManagedObjectLifecycle/didSave()`` is the exception.
   public func save() throws {
-    try checkMaySave()
-    if let error = insertionErrors.first {
-      insertionErrors.removeAll()
-      throw error
-    }
-    let lost = lostChanges.take()
+    try activity.checkMaySave()
+    if let error = pendingChanges.takeInsertionErrors() { throw error }
+    let lost = pendingChanges.takeLostChanges()
     if !lost.isEmpty { throw SaveError.changesLost(lost) }
     noticeRemovalsNow()
-    defer { currentUndoManager?.endEvent() }
+    defer { undoManager?.endEvent() }
     guard hasChanges else { return forgetPending() }
     // Before the save begins, because observers may change objects.
     notifyObservers()
     defer { notifyObservers() }
-    isSaving = true
-    isWriting = true
-    saveDepth += 1
-    defer {
-      saveDepth -= 1
-      isSaving = saveDepth > 0
-      isWriting = false
-    }
+    try activity.save { try saveChanges() }
+  }
+
+  private func saveChanges() throws {
     var hooks = SaveHooks()
     try prepareToWrite(&hooks)
     // Hooks may have taken all changes back.
@@ -63,17 +56,17 @@ extension ManagedObjectContext {
     }
     let plan = mergePolicy.isError ? try write() : try withoutUndo { try writeResolvingConflicts(&hooks) }
     let saved = savedObjects(plan)
-    let changes = changeObservers == nil ? nil : self.changes(of: plan)
+    let changes = changeNotices.isObserved ? self.changes(of: plan) : nil
     finish(plan)
     if hooks.hasResolved, !children.isEmpty { invalidateChildren() }
     // Before `didSave()`, which may save again: observers learn of changes in the order in which they were saved.
-    if let changes { changeObservers?.notify(changes) }
+    if let changes { changeNotices.publish(changes) }
     callDidSave(saved)
   }
 
   /// Calls ``ManagedObjectLifecycle/didSave()``, which may change objects and save them.
   func callDidSave(_ objects: [any ManagedObjectLifecycle]) {
-    isWriting = false
+    activity.didWrite()
     for object in objects { object.didSave() }
     if parent == nil { engine.watch.announce() }
   }
@@ -86,7 +79,7 @@ extension ManagedObjectContext {
     // Reads end before the write begins, so that no read continues on the old state afterwards.
     endSnapshot()
     var partial: PartialSave?
-    let mark = changeCount
+    let mark = pendingChanges.changeCount
     try engine.write { session in
       var run = try SaveRun(context: self, session: session, plan: plan, changeCount: mark)
       do {
@@ -95,8 +88,7 @@ extension ManagedObjectContext {
         encountered = EncounteredConflicts(all: run.conflicts + run.refusals, notUnique: run.notUnique())
         throw error
       }
-      unfinishedSave = partial == nil ? nil : run.saveID
-      for save in run.saves { noteOwnSave(save.id, in: save.store) }
+      historyPosition.noteOwnSaves(run.saves, unfinished: partial == nil ? nil : run.saveID)
     }
     if let partial { try finish(plan, partial) }
     return plan
@@ -113,12 +105,12 @@ extension ManagedObjectContext {
     var own = SavePlan(pending.filter { $0.scope.plan.storeIndex.map(storeIndices.contains) ?? false })
     own.versionStamp = plan.versionStamp
     let saved = savedObjects(own)
-    let changes = changeObservers == nil ? nil : self.changes(of: own)
+    let changes = changeNotices.isObserved ? self.changes(of: own) : nil
     finish(own, in: storeIndices)
     // The rows of either side may store an order, so relationships are read again.
     let roots = Set(model.entities.map(\.root))
     forgetRelationships(to: roots, lost: roots)
-    if let changes { changeObservers?.notify(changes) }
+    if let changes { changeNotices.publish(changes) }
     callDidSave(saved)
     throw SaveError.partlySaved(written: partial.written.map(\.url), reason: partial.reason)
   }
@@ -144,10 +136,10 @@ extension ManagedObjectContext {
       forgetSaved(object)
       applyExternalChanges(object)
     }
-    pending = rest
+    pendingChanges.keepOnly(rest)
     let left = Set(plan.deleted.filter { $0.scope.plan.leavesPairs }.map(\.scope.plan.root))
     if !left.isEmpty { forgetRelationships(to: left, lost: left) }
-    currentUndoManager?.noteSave()
+    undoManager?.noteSave()
     readContestedRelationships()
   }
 
@@ -177,7 +169,7 @@ extension ManagedObjectContext {
   /// find it deleted.
   private func forgetDeleted(_ object: ManagedObject) {
     leaveLoadedRelationships(of: object)
-    if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
+    if undoManager == nil { registry.remove(object) }
   }
 
   /// Removes a deleted object from the relationships of objects that it still refers to: a `deny` or `noAction` rule
@@ -216,7 +208,7 @@ extension ManagedObjectContext {
       }
       applyExternalChanges(object)
     }
-    pending.removeAll()
+    pendingChanges.keepOnly([])
     readContestedRelationships()
     // The objects follow the parent again, and the children's objects follow them.
     if isAny, parent != nil { invalidateChildren() }

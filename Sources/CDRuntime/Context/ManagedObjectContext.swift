@@ -103,140 +103,60 @@ public final class ManagedObjectContext {
 
   /// The context whose objects this context reads and changes; nil if it works on the store.
   public let parent: ManagedObjectContext?
-  /// The child contexts of this context.
-  var children: [ChildReference] = []
-  /// The number of deletions in this context, including deletions that the parent has reported.
-  var deletionCount = 0
-  /// The parent's `deletionCount` when this context last compared it.
-  var seenDeletions = 0
 
   /// The policy that a save applies when another context or process has changed the same rows. ``MergePolicy/error``
   /// by default.
   public var mergePolicy = MergePolicy.error
 
-  var currentUndoManager: ContextUndoManager?
-  /// Schedules the end of an undo manager's event; nil if only `perform` and `save` end events.
-  var scheduleEndOfEvent: (() -> Void)?
-  /// Whether a save is running. The save's own changes do not start an undo group.
-  var isSaving = false
-  /// Whether a save is running that has not written its changes yet.
-  var isWriting = false
-  /// The number of saves that are running: ``ManagedObjectLifecycle/didSave()`` can start a save within a save.
-  var saveDepth = 0
-  /// The app's method that is running and in which the context cannot be saved; nil if there is none.
-  var runningHook: Hook?
-  /// Increases with each rollback and reset. Code that calls an app's method compares it to detect that the method
-  /// has reverted the context.
-  var revertCount = 0
-  /// Increases when objects change, though not with each change: the changes of a new object count only while it is
-  /// `tracked`.
-  var changeCount = 0
   let model: ModelPlan
   let engine: any StoreEngine
-  /// The stores that the context's session has open.
-  var stores: StoreSet
-  /// The scopes of all entities, by entity index.
-  var scopes: [ObjectScope] = []
-  /// The identity maps, by the index of the root entity; nil for other entities.
-  var maps: [IdentityMap?]
-  /// Objects with changes, in the order of their first changes.
-  var pending: [ManagedObject] = []
-  /// Errors of failed insertions. The next save throws the first one and forgets them all.
-  var insertionErrors: [any Error] = []
-  /// Properties that were set on objects that no save writes; the next save throws them.
-  var lostChanges = LostChanges()
-  /// Relationship states whose caches the next sweep drops.
-  var cachingStates: [ToManyState] = []
-  /// Captures single values of objects.
-  let captureWriter = RowWriter()
-  let rowReport: RowReport
-  /// The keys for new objects, by the index of the root entity.
-  var reservedKeys: [ReservedKeys]
-  /// The session that the context reads with; nil before the first read.
-  var session: (any StoreSession)?
-  /// Whether the session belongs to the code that created the context.
-  private var isGuest = false
+
+  // The state, by subject. Other files change it only by the operations of these types.
+  let registry: ObjectRegistry
+  let pendingChanges = PendingChanges()
+  let activity = ContextActivity()
+  let undoRegistration = UndoRegistration()
+  let storeReader: StoreReader
+  let historyPosition = HistoryPosition()
+  let changeNotices = ChangeNotices()
+  let children: ChildContexts
   private var observers = ErrorObservers()
   /// The released context that this one replaces; nil for a context that the app has created.
   private var releasedContext: ReleasedContext?
-  /// The observers of the context's changes; nil as long as there are none.
-  var changeObservers: ChangeObservers?
-  /// The root entities of objects with changes whose rows another context has changed too. Relationships to these
-  /// entities are read again once the changes have been saved or taken back.
-  var contestedRoots: Set<Int> = []
-  /// Objects with changes whose rows another context has changed too, by the partner that each still refers to in a
-  /// one-to-one relationship. The rows in the store may no longer have these references.
-  var contestedReferrers: [OneToOnePartner: [ObjectKey]] = [:]
-  /// Notifications for observers of objects, delivered when the snapshot ends.
-  var notices: [Notice] = []
-  /// Notifications for other observers, delivered at the same time.
-  var laterChanges: [() -> Void] = []
-  /// Observed objects with relationships whose objects can be deleted without a notification to the observed object.
-  /// When their number reaches `looseLimit`, entries of released objects are removed.
-  var unnotifiedObservers: [FollowedObject] = []
-  var unnotifiedObserversLimit = 256
-  let reading = ReadScope()
-  /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
-  var isAwakening = false
-  /// Whether derived attributes are being computed.
-  var isDeriving = false
-  /// The number of running statements that read other rows in between. The app's methods are not called before it is
-  /// 0.
-  var runningReads = 0
-  /// Objects whose values have been read and whose ``ManagedObjectLifecycle/awakeFromFetch()`` is still to be called.
-  var fetched: [ManagedObject] = []
-  /// The newest save in each store's history that the objects in memory reflect, by store index.
-  var seenSaves: [Int: Int64] = [:]
-  /// The identifier of a save that has reached only some of several stores. The next save writes the rest.
-  var unfinishedSave: UUID?
-  /// The context's own saves after `seenSaves`, by store index.
-  var ownSaves: [Int: Set<Int64>] = [:]
+
+  /// Captures single values of objects.
+  let captureWriter = RowWriter()
+  let rowReport: RowReport
   /// The state that seeds of new objects share, reused for one object after another.
   let seedState: ObjectSeed.State
-  /// Prepared lookups by a value, by the identity of their key paths, and the last one used.
-  var valueMatches: [ObjectIdentifier: ValueMatch] = [:]
-  var lastMatch: ValueMatch?
-  /// The scope of the last object that was looked up by its identifier.
-  var lookupScope: ObjectScope?
-  /// The scope of the last new object. The next one mostly has the same entity.
-  var insertionScope: ObjectScope?
   /// The store that a migration is writing; nil if the context does not work on one.
   let importTarget: (any ImportTarget)?
   // Declared last: getters of objects read the properties above, which should share cache lines.
   let classes: ClassBindings
 
+  /// - Parameter session: The caller's session to read with, in the transaction that is open there; nil if the context
+  ///   takes its own session.
   init(
     _ coordinator: PersistentStoreCoordinator, importTarget: (any ImportTarget)? = nil,
-    parent: ManagedObjectContext? = nil
+    parent: ManagedObjectContext? = nil, readingBy session: (any StoreSession)? = nil
   ) {
     self.importTarget = importTarget
     self.parent = parent
-    seenDeletions = parent?.deletionCount ?? 0
-    session = importTarget?.session
+    children = ChildContexts(ofParent: parent?.children)
     persistentStoreCoordinator = coordinator
     model = coordinator.plan
     classes = coordinator.classes
     engine = coordinator.engine
-    stores = coordinator.engine.stores
-    maps = coordinator.plan.entities.map { $0.index == $0.root ? IdentityMap() : nil }
-    reservedKeys = Array(repeating: ReservedKeys(), count: coordinator.plan.entities.count)
+    storeReader = StoreReader(
+      coordinator.engine, borrowing: importTarget?.session ?? session, isChild: parent != nil)
+    registry = ObjectRegistry(coordinator.plan)
     rowReport = RowReport(files: coordinator.engine.files)
     seedState = ObjectSeed.State(ownScope: .detached)
-    scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
-    // A store in memory has no snapshots: a reader that keeps its transaction open would block the writer.
-    reading.isEnabled = !stores.isInMemory && importTarget == nil && parent == nil
-    reading.didBegin = { [unowned self] session in
+    registry.makeScopes(for: self)
+    storeReader.whenSnapshotBegins { [unowned self] session in
       try session.checkVersions()
       try catchUp(session)
     }
-  }
-
-  /// Creates a context that reads with the caller's session, in the transaction that is open there.
-  convenience init(_ coordinator: PersistentStoreCoordinator, readingBy session: any StoreSession) {
-    self.init(coordinator)
-    self.session = session
-    isGuest = true
-    reading.isEnabled = false
   }
 
   /// Creates a context for objects whose own context has been released. It takes over these objects and their
@@ -244,14 +164,8 @@ public final class ManagedObjectContext {
   convenience init(restoring releasedContext: ReleasedContext) {
     self.init(releasedContext.coordinator, parent: releasedContext.parent)
     self.releasedContext = releasedContext
-    for (index, scope) in releasedContext.liveScopes.enumerated() {
-      guard let scope else { continue }
-      scope.live = self
-      scope.releasedContext = nil
-      scopes[index] = scope
-    }
-    for (index, table) in releasedContext.tables.enumerated() { maps[index]?.orphans = table }
-    pending = releasedContext.livePending
+    registry.takeOver(releasedContext, for: self)
+    pendingChanges.takeOver(releasedContext.livePending)
     releasedContext.state?.restore(self)
     for object in pending { noteContestedReferences(of: object) }
     if let parent { join(parent) }
@@ -263,31 +177,25 @@ public final class ManagedObjectContext {
     private let author: String?
     private let mergePolicy: MergePolicy
     private let observers: ErrorObservers
-    private let seenSaves: [Int: Int64]
-    private let ownSaves: [Int: Set<Int64>]
-    private let unfinishedSave: UUID?
-    private let seenDeletions: Int
+    private let historyPosition: HistoryPosition
+    private let children: ChildContexts
 
     fileprivate init(_ context: ManagedObjectContext) {
-      stores = context.stores
+      stores = context.storeReader.stores
       author = context.transactionAuthor
       mergePolicy = context.mergePolicy
       observers = context.observers
-      seenSaves = context.seenSaves
-      ownSaves = context.ownSaves
-      unfinishedSave = context.unfinishedSave
-      seenDeletions = context.seenDeletions
+      historyPosition = context.historyPosition
+      children = context.children
     }
 
     fileprivate func restore(_ context: ManagedObjectContext) {
-      context.stores = stores
+      context.storeReader.takeOver(stores)
       context.transactionAuthor = author
       context.mergePolicy = mergePolicy
       context.observers = observers
-      context.seenSaves = seenSaves
-      context.ownSaves = ownSaves
-      context.unfinishedSave = unfinishedSave
-      context.seenDeletions = seenDeletions
+      context.historyPosition.takeOver(historyPosition)
+      context.children.takeOver(children)
     }
   }
 
@@ -295,29 +203,20 @@ public final class ManagedObjectContext {
   private func leaveReleasedContext() {
     let releasedContext =
       releasedContext ?? ReleasedContext(coordinator: persistentStoreCoordinator, parent: parent)
-    currentUndoManager?.removeAllActions()
-    let changed = pending.map(WeakObject.init)
-    pending.removeAll()
-    lostChanges.removeAll()
-    fetched.removeAll()
-    notices.removeAll()
-    laterChanges.removeAll()
-    unnotifiedObservers.removeAll()
-    guard releasedContext.adopt(scopes, maps, pending: changed) else { return }
+    undoManager?.removeAllActions()
+    let changed = pendingChanges.leave()
+    changeNotices.close()
+    guard registry.leave(to: releasedContext, pending: changed) else { return }
     releasedContext.state = State(self)
-    for scope in scopes { scope.releasedContext = releasedContext }
   }
 
   deinit {
-    for scope in scopes { scope.live = nil }
-    // Queries of the session are released before the session.
-    lastMatch = nil
-    valueMatches.removeAll()
-    for (root, keys) in reservedKeys.enumerated() { engine.returnKeys(keys.rest, of: root) }
-    if importTarget == nil, !isGuest, let session { engine.returnSession(session) }
+    registry.detach()
+    registry.returnKeys(to: engine)
+    storeReader.close()
     // Caches refer to other objects. They are released first, so that no reference cycle outlives the context.
-    for state in cachingStates { state.cache = nil }
-    if importTarget == nil, !isGuest { leaveReleasedContext() }
+    registry.dropCaches()
+    if !storeReader.isBorrowing { leaveReleasedContext() }
   }
 
   // MARK: Errors that could not be thrown
@@ -340,18 +239,10 @@ public final class ManagedObjectContext {
   func reader() throws -> any StoreSession {
     noticeRemovals()
     if let parent { return try parent.reader() }
-    if !reading.isEnabled, importTarget == nil, !isGuest { try engine.checkIsReadable() }
-    if let session {
-      try reading.willRead(session)
-      if !reading.isOpen { try session.checkVersions() }
-      return session
-    }
-    let session = try engine.takeSession()
-    if session.stores.removals != stores.removals { leave(for: session.stores) }
-    self.session = session
-    try reading.willRead(session)
+    if let session = try storeReader.currentSession() { return session }
+    let session = try storeReader.takeSession { leave(for: $0) }
     // Records the newest saves: from here on the context can tell which ones it has not seen.
-    if !reading.isOpen { try catchUp(session) }
+    if !storeReader.isSnapshotOpen { try catchUp(session) }
     return session
   }
 
@@ -365,7 +256,7 @@ public final class ManagedObjectContext {
   /// Ends the snapshot without notifying observers.
   func endSnapshot() {
     if let parent { return parent.endSnapshot() }
-    if let session { reading.end(session) }
+    storeReader.endSnapshot()
   }
 
   // MARK: New objects
@@ -379,10 +270,10 @@ public final class ManagedObjectContext {
     guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
     guard !plan.description.isAbstract else { throw FetchError.abstractEntity(name) }
     noticeRemovals()
-    guard stores.store(of: plan) != nil else { throw StoreError.noStore(entity: name) }
+    guard storeReader.hasStore(of: plan) else { throw StoreError.noStore(entity: name) }
     let seed = ObjectSeed(inserting: name, in: self)
     // The error has been observed already. It is thrown here, so the save must not throw it again.
-    if seed.state.key == 0, let error = insertionErrors.popLast() { throw error }
+    if seed.state.key == 0, let error = pendingChanges.takeNewestInsertionError() { throw error }
     return makeObject(seed)
   }
 
@@ -391,11 +282,7 @@ public final class ManagedObjectContext {
   }
 
   func scopeForInsertion(of name: String) -> ObjectScope? {
-    if let scope = insertionScope, scope.plan.name == name { return scope }
-    if let plan = model.entity(name), !plan.description.isAbstract {
-      insertionScope = scopes[plan.index]
-      return scopes[plan.index]
-    }
+    if let scope = registry.scopeForInsertion(of: name) { return scope }
     refuseInsertion(of: name)
     return nil
   }
@@ -403,7 +290,7 @@ public final class ManagedObjectContext {
   /// Records that an object could not be inserted. The next save throws the error.
   func refuseInsertion(of entity: String) {
     let error = ObservedError(reason: .uninsertableEntity, entity: entity, property: nil, objectID: nil)
-    insertionErrors.append(error)
+    pendingChanges.noteFailedInsertion(error)
     observe(error)
   }
 
@@ -411,16 +298,12 @@ public final class ManagedObjectContext {
   func nextKey(for plan: EntityPlan) -> ObjectKey {
     if let importTarget {
       let key = importTarget.nextKey(for: plan)
-      if key == 0 { insertionErrors.append(StoreError.noStore(entity: plan.name)) }
+      if key == 0 { pendingChanges.noteFailedInsertion(StoreError.noStore(entity: plan.name)) }
       return key
     }
-    if let key = reservedKeys[plan.root].takeFirst() { return key }
-    do {
-      let range = try engine.reserveKeys(
-        of: model.entities[plan.root], count: reservedKeys[plan.root].nextCount)
-      return reservedKeys[plan.root].replace(with: range)
-    } catch {
-      insertionErrors.append(error)
+    if let key = registry.takeKey(ofRoot: plan.root) { return key }
+    do { return try registry.reserveKeys(ofRoot: plan.root, from: engine) } catch {
+      pendingChanges.noteFailedInsertion(error)
       observe(ObservedError(reason: .noKey("\(error)"), entity: plan.name, property: nil, objectID: nil))
       return 0
     }
@@ -432,46 +315,27 @@ public final class ManagedObjectContext {
       return
     }
     importTarget?.prepare(object)
-    addToMap(object)
-    object.flags.insert(.listed)
-    pending.append(object)
-    if currentUndoManager != nil { noteUndoOfInsertion(object) }
+    registry.add(object)
+    pendingChanges.addInserted(object)
+    if undoManager != nil { noteUndoOfInsertion(object) }
   }
 
-  // MARK: The map
+  // MARK: Objects in memory
 
-  func registered(_ key: ObjectKey, root: Int) -> ManagedObject? { maps[root]?[key] }
-
-  func addToMap(_ object: ManagedObject) {
-    guard let map = maps[object.scope.plan.root] else { return }
-    sweepIfDue(map)
-    map.insert(object)
-  }
+  func registered(_ key: ObjectKey, root: Int) -> ManagedObject? { registry.object(key, root: root) }
 
   /// The scope of an identifier's entity; nil if the identifier belongs to another store or the model does not have
   /// the entity.
   func scope(of id: ManagedObjectID) -> ObjectScope? {
-    if let lookupScope, lookupScope.plan.name == id.entityName, lookupScope.storeID == id.storeID {
-      return lookupScope
-    }
-    guard let plan = model.entity(id.entityName), scopes[plan.index].storeID == id.storeID,
-      stores.store(of: plan) != nil
-    else { return nil }
-    lookupScope = scopes[plan.index]
-    return lookupScope
-  }
-
-  /// Adds an object to the pending objects. Ignores an object that a reset has removed from the context in the middle
-  /// of a change.
-  func list(_ object: ManagedObject) {
-    guard object.scope.context === self else {
-      object.flags.remove(.listed)
-      return
-    }
-    pending.append(object)
+    if let scope = registry.lastScope(of: id) { return scope }
+    guard let plan = model.entity(id.entityName), storeReader.hasStore(of: plan) else { return nil }
+    return registry.scopeForLookup(of: id, plan)
   }
 
   // MARK: Changes
+
+  /// Objects with changes, in the order of their first changes.
+  @inline(__always) var pending: [ManagedObject] { pendingChanges.objects }
 
   /// Whether a save would write anything, or throw the error of a failed insertion or of a lost change.
   ///
@@ -480,7 +344,7 @@ public final class ManagedObjectContext {
   /// many-to-many relationship that was not read, changed pairs always count. In an ordered relationship, an object
   /// that was removed and added again changes the order.
   public var hasChanges: Bool {
-    if !insertionErrors.isEmpty || !lostChanges.isEmpty { return true }
+    if pendingChanges.hasFailures { return true }
     let comparison = SnapshotComparison(self)
     return pending.contains(where: comparison.isToWrite)
   }
@@ -506,7 +370,7 @@ public final class ManagedObjectContext {
 
   /// The context's objects that are in memory, in no order.
   public var registeredObjects: [ManagedObject] {
-    maps.flatMap { $0?.objects ?? [] }.filter { !$0.flags.contains(.deletionSaved) }
+    registry.objects.filter { !$0.flags.contains(.deletionSaved) }
   }
 }
 
@@ -524,11 +388,11 @@ extension ManagedObjectContext {
   }
 
   private func performHere<R>(_ body: () throws -> R) rethrows -> R {
-    reading.depth += 1
+    storeReader.beginBlock()
     defer {
-      reading.depth -= 1
-      if reading.depth == 0, reading.willBegin == nil { endReading() }
-      if reading.depth == 0 { currentUndoManager?.endEvent() }
+      let (isOutermost, endsSnapshot) = storeReader.endBlock()
+      if endsSnapshot { endReading() }
+      if isOutermost { undoManager?.endEvent() }
     }
     return try body()
   }
@@ -536,5 +400,5 @@ extension ManagedObjectContext {
   /// Makes each snapshot last until ``endReading()``.
   ///
   /// - Parameter willBegin: Called when a snapshot begins, to schedule its end.
-  func holdSnapshots(_ willBegin: @escaping () -> Void) { reading.willBegin = willBegin }
+  func holdSnapshots(_ willBegin: @escaping () -> Void) { storeReader.holdSnapshots(willBegin) }
 }

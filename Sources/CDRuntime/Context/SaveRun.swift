@@ -19,7 +19,7 @@ struct SaveRun {
   let context: ManagedObjectContext
   let session: any StoreWriteSession
   let plan: SavePlan
-  /// The context's `changeCount` when the plan was made.
+  /// The count of the context's changes when the plan was made.
   let changeCount: Int
   /// The rows of this save in the stores' histories.
   var saves: [(store: any AttachedStore, id: Int64)] = []
@@ -102,7 +102,7 @@ struct SaveRun {
     do {
       try session.commit(changed: changedStores) {
         // The app's code encodes values, and store formats write.
-        guard context.changeCount == changeCount else { throw SaveError.changedWhileWriting }
+        guard context.pendingChanges.changeCount == changeCount else { throw SaveError.changedWhileWriting }
       }
       return nil
     } catch is ReferenceViolation {
@@ -360,11 +360,11 @@ extension SaveRun {
     var other: ManagedObjectID?
     for case let relationship? in object.scope.plan.relationships {
       guard let key = try keys(relationship).first else { continue }
-      let destination = context.scopes[relationship.destination]
+      let destination = model.entities[relationship.destination]
       names.append(relationship.name)
       other =
-        other ?? context.registered(key, root: destination.plan.root)?.objectID
-        ?? ManagedObjectID(storeID: destination.storeID, entityName: destination.plan.name, key: key)
+        other ?? context.registered(key, root: destination.root)?.objectID
+        ?? context.registry.objectID(key, ofEntity: destination.index)
     }
     return names.isEmpty
       ? nil : SaveConflict(reason: .related, objectID: object.objectID, keys: names, otherID: other)
@@ -570,10 +570,10 @@ extension SaveRun {
 extension SaveRun {
   private mutating func writeHistory() throws {
     // A save that is tried again after a failed commit keeps its identifier.
-    let id = context.unfinishedSave ?? UUID.random()
+    let id = context.historyPosition.unfinishedSave ?? UUID.random()
     // The history of each file says that the save goes to several files, so that a verification finds files that it
     // has not reached.
-    let isOneOfSeveral = changedStores.count > 1 || context.unfinishedSave != nil
+    let isOneOfSeveral = changedStores.count > 1 || context.historyPosition.unfinishedSave != nil
     let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? changedStores.map(\.storeID) : [])
     saveID = id
     // A change of pairs changes a relationship of both sides.

@@ -144,7 +144,7 @@ public final class PersistentContainer: Sendable {
     coordinator.engine.observeRemovals(self) { [weak self] in
       Task { @MainActor in self?.context.noticeRemovalsNow() }
     }
-    context.scheduleEndOfEvent = { [weak self] in
+    context.undoRegistration.endEvents { [weak self] in
       Task { @MainActor in self?.context.endUndoEvent() }
     }
     return context

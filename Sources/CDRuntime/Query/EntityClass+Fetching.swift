@@ -176,24 +176,13 @@ extension ManagedObjectContext {
   private func valueMatch<Object: EntityClass, Value>(
     _ path: KeyPath<Fields<Object>, Attribute<Value>>
   ) throws -> ValueMatch? {
-    // A literal key path is the same object as long as the program runs. A key path that is created anew only misses
-    // the cache.
-    if let lastMatch, lastMatch.path === path { return lastMatch }
-    let found = try valueMatches[ObjectIdentifier(path)] ?? makeMatch(path)
-    if let found { lastMatch = found }
-    return found
-  }
-
-  private func makeMatch<Object: EntityClass, Value>(
-    _ path: KeyPath<Fields<Object>, Attribute<Value>>
-  ) throws -> ValueMatch? {
-    guard let entity = model.entity(Object.entityName), stores.store(of: entity) != nil,
+    if let match = storeReader.match(path) { return match }
+    guard let entity = model.entity(Object.entityName), storeReader.hasStore(of: entity),
       classes.type(of: entity) == Object.self,
       let match = ValueMatch(
         path: path, keys: Fields()[keyPath: path].keys, entity: entity, by: try reader())
     else { return nil }
-    if valueMatches.count >= 200 { valueMatches.removeAll() }
-    valueMatches[ObjectIdentifier(path)] = match
+    storeReader.keep(match)
     return match
   }
 }

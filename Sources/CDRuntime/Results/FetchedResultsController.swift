@@ -84,11 +84,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
     self.context = context
     current = try fetchSections()
     index()
-    context.requireChangeObservers().add(self) { [weak self] changes in self?.follow(changes) }
+    context.changeNotices.addObserver(self) { [weak self] changes in self?.follow(changes) }
   }
 
   deinit {
-    context.changeObservers?.remove(ObjectIdentifier(self))
+    context.changeNotices.removeObserver(ObjectIdentifier(self))
     for stream in streams { stream.finish() }
   }
 
@@ -165,7 +165,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// Schedules another notification for the end of the snapshot. A tracked body that is reading the sections now is
   /// not observed before all of its reads are done.
   private func notifyAfterSnapshot() {
-    context.noteLater { [weak self] in
+    context.changeNotices.schedule { [weak self] in
       guard let self else { return }
       registrar.withMutation(of: self, keyPath: \.sections) {}
     }

@@ -29,18 +29,14 @@ extension ManagedObjectContext {
 
   /// Registers the child with its parent.
   func join(_ parent: ManagedObjectContext) {
-    parent.children.removeAll { $0.context == nil }
-    parent.children.append(ChildReference(context: self))
-    // The end of the parent's event also ends the events of its children.
-    if parent.scheduleEndOfEvent != nil {
-      scheduleEndOfEvent = { [weak parent] in parent?.scheduleEndOfEvent?() }
-    }
+    parent.children.add(self)
+    undoRegistration.endEvents(with: parent.undoRegistration)
   }
 
   /// Ends the event of the context's undo manager, and of its children's undo managers.
   func endUndoEvent() {
-    currentUndoManager?.endEvent()
-    for child in children { child.context?.endUndoEvent() }
+    undoManager?.endEvent()
+    children.visitAll { $0.endUndoEvent() }
   }
 
   /// Returns the existing object with a key, in memory or in the store; nil if there is none.
@@ -95,16 +91,17 @@ extension ManagedObjectContext {
     }
     let object = makeObject(
       ObjectSeed(
-        seedState, scope: scopes[plan.index], key: parentObject.key, version: parentObject.version, flags: [])
+        seedState, scope: registry.scope(of: plan), key: parentObject.key, version: parentObject.version,
+        flags: [])
     )
-    addToMap(object)
+    registry.add(object)
     copyValues(from: parentObject, into: object)
     return object
   }
 
   func childInstances(of parentObjects: [ManagedObject]) -> [ManagedObject] {
     let instances = parentObjects.map(childInstance)
-    for map in maps where map?.count ?? 0 > 0 { map?.expectHeld(instances.count) }
+    registry.expectHeld(instances.count)
     awakeFetched()
     notifyObserversUnlessReading()
     return instances
@@ -141,7 +138,7 @@ extension ManagedObjectContext {
     }
     object.setStoredValues(values)
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
-    if object.scope.plan.hasLifecycle { fetched.append(object) }
+    storeReader.noteFetched(object)
   }
 
   /// Makes the children's objects read their values again from this context. Called when this context has been
@@ -154,10 +151,10 @@ extension ManagedObjectContext {
   func invalidateChildren(
     _ changes: ObjectChanges? = nil, of roots: Set<Int>? = nil, except source: ManagedObjectContext? = nil
   ) {
-    for child in children.compactMap(\.context) {
+    children.visitAll { child in
       child.follow(self, in: roots)
       child.invalidateChildren(changes, of: roots)
-      if let changes, child !== source { child.changeObservers?.notify(changes) }
+      if let changes, child !== source { child.changeNotices.publish(changes) }
     }
   }
 
@@ -165,7 +162,7 @@ extension ManagedObjectContext {
   /// they have not changed.
   @_optimize(none)
   private func follow(_ parent: ManagedObjectContext, in roots: Set<Int>?) {
-    for object in maps.flatMap({ $0?.objects ?? [] }) {
+    for object in registry.objects {
       guard roots?.contains(object.scope.plan.root) ?? true else { continue }
       forgetDerivedChanges(of: object)
       if object.isPending { continue }
@@ -180,7 +177,7 @@ extension ManagedObjectContext {
     }
     let relatedRoots = roots ?? Set(model.entities.map(\.root))
     forgetRelationships(to: relatedRoots, lost: relatedRoots)
-    dropCaches()
+    registry.dropCaches()
   }
 
   /// Updates the objects to the parent's present state after a rollback, which has restored the values that they were
@@ -196,9 +193,7 @@ extension ManagedObjectContext {
   func noticeDeletions() {
     guard let parent else { return }
     parent.noticeDeletions()
-    guard parent.deletionCount != seenDeletions else { return }
-    seenDeletions = parent.deletionCount
-    deletionCount += 1
+    guard children.noticeDeletions(ofParent: parent.children) else { return }
     for object in registeredObjects where !object.isPending {
       // The parent's fault may stand for an object that its own parent has deleted.
       let parentObject = parent.registered(object.key, root: object.scope.plan.root)
@@ -208,7 +203,7 @@ extension ManagedObjectContext {
     }
     let roots = Set(model.entities.map(\.root))
     forgetRelationships(to: roots, lost: roots)
-    dropCaches()
+    registry.dropCaches()
   }
 
   // MARK: Relationships
@@ -275,29 +270,24 @@ extension ManagedObject {
   fileprivate var hasUnsavedValues: Bool { isPending || flags.contains(.hasParentChanges) }
 }
 
-/// A weak reference to a child.
-struct ChildReference {
-  private(set) weak var context: ManagedObjectContext?
-}
-
 // A child's save: its changes become unsaved changes of the parent.
 extension ManagedObjectContext {
   /// Pushes validated changes to the parent.
   func save(to parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
     try resolveConflicts(with: parent, &hooks)
-    let reverts = revertCount
+    let reverts = pendingChanges.revertCount
     let own = pending.filter { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
     let changes = self.changes(of: SavePlan(pending))
-    parent.currentUndoManager?.beginUndoGrouping()
+    parent.undoManager?.beginUndoGrouping()
     pushChanges(own, to: parent)
-    parent.currentUndoManager?.endUndoGrouping()
+    parent.undoManager?.endUndoGrouping()
     finishSaveToParent()
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
-    if revertCount != reverts { parent.invalidateChildren() }
+    if pendingChanges.revertCount != reverts { parent.invalidateChildren() }
     parent.invalidateChildren(changes.asRefreshed, except: self)
-    parent.changeObservers?.notify(changes.asRefreshed)
-    changeObservers?.notify(changes)
+    parent.changeNotices.publish(changes.asRefreshed)
+    changeNotices.publish(changes)
     callDidSave(saved)
     parent.notifyObservers()
   }
@@ -317,9 +307,9 @@ extension ManagedObjectContext {
       extras.toMany.removeAll()
       extras.partners.removeAll()
     }
-    pending.removeAll()
-    currentUndoManager?.noteSave()
-    dropCaches()
+    pendingChanges.keepOnly([])
+    undoManager?.noteSave()
+    registry.dropCaches()
   }
 
   // MARK: Conflicts
@@ -332,7 +322,7 @@ extension ManagedObjectContext {
       let error = SaveError.conflict(conflicts)
       guard !mergePolicy.isError, attempt < 10 else { throw error }
       try withoutUndo { try resolve(conflicts, error) }
-      pending.removeAll { $0.flags.contains(.deletionSaved) }
+      pendingChanges.removeGone()
       hooks.validateAnew()
       try prepareToWrite(&hooks)
     }
@@ -407,7 +397,8 @@ extension ManagedObjectContext {
     } else {
       parentObject = makeObject(
         ObjectSeed(
-          seedState, scope: scopes[plan.index], key: object.key, version: object.version, flags: .inserted))
+          seedState, scope: registry.scope(of: plan), key: object.key, version: object.version,
+          flags: .inserted))
       if !plan.isTyped { parentObject.requireExtras().values = plan.initialValues }
       register(inserted: parentObject)
     }
@@ -425,7 +416,7 @@ extension ManagedObjectContext {
     if isLeaving {
       object.flags.remove(.deleted)
       // Relationships that a `noAction` rule has left unchanged have been read without it.
-      dropCaches()
+      registry.dropCaches()
     } else {
       becomeNew(object)
     }
@@ -433,7 +424,7 @@ extension ManagedObjectContext {
       if isLeaving, !relationship.description.deleteRule.separates { continue }
       clearOwnSide(object, relationship)
     }
-    if currentUndoManager != nil { object.flags.insert(.tracked) }
+    if undoManager != nil { object.flags.insert(.tracked) }
   }
 
   /// Clears a restored object's side of a relationship that the other side has lost. The child pushes both sides

@@ -35,7 +35,7 @@ struct FetchRun {
     _ request: FetchRequest<Object>, of plan: EntityPlan, in context: ManagedObjectContext,
     fetchSource: ManagedObject? = nil
   ) throws {
-    guard context.stores.store(of: plan) != nil else { throw StoreError.noStore(entity: plan.name) }
+    guard context.storeReader.hasStore(of: plan) else { throw StoreError.noStore(entity: plan.name) }
     self.context = context
     self.plan = plan
     sortKeys = request.sortKeys
@@ -620,7 +620,7 @@ extension ManagedObjectContext {
   /// Updates objects without changes whose derived attributes have changed in the parent since they were read. The
   /// fetch may read these objects without fetching them, in order to sort others for example.
   private func copyDerivedValues(from parent: ManagedObjectContext) {
-    for object in maps.flatMap({ $0?.objects ?? [] }) {
+    for object in registry.objects {
       let slots = object.scope.plan.derivedSlots
       guard !slots.isEmpty, !object.isPending, object.exists, !object.isFault,
         let parentObject = parent.registered(object.key, root: object.scope.plan.root), parentObject.exists

@@ -68,8 +68,7 @@ final class LazyBatches {
   }
 
   func objectID(at position: Int) -> ManagedObjectID {
-    let scope = context.scopes[keys[position].entity]
-    return ManagedObjectID(storeID: scope.storeID, entityName: scope.plan.name, key: keys[position].key)
+    context.registry.objectID(keys[position].key, ofEntity: keys[position].entity)
   }
 
   private func read(_ number: Int) -> [ManagedObject] {

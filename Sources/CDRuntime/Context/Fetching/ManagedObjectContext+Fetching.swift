@@ -47,9 +47,8 @@ extension ManagedObjectContext {
   {
     let plan = try entityPlan(of: request)
     try catchUpForFetch()
-    return try FetchRun(request, of: plan, in: self).keys().map { key in
-      let scope = scopes[key.entity]
-      return ManagedObjectID(storeID: scope.storeID, entityName: scope.plan.name, key: key.key)
+    return try FetchRun(request, of: plan, in: self).keys().map {
+      registry.objectID($0.key, ofEntity: $0.entity)
     }
   }
 
@@ -100,7 +99,7 @@ extension ManagedObjectContext {
       return try parent.catchUpForFetch()
     }
     let connection = try reader()
-    if !reading.isOpen { try catchUp(connection) }
+    if !storeReader.isSnapshotOpen { try catchUp(connection) }
   }
 
   func entityPlan<Object: ManagedObject>(of request: FetchRequest<Object>) throws -> EntityPlan {

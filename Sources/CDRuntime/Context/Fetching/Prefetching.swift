@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     try prefetch(paths, of: objects, &held)
     var counts: [Int: Int] = [:]
     for object in held { counts[object.scope.plan.root, default: 0] += 1 }
-    for (root, count) in counts { maps[root]?.expectHeld(count) }
+    for (root, count) in counts { registry.expectHeld(count, root: root) }
   }
 
   private func prefetch(
@@ -138,12 +138,12 @@ extension ManagedObjectContext {
   private func relatedRows(
     _ rows: RowCursor, _ plan: EntityPlan
   ) throws -> [(owner: ObjectKey, position: Int64?, object: ManagedObject)] {
-    guard let map = maps[plan.root] else { return [] }
+    guard let map = registry.map(of: plan) else { return [] }
     defer {
       rows.close()
-      if !fetched.isEmpty { awakeFetched() }
+      if storeReader.hasFetched { awakeFetched() }
     }
-    sweepIfDue(map)
+    registry.sweepIfDue(map)
     var related: [(owner: ObjectKey, position: Int64?, object: ManagedObject)] = []
     while try rows.next() {
       // The model does not have the row's entity, so no object is made of the row.

@@ -223,12 +223,11 @@ extension ManagedObject {
   final func fetchedValue(_ value: AttributeValue, _ slot: PropertyPlan) -> FetchedValue {
     guard let relationship = slot.relationship else { return .attribute(value) }
     guard case .int(let key) = value, key != 0, let context = scope.context else { return .object(nil) }
-    let destination = context.scopes[relationship.destination]
+    let root = context.model.entities[relationship.destination].root
     // Only the row knows the subentity of an unregistered object. An identifier with the relationship's destination
     // entity finds the object too.
-    let known = context.registered(key, root: destination.plan.root)?.objectID
-    return .object(
-      known ?? ManagedObjectID(storeID: destination.storeID, entityName: destination.plan.name, key: key))
+    let known = context.registered(key, root: root)?.objectID
+    return .object(known ?? context.registry.objectID(key, ofEntity: relationship.destination))
   }
 }
 

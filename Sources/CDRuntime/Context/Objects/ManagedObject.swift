@@ -74,7 +74,7 @@ open class ManagedObject {
       if !scope.plan.isTyped { requireExtras().values = scope.plan.initialValues }
       context.register(inserted: self)
       _setInsertionDefaults()
-      if let lifecycle { context.running(.awakeFromInsert) { lifecycle.awakeFromInsert() } }
+      if let lifecycle { context.activity.run(.awakeFromInsert) { lifecycle.awakeFromInsert() } }
     }
   }
 
@@ -244,10 +244,10 @@ extension ManagedObject {
   final func noteLostChange(_ slot: Int) {
     // A failed insertion has been reported already.
     guard isLost, key != 0, slot < scope.plan.slots.count,
-      let context = scope.context ?? scope.formerContext, !context.isAwakening, context.runningHook == nil
+      let context = scope.context ?? scope.formerContext, !context.activity.isRunningHook
     else { return }
     report(scope.context == nil ? .contextGone : .changeLost, slot: slot)
-    context.lostChanges.add(self, scope.plan.slots[slot].name)
+    context.pendingChanges.noteLostChange(of: self, scope.plan.slots[slot].name)
   }
 
   /// Records that a slot is about to change.
@@ -256,9 +256,9 @@ extension ManagedObject {
     willChange(slot)
     if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
     guard let context = scope.context, !flags.contains(.inaccessible) else { return }
-    if context.currentUndoManager != nil { context.noteUndo(self, slot) }
-    if context.isAwakening { return }
-    context.changeCount &+= 1
+    if context.undoManager != nil { context.noteUndo(self, slot) }
+    if context.activity.isAwakening { return }
+    context.pendingChanges.countChange()
     guard !flags.contains(.inserted) else { return }
     let extras = requireExtras()
     guard !extras.changed.contains(slot) else { return }
@@ -279,11 +279,7 @@ extension ManagedObject {
 
   final func mark(_ flag: ObjectFlags, in context: ManagedObjectContext) {
     flags.insert(flag)
-    context.changeCount &+= 1
-    if !flags.contains(.listed) {
-      flags.insert(.listed)
-      context.list(self)
-    }
+    context.pendingChanges.add(self, of: context)
   }
 }
 

@@ -38,7 +38,7 @@ final class ObjectScope {
   var hasContext: Bool { live != nil || releasedContext != nil }
 
   init(plan: EntityPlan, context: ManagedObjectContext?) {
-    storeID = context?.stores.store(of: plan)?.storeID ?? EmptyValue.uuid
+    storeID = context?.storeReader.stores.store(of: plan)?.storeID ?? EmptyValue.uuid
     objectType = context?.classes.type(of: plan)
     self.plan = plan
     live = context

@@ -3,59 +3,37 @@
 // The context learns of other contexts' saves while it reads: in the middle of a statement's rows, or of tracked
 // reads, which are observed only after all of them. It notifies observers once the snapshot has been released.
 extension ManagedObjectContext {
-  /// A notification for the observers of an object.
-  struct Notice {
-    let object: ManagedObject
-    let slots: SlotSet
-  }
-
   /// Schedules a notification that properties of an object may have changed: all of them, or those that meet a
   /// condition.
   func noteChange(of object: ManagedObject, where isIncluded: (PropertyPlan) -> Bool = { _ in true }) {
     guard object.flags.contains(.observed) else { return }
     var slots = SlotSet()
     for slot in object.scope.plan.slots where isIncluded(slot) { slots.insert(slot.number) }
-    if !slots.isEmpty { notices.append(Notice(object: object, slots: slots)) }
+    if !slots.isEmpty { changeNotices.schedule(object, slots) }
   }
 
   /// Delivers all scheduled notifications.
   func notifyObservers() {
-    if !children.isEmpty { for child in children { child.context?.notifyObservers() } }
-    if notices.isEmpty, laterChanges.isEmpty { return }
-    let (told, changes) = (notices, laterChanges)
-    notices.removeAll()
-    laterChanges.removeAll()
-    for notice in told {
-      notice.object.willChange { notice.slots.contains($0.number) }
-      notice.object.didChange { notice.slots.contains($0.number) }
-    }
-    for change in changes { change() }
+    if !children.isEmpty { children.visitAll { $0.notifyObservers() } }
+    changeNotices.deliver()
   }
 
   /// Delivers the notifications now, unless a snapshot is held: then they are delivered at its end.
   @inline(__always) func notifyObserversUnlessReading() {
-    if !notices.isEmpty || !children.isEmpty, !isReading, runningReads == 0 { notifyObservers() }
+    if changeNotices.isAnyDue || !children.isEmpty, !isReading, !storeReader.isReadingRows {
+      notifyObservers()
+    }
   }
 
   /// Whether a snapshot is held, or would be if the store had snapshots. A child reads through its parent.
-  var isReading: Bool { parent?.isReading ?? (reading.isOpen || reading.isInTurn) }
-
-  /// Schedules a closure for the end of the snapshot.
-  func noteLater(_ change: @escaping () -> Void) {
-    laterChanges.append(change)
-  }
+  var isReading: Bool { parent?.isReading ?? storeReader.isReading }
 
   // MARK: Relationships that a deletion of their objects does not change
 
   /// Records an object that observes a relationship which the deletion of its objects does not change: the
   /// relationship has no inverse, or the inverse has a rule that leaves it unchanged.
   func noteObserver(_ object: ManagedObject, of relationship: RelationshipPlan) {
-    guard keepsDeletedObjects(relationship) else { return }
-    if unnotifiedObservers.count >= unnotifiedObserversLimit {
-      unnotifiedObservers.removeAll { $0.object == nil }
-      unnotifiedObserversLimit = max(256, unnotifiedObservers.count * 2)
-    }
-    unnotifiedObservers.append(FollowedObject(object: object))
+    if keepsDeletedObjects(relationship) { changeNotices.addUnnotifiedObserver(object) }
   }
 
   private func keepsDeletedObjects(_ relationship: RelationshipPlan) -> Bool {
@@ -65,13 +43,41 @@ extension ManagedObjectContext {
   /// Schedules notifications for relationships that may have lost objects, or got them back, without having been
   /// changed.
   func noteDeletionsUnnotified(to roots: Set<Int>) {
-    guard !unnotifiedObservers.isEmpty, !roots.isEmpty else { return }
-    for follower in unnotifiedObservers {
-      guard let object = follower.object else { continue }
+    guard changeNotices.hasUnnotifiedObservers, !roots.isEmpty else { return }
+    for object in changeNotices.unnotifiedObjects {
       noteChange(of: object) { slot in
         guard let relationship = slot.relationship, keepsDeletedObjects(relationship) else { return false }
         return roots.contains(model.entities[relationship.destination].root)
       }
     }
+  }
+}
+
+// Observers of the context.
+extension ManagedObjectContext {
+  /// The changes of the context from now on: each of its own saves, and each time that it learns of other contexts'
+  /// saves, whose updates are in ``ObjectChanges/refreshed``. Each access returns a new sequence, which ends with the
+  /// context and buffers changes that have not been read yet.
+  ///
+  /// For a parent, a child's save is another context's save. When a parent learns of changes, the observers of its
+  /// children are notified too.
+  ///
+  /// A context learns of other contexts' saves when it reads, or when changes are merged into it; see
+  /// ``PersistentContainer/automaticallyMergesChangesFromParent``.
+  ///
+  /// ```swift
+  /// for await changes in context.changes {
+  ///   if changes.deleted.contains(book.objectID) { print("the book is gone") }
+  /// }
+  /// ```
+  public var changes: AsyncStream<ObjectChanges> { changeNotices.stream() }
+
+  /// The changes that a save has written.
+  func changes(of plan: SavePlan) -> ObjectChanges {
+    let related = plan.related.filter { !$0.flags.contains(.inserted) && !$0.flags.contains(.updated) }
+    return ObjectChanges(
+      inserted: ManagedObjectIDs(plan.inserted.map(\.objectID)),
+      updated: ManagedObjectIDs((plan.updated + related).map(\.objectID)),
+      deleted: ManagedObjectIDs(plan.deleted.map(\.objectID)))
   }
 }

@@ -142,7 +142,7 @@ extension ManagedObject {
   ) {
     // Values that an object sets in `awakeFromFetch()` are part of reading it.
     guard let observation = extras?.observation, observation.slots.contains(slot),
-      scope.context?.isAwakening != true
+      scope.context?.activity.isAwakening != true
     else { return }
     event(scope.observedProperties[slot], self, observation.registrar)
   }

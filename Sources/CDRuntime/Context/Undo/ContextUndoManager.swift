@@ -153,11 +153,11 @@ public final class ContextUndoManager {
     guard let context else { return nil }
     isRestoring = true
     defer { isRestoring = false }
-    let reverts = context.revertCount
+    let reverts = context.pendingChanges.revertCount
     var restoration = UndoRestoration(group, in: context)
     let inverse = restoration.run()
     // A hook has rolled the context back or reset it, so the inverse group no longer applies.
-    return context.revertCount == reverts ? inverse : nil
+    return context.pendingChanges.revertCount == reverts ? inverse : nil
   }
 
   /// Forgets all groups that can be undone or redone.
@@ -185,11 +185,12 @@ public final class ContextUndoManager {
 
   /// Returns the group that a change belongs to; nil if the change must not be recorded.
   func group(in context: ManagedObjectContext) -> UndoGroup? {
-    guard !isRestoring, disabledCount == 0, !context.isAwakening, !context.isDeriving else { return nil }
+    let activity = context.activity
+    guard !isRestoring, disabledCount == 0, !activity.isAwakening, !activity.isDeriving else { return nil }
     if open == nil {
-      guard groupingLevel > 0 || groupsByEvent && !context.isSaving else { return nil }
+      guard groupingLevel > 0 || groupsByEvent && !activity.isSaving else { return nil }
       open = UndoGroup()
-      if groupingLevel == 0 { context.scheduleEndOfEvent?() }
+      if groupingLevel == 0 { context.undoRegistration.eventDidBegin() }
     }
     redoable.removeAll()
     return open

@@ -1,32 +1,20 @@
 extension ManagedObjectContext {
   /// The undo manager of the context; nil by default, which has no cost. An undo manager belongs to one context.
   public var undoManager: ContextUndoManager? {
-    get { currentUndoManager }
-    set {
-      guard newValue !== currentUndoManager else { return }
-      currentUndoManager?.removeAllActions()
-      currentUndoManager?.context = nil
-      newValue?.context?.undoManager = nil
-      newValue?.removeAllActions()
-      newValue?.context = self
-      currentUndoManager = newValue
-      // Changes of a new object are recorded only while there is an undo manager.
-      for object in pending where object.flags.contains(.inserted) {
-        if newValue == nil { object.flags.remove(.tracked) } else { object.flags.insert(.tracked) }
-      }
-    }
+    get { undoRegistration.manager }
+    set { undoRegistration.setManager(newValue, of: self) }
   }
 
   /// Takes back the newest group of changes: see ``ContextUndoManager``. Does nothing without an undo manager.
-  public func undo() { currentUndoManager?.undo() }
+  public func undo() { undoManager?.undo() }
 
   /// Redoes the changes that were undone last.
-  public func redo() { currentUndoManager?.redo() }
+  public func redo() { undoManager?.redo() }
 
   /// Runs a body that applies changes of other contexts, which undo does not take back.
   func withoutUndo<R>(_ body: () throws -> R) rethrows -> R {
-    currentUndoManager?.disableUndoRegistration()
-    defer { currentUndoManager?.enableUndoRegistration() }
+    undoManager?.disableUndoRegistration()
+    defer { undoManager?.enableUndoRegistration() }
     return try body()
   }
 }
@@ -38,7 +26,7 @@ extension ManagedObjectContext {
     // The deletion of the object has recorded everything else.
     if object.isDeletionUnsaved { return noteUndoOfDenial(object, slot) }
     guard object.exists, object.scope.plan.isUndoable(slot),
-      let group = currentUndoManager?.group(in: self)
+      let group = undoManager?.group(in: self)
     else { return }
     let index = group.index(of: object) ?? group.add(UndoEntry(object, existed: true))
     // The undo of a new object removes it as a whole.
@@ -48,7 +36,7 @@ extension ManagedObjectContext {
 
   /// Records a reference of a deleted object before it is changed.
   private func noteUndoOfDenial(_ object: ManagedObject, _ slot: Int) {
-    guard object.isDenial(slot), let group = currentUndoManager?.group(in: self) else { return }
+    guard object.isDenial(slot), let group = undoManager?.group(in: self) else { return }
     let index = group.index(of: object) ?? group.add(UndoEntry(object, existed: false))
     let entry = group.entries[index]
     guard !entry.existed, entry.denials[slot] == nil else { return }
@@ -57,7 +45,7 @@ extension ManagedObjectContext {
 
   func noteUndoOfInsertion(_ object: ManagedObject) {
     object.flags.insert(.tracked)
-    guard let group = currentUndoManager?.group(in: self), group.index(of: object) == nil else { return }
+    guard let group = undoManager?.group(in: self), group.index(of: object) == nil else { return }
     var entry = UndoEntry(object, existed: false)
     entry.isInsertion = true
     _ = group.add(entry)
@@ -65,14 +53,14 @@ extension ManagedObjectContext {
 
   /// Records that a deleted object is about to exist again.
   func noteUndoOfReturn(_ object: ManagedObject) {
-    guard let group = currentUndoManager?.group(in: self), group.index(of: object) == nil else { return }
+    guard let group = undoManager?.group(in: self), group.index(of: object) == nil else { return }
     _ = group.add(UndoEntry(object, existed: false))
   }
 
   /// Records a pair before its first change in a group.
   func noteUndo(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {
     guard object.exists, member.exists, let id = UndoPair.ID(object, relationship, member),
-      let group = currentUndoManager?.group(in: self)
+      let group = undoManager?.group(in: self)
     else { return }
     note(id, object, relationship, member, in: group)
   }
@@ -121,7 +109,7 @@ extension ManagedObjectContext {
 
   /// Records an object that is about to be deleted as a whole, and the objects that refer to it.
   func noteUndoOfDeletion(_ object: ManagedObject) {
-    guard let group = currentUndoManager?.group(in: self) else { return }
+    guard let group = undoManager?.group(in: self) else { return }
     let index = group.index(of: object) ?? group.add(UndoEntry(object, existed: true))
     let others = oneSidedReferrers(of: object)
     if group.entries[index].existed {
@@ -336,7 +324,7 @@ extension ManagedObjectContext {
       parentInstance(of: object).map { parent.oneSidedReferrers(of: $0) }
     }
     let lineage = object.scope.plan.lineage
-    for plan in model.entities where stores.store(of: plan) != nil {
+    for plan in model.entities where storeReader.hasStore(of: plan) {
       for case let relationship? in plan.relationships
       where relationship.inverse == nil && relationship.owner == plan.name
         && lineage.contains(relationship.destination)

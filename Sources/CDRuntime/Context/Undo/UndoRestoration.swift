@@ -62,7 +62,7 @@ struct UndoRestoration {
       restoreDenials(entry)
     }
     for entry in group.entries where entry.existed && entry.object.exists { restoreOrders(entry) }
-    context.dropCaches()
+    context.registry.dropCaches()
     if context.model.hasDerivedSlots { context.deriveForFetch() }
     forgetEqual()
     inverse.close(in: context)
@@ -171,7 +171,7 @@ struct UndoRestoration {
       {
         return
       }
-      if known == nil { context.addToMap(object) }
+      if known == nil { context.registry.add(object) }
       let extras = object.requireExtras()
       context.forgetChanges(of: extras)
       extras.toMany.removeAll()

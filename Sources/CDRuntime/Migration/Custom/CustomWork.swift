@@ -129,7 +129,7 @@ final class CustomWork {
   func relate() throws {
     // Rules wrote their relationships to the file, past the context.
     destination.refreshAllObjects()
-    destination.sweep()
+    destination.registry.sweep()
     for (index, item) in items.enumerated() {
       report(0.7 + 0.15 * Double(index) / Double(items.count), item)
       leavesRelationships = false
@@ -249,7 +249,7 @@ final class CustomWork {
   private func stream(_ item: Item, _ done: inout Int64, _ total: Int64) throws {
     guard let sourceMapping = item.factory.sourceMapping else { return }
     let entity = sourceMapping.source
-    guard let map = source.maps[entity.root] else { return }
+    guard let map = source.registry.map(of: entity) else { return }
     report(0.1 + 0.6 * Double(done) / Double(total), item)
     // The statement reads the columns of this entity only, because the condition excludes subentities.
     guard let reader = try source.reader() as? SQLiteSession else { return }
@@ -272,7 +272,7 @@ final class CustomWork {
         try session.checkCancelled()
         if done % 4096 == 0 { report(0.1 + 0.6 * Double(done) / Double(total), item) }
       }
-      source.sweepIfDue(map)
+      source.registry.sweepIfDue(map)
       let key = try makeInstances(kind, rows, map, item, mapping)
       if destination.pending.count >= Self.batchSize || bytes > Self.batchBytes {
         createdObjects.removeAll(keepingCapacity: true)
@@ -344,7 +344,7 @@ final class CustomWork {
       throw session.wrapped(error)
     }
     if let failure = store.failure { throw session.wrapped(failure) }
-    destination.sweep()
+    destination.registry.sweep()
   }
 
   /// Records the to-many relationships that were replaced as a whole.
@@ -375,7 +375,7 @@ final class CustomWork {
   }
 
   private func make(for source: ManagedObject, _ factory: MappedObjectFactory) throws -> ManagedObject {
-    let scope = destination.scopes[factory.destination.index]
+    let scope = destination.registry.scope(of: factory.destination)
     var key: ObjectKey = 0
     if source.scope.plan === factory.source, try isFree(source, factory) { key = source.key + factory.offset }
     let seed =
@@ -472,7 +472,7 @@ final class CustomWork {
       guard let highest = objects.last?.key else { break }
       last = highest
       try visit(try objects.filter { try isOf(item, $0) })
-      destination.sweep()
+      destination.registry.sweep()
     }
     var id: Int64 = -1
     while !leavesRelationships, item.factory.sourceMapping != nil {
@@ -481,7 +481,7 @@ final class CustomWork {
       id = highest
       try visit(
         batch.compactMap { try destination.fetchObject($0.key, destination.model.entities[$0.entity]) })
-      destination.sweep()
+      destination.registry.sweep()
     }
   }
 

@@ -96,7 +96,7 @@ final class DestinationStore: ImportTarget {
       try MigrationFaults.reach("save of new objects")
       var run = try SaveRun(
         context: context, session: SQLiteWriteSession(sqlite, of: database), plan: plan,
-        changeCount: context.changeCount)
+        changeCount: context.pendingChanges.changeCount)
       // With a single file, there is no second store that could be left in an earlier state.
       _ = try run.write()
     } catch {

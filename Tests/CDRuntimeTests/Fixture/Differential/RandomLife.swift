@@ -170,7 +170,7 @@ final class RandomLife {
       context.refreshAllObjects()
     case 29:
       notes.append("sweep \(number)")
-      context.sweep()
+      context.registry.sweep()
     case 30, 31: try refreshOne(of: context)
     case 32..<35: try raise(context)
     case 35, 36:

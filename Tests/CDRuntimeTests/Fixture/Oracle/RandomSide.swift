@@ -42,9 +42,7 @@ final class RandomSide {
   /// Lets go of what nobody else holds.
   func letGo() {
     held.removeAll()
-    for state in context.cachingStates { state.cache = nil }
-    context.cachingStates.removeAll()
-    for map in context.maps { map?.sweep() }
+    context.registry.sweep()
   }
 }
 

@@ -119,7 +119,7 @@ final class RandomUndo {
   /// Lets go of what nobody holds, or reads what is there once more.
   private func readAgain() throws {
     if Bool.random(using: &changes.random) {
-      context.sweep()
+      context.registry.sweep()
     } else {
       context.refreshAllObjects()
       for object in context.updatedObjects where Int.random(in: 0..<4, using: &changes.random) == 0 {

@@ -1,0 +1,79 @@
+/// The work of a context that is running: saves, a method of the app, the derivation of attributes. Some things cannot
+/// be done meanwhile.
+final class ContextActivity {
+  /// A method of the app in which the context cannot be saved.
+  enum Hook: String {
+    /// The initialiser that sets the object's values is still running.
+    case awakeFromInsert = "awakeFromInsert()"
+    case willSave = "willSave()"
+    case validation = "a method that validates"
+    case awakeFromFetch = "awakeFromFetch()"
+    case prepareForDeletion = "prepareForDeletion()"
+    case mergePolicy = "the merge policy"
+  }
+
+  /// The number of saves that are running: ``ManagedObjectLifecycle/didSave()`` can start a save within a save.
+  private var saveDepth = 0
+  /// Whether a save is running that has not written its changes yet.
+  private var isWriting = false
+  /// The app's method that is running and in which the context cannot be saved; nil if there is none.
+  private var hook: Hook?
+  /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
+  private(set) var isAwakening = false
+  /// Whether derived attributes are being computed.
+  private(set) var isDeriving = false
+
+  /// The most saves that may run at once, each called by ``ManagedObjectLifecycle/didSave()`` of the one before. Each
+  /// of them needs stack space.
+  private static let maximumNestedSaves = 32
+
+  /// Whether a save is running. The save's own changes do not start an undo group.
+  var isSaving: Bool { saveDepth > 0 }
+
+  /// Whether a method of the app is running in which the context cannot be saved.
+  var isRunningHook: Bool { hook != nil }
+
+  /// Throws if the context's changes cannot be saved now.
+  func checkMaySave() throws(SaveError) {
+    if let hook { throw .nested(in: hook.rawValue) }
+    if isWriting { throw .nested(in: "an observer, or by a value's own code,") }
+    if saveDepth >= Self.maximumNestedSaves { throw .nested(in: "didSave()") }
+  }
+
+  /// Runs a save.
+  func save(_ body: () throws -> Void) rethrows {
+    saveDepth += 1
+    isWriting = true
+    defer {
+      saveDepth -= 1
+      isWriting = false
+    }
+    try body()
+  }
+
+  /// Records that the running save has written its changes. From now on the context can be saved again.
+  func didWrite() { isWriting = false }
+
+  /// Runs a method of the app.
+  func run<R>(_ hook: Hook, _ body: () throws -> R) rethrows -> R {
+    let outer = self.hook
+    self.hook = hook
+    defer { self.hook = outer }
+    return try body()
+  }
+
+  /// Calls an object's ``ManagedObjectLifecycle/awakeFromFetch()``.
+  func awake(_ lifecycle: any ManagedObjectLifecycle) {
+    let wasAwakening = isAwakening
+    isAwakening = true
+    defer { isAwakening = wasAwakening }
+    run(.awakeFromFetch) { lifecycle.awakeFromFetch() }
+  }
+
+  /// Computes derived attributes.
+  func derive(_ body: () -> Void) {
+    isDeriving = true
+    defer { isDeriving = false }
+    body()
+  }
+}

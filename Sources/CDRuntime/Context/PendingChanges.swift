@@ -1,0 +1,130 @@
+/// The unsaved changes of a context: the objects that have changes, and what the next save has to report.
+final class PendingChanges {
+  /// Objects with changes, in the order of their first changes. Each has the flag ``ObjectFlags/listed``.
+  private(set) var objects: [ManagedObject] = []
+  /// Errors of failed insertions. The next save throws the first one and forgets them all.
+  private var insertionErrors: [any Error] = []
+  /// Properties that were set on objects that no save writes; the next save throws them.
+  private var lostChanges = LostChanges()
+  /// The root entities of objects with changes whose rows another context has changed too. Relationships to these
+  /// entities are read again once the changes have been saved or taken back.
+  private var contestedRoots: Set<Int> = []
+  /// Objects with changes whose rows another context has changed too, by the partner that each still refers to in a
+  /// one-to-one relationship. The rows in the store may no longer have these references.
+  private var contestedReferrers: [OneToOnePartner: [ObjectKey]] = [:]
+  /// Increases when objects change, though not with each change: the changes of a new object count only while it is
+  /// `tracked`.
+  private(set) var changeCount = 0
+  /// Increases with each rollback and reset. Code that calls an app's method compares it to detect that the method
+  /// has reverted the context.
+  private(set) var revertCount = 0
+
+  // MARK: Objects
+
+  /// Counts a change of an object that need not be listed.
+  @inline(__always) func countChange() { changeCount &+= 1 }
+
+  /// Records a change of an object, and lists the object.
+  func add(_ object: ManagedObject, of context: ManagedObjectContext) {
+    changeCount &+= 1
+    if object.flags.contains(.listed) { return }
+    // A reset may have removed the object from the context in the middle of a change.
+    guard object.scope.context === context else { return }
+    list(object)
+  }
+
+  /// Lists a new object.
+  func addInserted(_ object: ManagedObject) { list(object) }
+
+  @inline(__always) private func list(_ object: ManagedObject) {
+    object.flags.insert(.listed)
+    objects.append(object)
+  }
+
+  /// Removes an object whose changes have been taken back.
+  func remove(_ object: ManagedObject) {
+    object.flags.remove(.listed)
+    objects.removeAll { $0 === object }
+  }
+
+  /// Removes the objects that a merge policy has removed from the context.
+  func removeGone() { objects.removeAll { $0.flags.contains(.deletionSaved) } }
+
+  /// Removes all objects except those that a save has not written. The caller has ended the changes of the others.
+  func keepOnly(_ rest: [ManagedObject]) { objects = rest }
+
+  /// Removes and returns all objects, whose changes the caller ends, and forgets what the next save would report.
+  func revert() -> [ManagedObject] {
+    revertCount &+= 1
+    changeCount &+= 1
+    let former = objects
+    objects.removeAll()
+    insertionErrors.removeAll()
+    lostChanges.removeAll()
+    return former
+  }
+
+  /// Does the same for a context that forgets all its objects.
+  func reset() -> [ManagedObject] {
+    contestedReferrers.removeAll()
+    return revert()
+  }
+
+  /// Removes all objects from a context that is being released.
+  func leave() -> [WeakObject] {
+    let left = objects.map(WeakObject.init)
+    objects.removeAll()
+    lostChanges.removeAll()
+    return left
+  }
+
+  /// Takes over the objects of a released context, which are listed already.
+  func takeOver(_ objects: [ManagedObject]) { self.objects = objects }
+
+  // MARK: What the next save reports
+
+  /// Whether the next save throws the error of a failed insertion or of a lost change.
+  var hasFailures: Bool { !insertionErrors.isEmpty || !lostChanges.isEmpty }
+
+  func noteFailedInsertion(_ error: any Error) { insertionErrors.append(error) }
+
+  /// Removes and returns the error of the newest failed insertion, for a caller that throws it at once.
+  func takeNewestInsertionError() -> (any Error)? { insertionErrors.popLast() }
+
+  /// Removes all errors of failed insertions, and returns the first one.
+  func takeInsertionErrors() -> (any Error)? {
+    defer { insertionErrors.removeAll() }
+    return insertionErrors.first
+  }
+
+  /// Records that a property was set on an object that no save writes.
+  func noteLostChange(of object: ManagedObject, _ property: String) { lostChanges.add(object, property) }
+
+  /// Removes all lost changes and returns those of objects that are still deleted or reset.
+  func takeLostChanges() -> [LostChange] { lostChanges.take() }
+
+  // MARK: Changes of rows that other contexts have changed too
+
+  /// Records the root entity of an object whose row another context has changed too.
+  func noteContested(root: Int) { contestedRoots.insert(root) }
+
+  /// Removes and returns the root entities to which relationships have to be read again, after changes have ended; nil
+  /// if there are none.
+  func takeContestedRoots() -> Set<Int>? {
+    if objects.isEmpty { contestedReferrers.removeAll() }
+    if contestedRoots.isEmpty { return nil }
+    defer { contestedRoots.removeAll() }
+    return contestedRoots
+  }
+
+  /// Records an object that refers to a partner although its row may no longer do so.
+  func noteContestedReferrer(_ key: ObjectKey, to partner: OneToOnePartner) {
+    if contestedReferrers[partner]?.contains(key) == true { return }
+    contestedReferrers[partner, default: []].append(key)
+  }
+
+  var hasContestedReferrers: Bool { !contestedReferrers.isEmpty }
+
+  /// The objects that refer to a partner although their rows may no longer do so.
+  func contestedReferrers(to partner: OneToOnePartner) -> [ObjectKey] { contestedReferrers[partner] ?? [] }
+}
