@@ -76,3 +76,17 @@ extension CoreDataStoreError: CustomStringConvertible {
     return rest > 0 ? shown + "; and \(rest) more" : shown
   }
 }
+
+extension CoreDataStoreError: PresentableError {
+  public var situation: ErrorSituation {
+    switch self {
+    case .unreadable: .inputOutput
+    case .notADatabase, .notACoreDataStore: .foreignFile
+    case .damaged: .storeDamaged
+    case .changing: .storeBusy
+    case .losses, .noFittingVersion, .severalFittingVersions: .migrationFailed
+    case .sqlite: .inputOutput
+    case .unknownVersion: .mistakeOfApp
+    }
+  }
+}

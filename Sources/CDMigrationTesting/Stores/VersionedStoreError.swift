@@ -33,3 +33,7 @@ extension VersionedStoreError: CustomStringConvertible {
     }
   }
 }
+
+extension VersionedStoreError: PresentableError {
+  public var situation: ErrorSituation { .mistakeOfApp }
+}

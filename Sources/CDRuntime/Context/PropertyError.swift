@@ -32,3 +32,9 @@ extension PropertyError: CustomStringConvertible {
     }
   }
 }
+
+extension PropertyError: PresentableError {
+  public var situation: ErrorSituation {
+    if case .inaccessible = self { .objectGone } else { .mistakeOfApp }
+  }
+}

@@ -74,3 +74,14 @@ extension FetchError: CustomStringConvertible {
     }
   }
 }
+
+extension FetchError: PresentableError {
+  public var situation: ErrorSituation {
+    switch self {
+    case .unknownObject: .notFound
+    case .evaluation: .noResult
+    case .patternTooCostly: .tooCostly
+    default: .mistakeOfApp
+    }
+  }
+}

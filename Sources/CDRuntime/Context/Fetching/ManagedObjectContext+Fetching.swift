@@ -160,14 +160,14 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``FetchError/unknownEntity(_:)`` and ``FetchError/unknownTemplate(entity:name:)``.
   public func fetchRequest(
-    forEntityNamed name: String, template: String, variables: [String: any AttributeValueConvertible] = [:]
+    forEntityNamed name: String, template: String, variables: [String: any FormatArgument] = [:]
   ) throws -> FetchRequest<ManagedObject> {
     guard model.entity(name) != nil else { throw FetchError.unknownEntity(name) }
     guard let description = self.template(template, of: name) else {
       throw FetchError.unknownTemplate(entity: name, name: template)
     }
     var request = FetchRequest<ManagedObject>(entityName: name, where: description.predicate)
-    request.variables = variables.mapValues { .value($0.attributeValue) }
+    request.variables = variables
     request.sortKeys = description.sort
     request.limit = description.limit
     return request
@@ -177,7 +177,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: The errors of ``fetchRequest(forEntityNamed:template:variables:)`` and ``fetch(_:)``.
   public func objects(
-    forEntityNamed name: String, template: String, variables: [String: any AttributeValueConvertible] = [:]
+    forEntityNamed name: String, template: String, variables: [String: any FormatArgument] = [:]
   ) throws -> [ManagedObject] {
     try fetch(fetchRequest(forEntityNamed: name, template: template, variables: variables))
   }
@@ -338,7 +338,7 @@ extension ManagedObjectContext {
     let names = request.groupBy + request.aggregates.map(\.name)
     let groups = rows.map { Dictionary(zip(names, $0), uniquingKeysWith: { _, last in last }) }
     guard let having = request.having else { return groups }
-    let evaluator = PredicateEvaluator(variables: request.variables.mapValues { EvaluationValue($0) })
+    let evaluator = PredicateEvaluator(variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
     do {
       return try MatchBudget.run(isCancellable: true) {
         try groups.filter { try evaluator.matches(having, Self.subject($0)) }

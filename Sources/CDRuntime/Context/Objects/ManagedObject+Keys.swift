@@ -14,6 +14,22 @@ extension ManagedObject {
     throw PropertyError.unknownKey(entity: scope.plan.name, key: key)
   }
 
+  /// Returns the value of an attribute as a Swift type: `try book.value(forKey: "pages", as: Int?.self)`.
+  ///
+  /// The types are those of generated code: an attribute of type Int32 has the type `Int32` or, as each number that
+  /// loses nothing, `Int`. An optional type accepts nil.
+  ///
+  /// - Throws: ``PropertyError/unknownKey(entity:key:)``; ``PropertyError/wrongType(entity:key:expected:given:)`` if the
+  ///   value does not have the type.
+  public final func value<Value: AttributeValueConvertible>(
+    forKey key: String, as type: Value.Type
+  ) throws -> Value {
+    let value = try self.value(forKey: key)
+    if let found = value.attribute?.decodedNilOrValue(as: type) { return found }
+    throw PropertyError.wrongType(
+      entity: scope.plan.name, key: key, expected: "\(type)", given: value.typeName)
+  }
+
   /// Returns the values of several properties by their keys.
   public final func values(forKeys keys: [String]) throws -> [String: PropertyValue] {
     var result: [String: PropertyValue] = [:]
