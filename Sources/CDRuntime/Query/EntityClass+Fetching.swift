@@ -270,7 +270,7 @@ extension EntityClass {
     in context: ManagedObjectContext
   ) throws -> [Self] {
     guard let template = context.template(name, of: entity) else {
-      throw FetchError.unknownTemplate(entity: entity, name: name)
+      throw context.unknownTemplate(name, of: entity)
     }
     var request = FetchRequest<Self>(where: template.predicate)
     request.variables = variables

@@ -1,9 +1,10 @@
+import Synchronization
+
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import Synchronization
 
 /// An error with texts for people who use an app. All public errors are presentable.
 ///
@@ -33,18 +34,22 @@ extension PresentableError {
   public var situationNames: [String] { [] }
 
   /// What did not work, in one sentence.
-  public var errorDescription: String? { ErrorTexts.text(situation.rawValue + ".description", situationNames) }
+  public var errorDescription: String? {
+    ErrorTexts.text(situation.rawValue + ".description", situationNames)
+  }
   /// The cause, in one sentence.
   public var failureReason: String? { ErrorTexts.text(situation.rawValue + ".reason", situationNames) }
   /// The remedy, in one sentence.
-  public var recoverySuggestion: String? { ErrorTexts.text(situation.rawValue + ".suggestion", situationNames) }
+  public var recoverySuggestion: String? {
+    ErrorTexts.text(situation.rawValue + ".suggestion", situationNames)
+  }
 }
 
 /// The texts of errors for people who use an app, and their translation.
 ///
 /// The texts are English. To translate them, give a function that looks a key up, for example in the app's table of
 /// strings. ``english`` has all keys. The names of entities and properties have the keys `entity.NAME` and
-/// `property.NAME`. Without a translation, a name becomes words: `dueDate` becomes “due date”.
+/// `property.NAME`. Without a translation, a name becomes words: `dueDate` becomes "due date".
 ///
 /// ```swift
 /// ErrorTexts.lookUp = { key in
@@ -91,18 +96,17 @@ public enum ErrorTexts {
   /// The words for a name of the model.
   private static func name(_ key: String) -> String {
     if let found = lookUp?(key) { return found }
-    let name = key.split(separator: ".").last.map(String.init) ?? key
+    let name = Array(key[(key.lastIndex(of: ".").map(key.index(after:)) ?? key.startIndex)...])
     var words = ""
-    var wasLower = false
-    for character in name {
-      if character == "_" {
-        words += " "
-      } else if character.isUppercase, wasLower {
-        words += " " + character.lowercased()
-      } else {
-        words.append(character)
+    for (index, character) in name.enumerated() {
+      guard character.isUppercase else {
+        words.append(character == "_" ? " " : character)
+        continue
       }
-      wasLower = character.isLowercase || character.isNumber
+      // A word begins where a lower-case letter ends, and before the last letter of an abbreviation: `URLOfImage`.
+      let isFollowedByLower = index + 1 < name.count && name[index + 1].isLowercase
+      if index > 0, isFollowedByLower || !name[index - 1].isUppercase { words += " " }
+      words += isFollowedByLower ? character.lowercased() : String(character)
     }
     return words
   }

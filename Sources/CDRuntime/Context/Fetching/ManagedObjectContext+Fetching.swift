@@ -105,7 +105,7 @@ extension ManagedObjectContext {
 
   func entityPlan<Object: ManagedObject>(of request: FetchRequest<Object>) throws -> EntityPlan {
     guard let plan = model.entity(request.entityName) else {
-      throw FetchError.unknownEntity(request.entityName)
+      throw unknownEntity(request.entityName)
     }
     if ObjectIdentifier(Object.self) == ObjectIdentifier(ManagedObject.self) { return plan }
     guard let type = classes.type(of: plan), type is Object.Type else {
@@ -113,6 +113,16 @@ extension ManagedObjectContext {
         entity: plan.name, expected: classes.type(of: plan).map { "\($0)" } ?? "ManagedObject")
     }
     return plan
+  }
+
+  func unknownEntity(_ name: String) -> FetchError {
+    .unknownEntity(name, suggestion: closestName(to: name, in: model.entities.map(\.name)))
+  }
+
+  func unknownTemplate(_ name: String, of entity: String) -> FetchError {
+    .unknownTemplate(
+      entity: entity, name: name,
+      suggestion: closestName(to: name, in: model.graph.lineage(of: entity).flatMap { $0.fetchTemplates.map(\.name) }))
   }
 
   // MARK: Fetched properties
@@ -123,7 +133,7 @@ extension ManagedObjectContext {
   }
 
   func fetch(_ property: FetchedPropertyDescription, for object: ManagedObject) throws -> [ManagedObject] {
-    guard let plan = model.entity(property.entity) else { throw FetchError.unknownEntity(property.entity) }
+    guard let plan = model.entity(property.entity) else { throw unknownEntity(property.entity) }
     var request = FetchRequest<ManagedObject>(entityName: property.entity, where: property.predicate)
     request.sortKeys = property.sort
     request.limit = property.limit
@@ -162,9 +172,9 @@ extension ManagedObjectContext {
   public func fetchRequest(
     forEntityNamed name: String, template: String, variables: [String: any FormatArgument] = [:]
   ) throws -> FetchRequest<ManagedObject> {
-    guard model.entity(name) != nil else { throw FetchError.unknownEntity(name) }
+    guard model.entity(name) != nil else { throw unknownEntity(name) }
     guard let description = self.template(template, of: name) else {
-      throw FetchError.unknownTemplate(entity: name, name: template)
+      throw unknownTemplate(template, of: name)
     }
     var request = FetchRequest<ManagedObject>(entityName: name, where: description.predicate)
     request.variables = variables
@@ -290,7 +300,7 @@ extension ManagedObjectContext {
     using combination: MatchCombination,
     of entity: String
   ) throws -> FetchPredicate? {
-    guard let plan = model.entity(entity) else { throw FetchError.unknownEntity(entity) }
+    guard let plan = model.entity(entity) else { throw unknownEntity(entity) }
     let parts = try pairs.map { key, value in
       FetchPredicate(
         .keyPath([key]), .equalTo,
@@ -302,7 +312,10 @@ extension ManagedObjectContext {
 
   /// Converts a value to its attribute's type.
   private func matched(_ value: AttributeValue, key: String, of plan: EntityPlan) throws -> AttributeValue {
-    guard let slot = plan.slot(key) else { throw FetchError.unknownKey(entity: plan.name, key: key) }
+    guard let slot = plan.slot(key) else {
+      throw FetchError.unknownKey(
+        entity: plan.name, key: key, suggestion: closestName(to: key, in: plan.slots.map(\.name)))
+    }
     guard case .attribute(_, let storageType) = slot.kind, let fitted = storageType.fitted(value) else {
       throw FetchError.wrongType(
         entity: plan.name, key: key, expected: slot.attribute?.type.schemaName ?? "no value",
