@@ -1,3 +1,5 @@
+public import CDModel
+
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else

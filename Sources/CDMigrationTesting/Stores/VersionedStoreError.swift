@@ -1,3 +1,5 @@
+public import CDRuntime
+
 /// An error of a test's store.
 ///
 /// ```swift

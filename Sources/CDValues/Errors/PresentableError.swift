@@ -39,6 +39,8 @@ extension PresentableError {
   }
   /// The cause, in one sentence.
   public var failureReason: String? { ErrorTexts.text(situation.rawValue + ".reason", situationNames) }
+  /// Nil: the errors have no pages of help.
+  public var helpAnchor: String? { nil }
   /// The remedy, in one sentence.
   public var recoverySuggestion: String? {
     ErrorTexts.text(situation.rawValue + ".suggestion", situationNames)

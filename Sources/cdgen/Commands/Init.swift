@@ -14,7 +14,8 @@ struct Init: ParsableCommand {
     abstract: "Make a new model.",
     discussion: """
       Makes the folder NAME.cdmodel with a model.yaml, which holds the model's identity, and a first version to \
-      start from. Nothing that exists is overwritten.
+      start from. Nothing that exists is overwritten. If the directory is that of an executable target without source \
+      files, a first program is written too: a main.swift that stores an object and fetches it.
 
         cdgen init ToDo
         cdgen init ToDo --directory Sources/App
@@ -38,6 +39,17 @@ struct Init: ParsableCommand {
         try OutputFile(path: FileSystem.join(folder, file), contents: contents).create()
       }
       try Console.write(line: folder)
+      if let program = NewProgram(in: directory) {
+        try Console.write(line: try program.write(model: name))
+        try Console.write(
+          """
+          Next:
+            swift build
+            swift run \(program.target)
+            swift package cdgen check \(folder)
+
+          """)
+      }
     }
   }
 }

@@ -16,7 +16,6 @@ import Testing
     #expect(try Book.first(sortedBy: .descending(\.isbn), in: context)?.isbn == "9")
     #expect(try Book.first(where: \.title == "c", sortedBy: .ascending(\.isbn), in: context)?.isbn == "10")
     #expect(try Book.first(where: { $0.title == "none" }, in: context) == nil)
-    #expect(try Book.first(where: \.draft, in: context) == nil)
     // Changes that are not saved count.
     _ = Book(title: "z", isbn: "z", author: try #require(try Author.first(in: context)), in: context)
     #expect(try Book.first(sortedBy: .descending(\.isbn), in: context)?.isbn == "z")
@@ -36,11 +35,6 @@ import Testing
     #expect(try Book.exists(in: context))
     #expect(try Book.exists(where: \.isbn == "3", in: context))
     #expect(try !Book.exists(where: { $0.isbn == "99" }, in: context))
-    #expect(try !Book.exists(where: \.draft, in: context))
-    try #require(try Book.first(in: context)).draft = true
-    #expect(try Book.exists(where: \.draft, in: context))
-    #expect(try Book.count(where: \.draft, in: context) == 1)
-    #expect(try Book.fetch(where: \.draft, sortedBy: \.isbn, in: context).count == 1)
   }
 
   /// As `ManagedObjectContext.delete` does: delete rules apply, and a rollback takes everything back.
@@ -57,7 +51,6 @@ import Testing
     #expect(try Book.delete(where: { $0.isbn == "3" }, in: context) == 1)
     try context.save()
     #expect(try Book.object(isbn: "3", in: library.container.newContext()) == nil)
-    #expect(try Book.delete(where: \.draft, in: context) == 0)
   }
 
   @Test func anObjectDeletesItself() throws {

@@ -1,6 +1,11 @@
-import CDRuntime
+@_spi(Generated) import CDRuntime
 import Foundation
 import Testing
+
+extension Fields where Root: Book {
+  /// The library has no stored attribute of type Bool. Generated code has none for a transient one.
+  fileprivate var draft: Attribute<Bool> { Attribute("draft") }
+}
 
 /// What the typed query language makes is the tree that the parser makes of the same in a format string.
 @Suite struct TypedQueryTests {

@@ -324,23 +324,3 @@ extension ManagedObject: CustomStringConvertible {
     return "<\(scope.plan.name) p\(key)\(state)\(values)>"
   }
 }
-
-extension AttributeValue {
-  /// The value in a description of its object.
-  fileprivate var excerpt: String {
-    switch self {
-    case .null: "nil"
-    case .bool(let value): "\(value)"
-    case .int(let number): "\(number)"
-    case .double(let number): "\(number)"
-    case .decimal(let number): "\(number)"
-    case .string(let text): "\"\(text.prefix(40))\(text.dropFirst(40).isEmpty ? "" : "…")\""
-    case .date(let date): "\(date)"
-    case .data(let data): "\(data.count) bytes"
-    case .uuid(let id): id.uuidString
-    case .url(let url): url.absoluteString
-    case .composite(let fields):
-      "{" + fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.excerpt)" }.joined(separator: ", ") + "}"
-    }
-  }
-}

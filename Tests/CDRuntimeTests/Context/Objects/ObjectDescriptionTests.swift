@@ -65,7 +65,7 @@ import Testing
     #expect(throws: PropertyError.wrongType(entity: "Book", key: "title", expected: "Int", given: "String")) {
       try book.value(forKey: "title", as: Int.self)
     }
-    #expect(throws: PropertyError.unknownKey(entity: "Book", key: "titel")) {
+    #expect(throws: PropertyError.unknownKey(entity: "Book", key: "titel", suggestion: "title")) {
       try book.value(forKey: "titel", as: String.self)
     }
   }
