@@ -195,6 +195,7 @@ let package = Package(
       name: "CLITests",
       dependencies: [
         "cdgen", "cdgen-graph", "cdstore", "todo", "CDSchema", "CDMapping", "CDModel", "CSQLite",
+        "PredicateCases",
       ],
       swiftSettings: settings),
     // A second model, whose version files are links to the first model's, with the app's own migration code. It is not

@@ -12,24 +12,24 @@ import CDSchema
 struct CDGenGraph: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cdgen-graph",
-    abstract: "Draw a version's entities and relationships as SVG.",
+    abstract: "Draw the entities and relationships of a version as SVG.",
     discussion: """
-      A box an entity, an arrow to a parent, a line with crow's feet for a relationship and its inverse, and a \
-      dashed one where there is no inverse. No other program is needed.
+      Each entity is a box. An arrow leads to its parent. A line with crow's feet is a relationship and its inverse. \
+      A dashed line is a relationship without an inverse. No other program is needed.
 
         cdgen-graph Schemas/ToDo.cdmodel --output ToDo.svg
         cdgen-graph Schemas/ToDo.cdmodel --version 1 > ToDo-1.svg
       """)
 
-  @Argument(help: "The model's folder.", completion: .directory)
+  @Argument(help: "The folder of the model.", completion: .directory)
   var model: String
 
-  @Option(help: ArgumentHelp("The version to draw; the current one if left out.", valueName: "number"))
+  @Option(help: ArgumentHelp("The version to draw. The default is the current version.", valueName: "number"))
   var version: Int?
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The file to write; standard output if left out.", valueName: "path"))
+    help: ArgumentHelp("The file to write. The default is standard output.", valueName: "path"))
   var output: String?
 
   static func main() {

@@ -9,14 +9,14 @@ struct CDGen: ParsableCommand {
     commandName: "cdgen",
     abstract: "Check data models written in YAML and generate Swift from them.",
     discussion: """
-      A model is a folder NAME.cdmodel with a model.yaml and a file for each version, 1.yaml, 2.yaml, …
+      A model is a folder NAME.cdmodel. It contains model.yaml and one file for each version: 1.yaml, 2.yaml, …
 
-        cdgen init ToDo                                         make a model
-        cdgen check ToDo.cdmodel                                look for mistakes
+        cdgen init ToDo                                         create a model
+        cdgen check ToDo.cdmodel                                report mistakes
         cdgen generate ToDo.cdmodel --output ToDo+Generated.swift
 
       Mistakes are reported as 'path:line:column: error: message' on standard error. The exit status is 0 if \
-      all went well, warnings included, 1 if there were errors, and 64 if the arguments make no sense.
+      there were no errors, 1 if there were errors, and 64 if the arguments are invalid. Warnings do not change it.
       """,
     subcommands: [
       Init.self, Check.self, Generate.self, Compile.self, AddVersion.self, Diff.self, Stub.self, Lock.self,

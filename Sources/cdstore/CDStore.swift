@@ -6,9 +6,9 @@ import CDConsole
 struct CDStore: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cdstore",
-    abstract: "Make, fill, read, migrate and check stores.",
+    abstract: "Create, fill, read, migrate and check stores.",
     discussion: """
-      A store carries its model; --model is needed to make one, and to migrate it.
+      A store contains its model. You need --model only to create a store and to migrate it.
 
         cdstore create Notes.sqlite --model Notes.cdmodel
         cdstore load Notes.sqlite notes.json
@@ -18,7 +18,7 @@ struct CDStore: ParsableCommand {
         cdstore verify Notes.sqlite
         cdstore convert Notes.sqlite Notes.xml --type xml
 
-      The exit status is 0 if all went well, 1 if there were errors, and 64 if the arguments make no sense.
+      The exit status is 0 if there were no errors, 1 if there were errors, and 64 if the arguments are invalid.
       """,
     subcommands: [
       Create.self, Load.self, Fetch.self, Filter.self, Info.self, Migrate.self, Plan.self, Verify.self,

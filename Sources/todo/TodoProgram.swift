@@ -8,14 +8,14 @@ import CDConsole
 struct TodoProgram: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "todo",
-    abstract: "Keep a list of things to be done.",
+    abstract: "Keep a list of to-dos.",
     discussion: """
       todo category add Home
       todo add "Water the plants" --due 5m --category Home
       todo list
       todo done "Water the plants"
 
-      'todo demo' shows every kind of fetch on a list of its own.
+      'todo demo' shows every kind of fetch on a separate list.
       """,
     subcommands: [
       Add.self, List.self, Done.self, Mute.self, Due.self, CategoryCommands.self, Demo.self,

@@ -11,12 +11,12 @@ import CDRuntime
 struct ValueReader {
   /// The type of an attribute's values.
   private enum Kind {
-    case string, bool, date, data, uuid, url, decimal
+    case bool, date, data, uuid, url, decimal
     case integer(ClosedRange<Int64>)
     case real(isFloat: Bool)
     case codable(String)
     /// A type whose values have the same form in both stores.
-    case other(AttributeTraits)
+    case plain(AttributeTraits)
   }
 
   struct Problem: Error {
@@ -55,7 +55,6 @@ struct ValueReader {
 
   private static func kind(_ type: AttributeType, _ graph: EntityGraph) -> Kind? {
     switch type {
-    case .string: .string
     case .bool: .bool
     case .float: .real(isFloat: true)
     case .double: .real(isFloat: false)
@@ -70,7 +69,7 @@ struct ValueReader {
         if case .enumeration = enumeration.rawType { return nil }
         return Self.kind(enumeration.rawType, graph)
       }
-    default: type.traits.map { $0.integerRange.map(Kind.integer) ?? .other($0) }
+    default: type.traits.map { $0.integerRange.map(Kind.integer) ?? .plain($0) }
     }
   }
 
@@ -90,14 +89,13 @@ struct ValueReader {
       return graph.enumeration(name)?.cases.first.flatMap { stored($0.rawValue) }
     }
     return switch kind {
-    case .string: .text("")
     case .bool, .integer: .integer(0)
     case .real, .date: .real(0)
     case .decimal: .text("0")
     case .data: .bytes(Data())
     case .uuid: .bytes(Data(count: 16))
     case .url, .codable: nil
-    case .other(let traits): stored(traits.empty)
+    case .plain(let traits): stored(traits.empty)
     }
   }
 
@@ -109,7 +107,6 @@ struct ValueReader {
   func value(_ source: SourceValue) throws(Problem) -> StoreValue {
     if source == .null { return .null }
     switch (kind, source) {
-    case (.string, .text(let text)): return .text(text)
     // As in Core Data, where a property of type Bool shows any number other than 0 as true.
     case (.bool, .integer(let number)): return .integer(number == 0 ? 0 : 1)
     case (.integer(let range), .integer(let number)):
@@ -145,7 +142,7 @@ struct ValueReader {
         )
       }
       return records == nil ? .text(json) : .bytes(Data(json.utf8))
-    case (.other(let traits), _) where source.storageClass == traits.storageClass: return source.stored
+    case (.plain(let traits), _) where source.storageClass == traits.storageClass: return source.stored
     default: break
     }
     throw Problem(reason: "\(source.kind), which is not of type \(typeName)")

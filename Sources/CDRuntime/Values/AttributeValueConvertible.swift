@@ -84,10 +84,14 @@ extension Double: AttributeValueConvertible, AttributeValueReadable {
     switch value {
     case .double(let number): self = number
     case .int(let number): self = Double(number)
-    case .decimal(let number): self = Double(number.description) ?? .nan
+    case .decimal(let number): self = number.double
     default: return nil
     }
   }
+}
+extension Decimal {
+  /// The double nearest to the decimal; NaN for NaN. The way by the text is exact on all platforms.
+  var double: Double { Double(description) ?? .nan }
 }
 extension Decimal: AttributeValueConvertible, AttributeValueReadable {
   public typealias Comparand = NumberComparand

@@ -42,3 +42,11 @@ final class DecodingContext {
     positions.record(element, nameOffset: key.range.lowerBound, in: source)
   }
 }
+
+extension [String] {
+  /// Returns the texts as a list for people: "a, b or c".
+  func list(lastAfter word: String) -> String {
+    guard let last, count > 1 else { return first ?? "" }
+    return dropLast().joined(separator: ", ") + " \(word) \(last)"
+  }
+}

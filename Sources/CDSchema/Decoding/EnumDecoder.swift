@@ -52,8 +52,7 @@ extension DecodingContext {
 
   /// The names of the raw types as a list for people.
   private static let rawTypes =
-    "String, " + AttributeTraits.integers.dropLast().map(\.name).joined(separator: ", ") + " or "
-    + (AttributeTraits.integers.last?.name ?? "")
+    (["String"] + AttributeTraits.integers.map(\.name)).list(lastAfter: "or")
 
   private func decodeCases(
     _ node: MarkedNode, of owner: EnumDescription, _ element: SchemaElement, isTypeKnown: Bool

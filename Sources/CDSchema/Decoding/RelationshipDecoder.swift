@@ -38,9 +38,8 @@ extension DecodingContext {
         result.deleteRule = rule
       } else {
         let rules = DeleteRule.allCases.map(\.rawValue)
-        let list = rules.dropLast().joined(separator: ", ") + " and " + (rules.last ?? "")
         error(
-          node, "unknown delete rule '\(text)'; the rules are \(list)",
+          node, "unknown delete rule '\(text)'; the rules are \(rules.list(lastAfter: "and"))",
           suggestion: closestName(to: text, in: rules))
       }
     }

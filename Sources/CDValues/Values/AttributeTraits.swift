@@ -107,6 +107,11 @@ extension AttributeTraits {
     string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url,
   ]
 
+  /// The rows in the order of the cases of ``StorageType``.
+  fileprivate static let byStorageType = StorageType.allCases.map { type in
+    all.first { $0.storageType == type }
+  }
+
   /// The rows of the integer types, the narrowest type first.
   package static let integers = all.filter { $0.integerRange != nil }
 
@@ -195,29 +200,13 @@ extension AttributeType {
 /// The type in which a column stores a value: a type with a fixed name, or JSON.
 ///
 /// Unlike ``AttributeType``, it is a single byte, so reading a row can switch over it without reference counting.
-package enum StorageType: Sendable {
+package enum StorageType: Int, CaseIterable, Sendable {
   case string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url
   /// JSON as text.
   case codable
 
   /// The type's row; nil for JSON.
-  package var traits: AttributeTraits? {
-    switch self {
-    case .string: .string
-    case .bool: .bool
-    case .int16: .int16
-    case .int32: .int32
-    case .int64: .int64
-    case .float: .float
-    case .double: .double
-    case .decimal: .decimal
-    case .date: .date
-    case .data: .data
-    case .uuid: .uuid
-    case .url: .url
-    case .codable: nil
-    }
-  }
+  package var traits: AttributeTraits? { AttributeTraits.byStorageType[rawValue] }
 
   package var storageClass: AttributeTraits.StorageClass { traits?.storageClass ?? .text }
 

@@ -6,16 +6,16 @@ import CDSchema
 /// `cdgen add-version`
 struct AddVersion: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Start a model's next version.",
+    abstract: "Create the next version of a model.",
     discussion: """
-      Copies the current version's file to the next free number, without what is about that version alone: \
-      its 'renamedFrom's, 'label' and 'basedOn'. Change the copy, never the version that stores were made with. \
-      Nothing that exists is overwritten.
+      Copies the file of the current version to the next free number. The copy has no 'renamedFrom', 'label' \
+      and 'basedOn', because these belong to the current version only. Change the copy, and never a version \
+      that stores were created with. No existing file is overwritten.
 
         cdgen add-version Schemas/ToDo.cdmodel
       """)
 
-  @Argument(help: "The model's folder.", completion: .directory)
+  @Argument(help: "The folder of the model.", completion: .directory)
   var model: String
 
   func run() throws {

@@ -9,7 +9,7 @@ struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Report every mistake in models.",
     discussion: """
-      All models are read before the command ends, whatever the first ones have. Warnings do not fail.
+      The command checks all models, even if the first ones have errors. Warnings do not make it fail.
 
         cdgen check Schemas/ToDo.cdmodel
         cdgen check Schemas/*.cdmodel --format json
@@ -19,13 +19,15 @@ struct Check: ParsableCommand {
     case text, json
   }
 
-  @Argument(help: "The models' folders.", completion: .directory)
+  @Argument(help: "The folders of the models.", completion: .directory)
   var model: [String]
 
   @Option(
     help: ArgumentHelp(
-      "How to report.",
-      discussion: "'text' is a line each on standard error, 'json' a list on standard output."))
+      "The format of the report.",
+      discussion:
+        "'text' prints one line for each mistake on standard error. 'json' prints a list on standard output.")
+  )
   var format: Format = .text
 
   func run() throws {

@@ -7,13 +7,13 @@ struct Compile: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Write a model as one file of canonical JSON.",
     discussion: """
-      The file holds every version and can be loaded at run time, by a program without generated classes. \
-      Equal models give equal files.
+      The file contains every version. A program without generated classes can load it at run time. Equal \
+      models give equal files.
 
         cdgen compile Schemas/ToDo.cdmodel --output ToDo.json
       """)
 
-  @Argument(help: "The model's folder.", completion: .directory)
+  @Argument(help: "The folder of the model.", completion: .directory)
   var model: String
 
   @Option(name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "path"))

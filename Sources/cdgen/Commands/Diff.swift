@@ -7,20 +7,20 @@ import CDSchema
 /// `cdgen diff`
 struct Diff: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show what a migration does, and what is missing.",
+    abstract: "Show what a migration does, and which rules are missing.",
     discussion: """
-      Shows each step on the way from one version to another: what becomes of the objects of each entity, what \
-      differs and what there is for it, what is lost, and what is still to be done. Without --from it is the way \
-      to the current version from the one before it, and above that each earlier step with its losses.
+      Shows each step from one version to another: what happens to the objects of each entity, the changes and \
+      how they are resolved, the data that is lost, and the rules that are missing. Without --from, it shows the \
+      step from the previous version to the current one, and above it each earlier step with its losses.
 
         cdgen diff Schemas/ToDo.cdmodel
         cdgen diff Schemas/ToDo.cdmodel --from 1 --to 4 --format json
 
       'cdstore plan' shows the SQL.
 
-      With --accept the losses that need confirming are confirmed: each is added to a 'drop' in the mapping of \
-      its step, which is made where there is none. Everything else in the file stays as it is. Read the plan \
-      before, and say in a comment why.
+      With --accept, the command confirms the losses. It adds each of them to a 'drop' in the mapping file of the \
+      step, and creates the file if there is none. The rest of the file stays as it is. Read the plan first, and \
+      give the reason for each loss in a comment.
 
       The exit status is 1 if a step is not proven.
       """)
@@ -29,19 +29,23 @@ struct Diff: ParsableCommand {
     case text, json
   }
 
-  @Argument(help: "The model's folder.", completion: .directory)
+  @Argument(help: "The folder of the model.", completion: .directory)
   var model: String
 
-  @Option(help: ArgumentHelp("The version to start from.", valueName: "number"))
+  @Option(help: ArgumentHelp("The first version of the migration.", valueName: "number"))
   var from: Int?
 
-  @Option(help: ArgumentHelp("The version to end with; the current one if not said.", valueName: "number"))
+  @Option(
+    help: ArgumentHelp(
+      "The last version of the migration. The default is the current version.", valueName: "number"))
   var to: Int?
 
   @Flag(help: "Confirm the losses in the mapping files.")
   var accept = false
 
-  @Option(help: ArgumentHelp("How to print.", discussion: "'text' for people, 'json' a list of the steps."))
+  @Option(
+    help: ArgumentHelp(
+      "The format of the output.", discussion: "'text' is for people. 'json' is a list of the steps."))
   var format: Format = .text
 
   func run() throws {

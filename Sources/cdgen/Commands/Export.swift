@@ -7,18 +7,18 @@ import CDXcode
 /// `cdgen export`
 struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Write a model as one of Xcode's.",
+    abstract: "Convert a model to a model of Xcode.",
     discussion: """
-      Makes a folder NAME.xcdatamodeld with a folder for each version. A model that was imported comes out as it was, \
-      but for the places in Xcode's editor. Nothing that exists is overwritten.
+      Creates a folder NAME.xcdatamodeld with a folder for each version. If the model was imported from Xcode, the \
+      result is the original model, except for the positions in Xcode's editor. No existing file is overwritten.
 
         cdgen export Schemas/Library.cdmodel --output App/Library.xcdatamodeld
       """)
 
-  @Argument(help: "The model's folder.", completion: .directory)
+  @Argument(help: "The folder of the model.", completion: .directory)
   var model: String
 
-  @Option(name: .shortAndLong, help: "The folder to make: NAME.xcdatamodeld.", completion: .directory)
+  @Option(name: .shortAndLong, help: "The folder to create: NAME.xcdatamodeld.", completion: .directory)
   var output: String
 
   func validate() throws {

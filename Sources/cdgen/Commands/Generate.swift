@@ -7,39 +7,41 @@ import CDSchema
 /// `cdgen generate`
 struct Generate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Generate Swift from a model.",
+    abstract: "Generate Swift code from a model.",
     discussion: """
-      The current version's entities become classes; the other versions are part of the model that the code \
-      carries. A file is written only if its bytes change, so that what depends on it need not be built again.
+      The entities of the current version become classes. The code also contains all other versions, as a part of \
+      its model. A file is written only if its content changes, so that files that depend on an unchanged file need \
+      not be built again.
 
         cdgen generate ToDo.cdmodel --output Sources/App/ToDo+Generated.swift
         cdgen generate ToDo.cdmodel --output Sources/App/Model --per-entity
         cdgen generate ToDo.cdmodel --output Sources/App/ToDo+Generated.swift --check
 
-      Where the build-tool plugin runs, there is no need for this command.
+      You do not need this command for a target that uses the build-tool plugin.
       """)
 
-  @Argument(help: "The model's folder.", completion: .directory)
+  @Argument(help: "The folder of the model.", completion: .directory)
   var model: String
 
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The file to write, or the folder.",
-      discussion: "A folder is one that exists, one whose path ends in '/', or any with --per-entity.",
+      "The file or the folder to write.",
+      discussion: "The path is a folder if a folder exists there, if it ends in '/', or with --per-entity.",
       valueName: "path"))
   var output: String
 
   @Option(
     help: ArgumentHelp(
-      "How far the generated declarations can be seen.",
-      discussion: "Without it, what 'access:' in model.yaml says, else internal.", valueName: "level"))
+      "The access level of the generated declarations.",
+      discussion: "The default is the value of 'access:' in model.yaml, or internal if there is none.",
+      valueName: "level"))
   var access: AccessLevel?
 
-  @Flag(help: "Write a file for each entity. Files that an entity left behind are removed.")
+  @Flag(help: "Write a file for each entity. Remove the files of entities that no longer exist.")
   var perEntity = false
 
-  @Flag(help: "Write nothing; fail if a file is not what it would be now, and name it.")
+  @Flag(help: "Write nothing. Fail if a file is out of date, and name the file.")
   var check = false
 
   func validate() throws {

@@ -14,21 +14,21 @@ import CDModel
 /// `cdgen graph`
 struct Graph: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Draw a version's entities and relationships.",
+    abstract: "Draw the entities and relationships of a version.",
     discussion: """
-      A box an entity, an arrow to a parent, a line with crow's feet for a relationship and its inverse, and a \
-      dashed one where there is no inverse. SVG is drawn by the program cdgen-graph, which 'swift run cdgen-graph' \
-      builds.
+      Each entity is a box. An arrow leads to its parent. A line with crow's feet is a relationship and its inverse. \
+      A dashed line is a relationship without an inverse. The program cdgen-graph draws SVG; 'swift run cdgen-graph' \
+      builds it.
 
         cdgen graph Schemas/ToDo.cdmodel --format svg --output ToDo.svg
         cdgen graph Schemas/ToDo.cdmodel --format mermaid --version 1
         cdgen graph Schemas/ToDo.cdmodel --format dot | dot -Tpdf > ToDo.pdf
       """)
 
-  @Argument(help: "The model's folder.", completion: .directory)
+  @Argument(help: "The folder of the model.", completion: .directory)
   var model: String
 
-  @Option(help: "The form of the diagram.")
+  @Option(help: "The format of the diagram.")
   var format: Format
 
   /// The forms of a diagram: those that cdgen writes itself, and the picture.
@@ -36,12 +36,12 @@ struct Graph: ParsableCommand {
     case mermaid, dot, svg
   }
 
-  @Option(help: ArgumentHelp("The version to draw; the current one if left out.", valueName: "number"))
+  @Option(help: ArgumentHelp("The version to draw. The default is the current version.", valueName: "number"))
   var version: Int?
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The file to write; standard output if left out.", valueName: "path"))
+    help: ArgumentHelp("The file to write. The default is standard output.", valueName: "path"))
   var output: String?
 
   func run() throws {

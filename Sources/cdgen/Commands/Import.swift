@@ -13,31 +13,34 @@ public import CDXcode
 /// `cdgen import`
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make a model of one of Xcode's, with all its versions.",
+    abstract: "Convert a model of Xcode, with all its versions.",
     discussion: """
-      Reads an .xcdatamodeld or .xcdatamodel and makes a folder NAME.cdmodel within the output folder, or the output \
-      folder itself where its name ends in .cdmodel. Nothing that exists is overwritten.
+      Reads an .xcdatamodeld or .xcdatamodel, and creates a folder NAME.cdmodel in the output folder. If the name of \
+      the output folder ends in .cdmodel, it becomes the model itself. No existing file is overwritten.
 
         cdgen import App/Library.xcdatamodeld --output Schemas
         cdgen import App/Library.xcdatamodeld --output Schemas --order order.txt --mappings App
 
-      Each version becomes a file. What the schema language cannot say is kept under 'info', and is a warning where \
-      it means something outside Xcode; 'cdgen export' puts it back. Then run 'cdgen check', answer the questions in \
-      the mapping files, and 'cdgen lock --all'.
+      Each version becomes a file. Elements that the schema language cannot express are kept under 'info', and \
+      'cdgen export' restores them. If such an element has a meaning outside Xcode, a warning names it. After the \
+      import, run 'cdgen check', answer the questions in the mapping files, and run 'cdgen lock --all'.
       """)
 
-  @Argument(help: "Xcode's model: a folder NAME.xcdatamodeld or NAME.xcdatamodel.", completion: .directory)
+  @Argument(
+    help: "The model of Xcode: a folder NAME.xcdatamodeld or NAME.xcdatamodel.", completion: .directory)
   var bundle: String
 
-  @Option(name: .shortAndLong, help: "Where to make the model's folder.", completion: .directory)
+  @Option(
+    name: .shortAndLong, help: "The folder in which to create the model's folder.", completion: .directory)
   var output: String
 
   @Option(
     help: ArgumentHelp(
-      "A file with the names of the versions, the oldest first, a line each.",
+      "A file with the names of the versions, one in each line, the oldest first.",
       discussion:
-        "Needed where the names have no numbers to go by. 'NAME <- BASE' names what a version follows. "
-        + "Versions that are not in it are left out.", valueName: "file"), completion: .file())
+        "Needed if the names do not contain numbers that determine the order. 'NAME <- BASE' names the version "
+        + "that NAME is based on. Versions that are not in the file are left out.", valueName: "file"),
+    completion: .file())
   var order: String?
 
   @Option(
@@ -48,17 +51,18 @@ struct Import: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What becomes of numbers that may be nil and that classes show as plain values.",
+      "The conversion of optional numbers and Booleans that the classes declare as scalars.",
       discussion:
-        "'optional' keeps nil: Int32?. 'default' makes them mandatory, with 0 or false where they have no "
-        + "default."))
+        "'optional' keeps them optional, such as Int32?. 'default' makes them mandatory, with the default 0 or false "
+        + "if they have none."))
   var scalars: XcodeImportOptions.Scalars = .optional
 
   @Flag(
     help: ArgumentHelp(
-      "Confirm the data that is clearly lost from one version to the next, as Core Data drops it.",
+      "Confirm the obvious losses of all steps, because Core Data has discarded this data already.",
       discussion:
-        "Otherwise each loss is a question in the mapping of its step, and 'cdgen diff --accept' confirms those of one."
+        "Otherwise each loss is a question in the mapping file of its step. 'cdgen diff --accept' confirms the losses of "
+        + "one step."
     ))
   var acceptLosses = false
 

@@ -11,21 +11,21 @@ import CDSchema
 /// `cdgen init`
 struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make a new model.",
+    abstract: "Create a new model.",
     discussion: """
-      Makes the folder NAME.cdmodel with a model.yaml, which holds the model's identity, and a first version to \
-      start from. Nothing that exists is overwritten. If the directory is that of an executable target without source \
-      files, a first program is written too: a main.swift that stores an object and fetches it.
+Creates the folder NAME.cdmodel. It contains model.yaml with the identity of the model, and a first version \
+      that you can change. No existing file is overwritten. If the directory belongs to an executable target without \
+      source files, the command also creates main.swift: a program that stores an object and fetches it.
 
         cdgen init ToDo
         cdgen init ToDo --directory Sources/App
       """)
 
-  @Argument(help: "The model's name: a Swift identifier, such as ToDo.")
+  @Argument(help: "The name of the model: a Swift identifier, such as ToDo.")
   var name: String
 
   @Option(
-    name: .shortAndLong, help: "Where to make the model's folder.", completion: .directory)
+    name: .shortAndLong, help: "The folder in which to create the model's folder.", completion: .directory)
   var directory = "."
 
   func run() throws {

@@ -6,23 +6,23 @@ import CDSchema
 /// `cdgen lock`
 struct Lock: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Mark a version as released, so that it never changes again.",
+    abstract: "Lock a released version, so that it never changes again.",
     discussion: """
-      Adds the version to the model's versions.lock, with the hashes of all that is in it. From then on a change \
-      of its file is an error that names the changed element, and a step from it to the current version that \
-      lacks a rule is one as well. The command refuses to lock what is not proven.
+      Adds the version to the model's versions.lock, with the hashes of its elements. From then on, a change of the \
+      version's file is an error that names the changed element. A migration step from the version to the current \
+      one that lacks a rule is an error too. The command locks nothing if a step is not proven.
 
-      Run it when a version is released, and commit the file. A lock that was a mistake is taken back, before \
-      the release, by removing the version's block from the file.
+      Run the command when you release a version, and commit versions.lock. If you have locked a version by mistake \
+      and have not released it yet, remove its block from the file.
 
         cdgen lock Schemas/ToDo.cdmodel
         cdgen lock Schemas/ToDo.cdmodel --version 1 --version 2
       """)
 
-  @Argument(help: "The model's folder.", completion: .directory)
+  @Argument(help: "The folder of the model.", completion: .directory)
   var model: String
 
-  @Option(help: ArgumentHelp("A version to lock; the current one if not said.", valueName: "number"))
+  @Option(help: ArgumentHelp("A version to lock. The default is the current version.", valueName: "number"))
   var version: [Int] = []
 
   @Flag(help: "Lock all versions up to the current one.")

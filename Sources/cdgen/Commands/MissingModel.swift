@@ -7,12 +7,12 @@ import CDConsole
 /// `swift package cdgen init`, which creates the model.
 struct MissingModel: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say that a target has no model, and fail.", shouldDisplay: false)
+    abstract: "Report that a target has no model, and fail.", shouldDisplay: false)
 
-  @Argument(help: "The target's name.")
+  @Argument(help: "The name of the target.")
   var target: String
 
-  @Argument(help: "The target's folder, from the package's.")
+  @Argument(help: "The folder of the target, relative to the folder of the package.")
   var folder: String
 
   func run() throws {

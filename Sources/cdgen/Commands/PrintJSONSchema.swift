@@ -8,15 +8,15 @@ struct PrintJSONSchema: ParsableCommand {
     commandName: "json-schema",
     abstract: "Print the JSON Schema of a model's files.",
     discussion: """
-      An editor that knows it completes keys and marks mistakes while a file is written.
+      With this schema, an editor completes keys and marks mistakes while you write a file.
 
         cdgen json-schema > cdmodel.schema.json
 
-      In an editor that runs the YAML language server, this line at the top of a version's file is enough:
+      If your editor uses the YAML language server, add this line at the top of a version's file:
 
         # yaml-language-server: $schema=../../cdmodel.schema.json
 
-      For a mapping it is $schema=../../cdmodel.schema.json#/$defs/mapping.
+      For a mapping file, write $schema=../../cdmodel.schema.json#/$defs/mapping.
       """)
 
   func run() throws {

@@ -8,45 +8,47 @@ import CDSchema
 /// `cdgen stub`
 struct Stub: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Begin the app's own code for custom migration steps.",
+    abstract: "Write the beginning of your code for custom migration steps.",
     discussion: """
-      Writes a type that implements what the generated code asks for: a function for each entity mapping with \
-      'policy: custom' on the way between two versions. What rules and inference know is filled in; where only you \
-      can know, there is an #error with the question, and the file compiles when each has been answered. Where steps \
-      before have custom mappings too, the file extends the type that their stub declared.
+      Writes a type that implements the protocol of the generated code. It has a function for each entity mapping with \
+      'policy: custom' between the two versions. The values that rules and inference determine are filled in. For every \
+      other value there is an #error with a question. The file compiles when you have answered all of them. If earlier \
+      steps have custom mappings too, the file extends the type that their stub declares.
 
         cdgen stub Contacts.cdmodel 3 4 --output Sources/App/ContactsMigrations.swift
 
-      With --tests it is a file of tests for Swift Testing: each released version from FROM on is made with sample \
-      objects, migrated to TO, and compared. They need the library CDMigrationTesting of this package.
+      With --tests, writes tests for Swift Testing. For each released version from FROM on, a test creates a store with \
+      sample objects, migrates it to TO, and compares the objects. The tests need the library CDMigrationTesting of this \
+      package.
 
         cdgen stub Contacts.cdmodel 1 4 --tests --module App --output Tests/AppTests/ContactsMigrationTests.swift
 
-      A file that is there is never overwritten.
+      An existing file is never overwritten.
       """)
 
-  @Argument(help: "The model's folder.", completion: .directory)
+  @Argument(help: "The folder of the model.", completion: .directory)
   var model: String
 
-  @Argument(help: ArgumentHelp("The version that stores are of.", valueName: "from"))
+  @Argument(help: ArgumentHelp("The version of the stores.", valueName: "from"))
   var source: Int
 
-  @Argument(help: ArgumentHelp("The version that they become.", valueName: "to"))
+  @Argument(help: ArgumentHelp("The version to which they are migrated.", valueName: "to"))
   var destination: Int
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The file to make.", valueName: "file"))
+  @Option(name: .shortAndLong, help: ArgumentHelp("The file to create.", valueName: "file"))
   var output: String
 
-  @Flag(help: "Write tests of the migrations.")
+  @Flag(help: "Write tests for the migrations.")
   var tests = false
 
   @Option(
     help: ArgumentHelp(
-      "The type that implements the migrations.", discussion: "ContactsMigrations for a model Contacts.",
+      "The type that implements the migrations.",
+      discussion: "The default for a model Contacts is ContactsMigrations.",
       valueName: "name"))
   var type: String?
 
-  @Option(help: ArgumentHelp("The module with the generated code, for --tests.", valueName: "name"))
+  @Option(help: ArgumentHelp("With --tests, the module with the generated code.", valueName: "name"))
   var module: String?
 
   func validate() throws {

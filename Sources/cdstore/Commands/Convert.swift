@@ -8,28 +8,29 @@ import Foundation
 /// `cdstore convert`
 struct Convert: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Copy a store into a new one of another kind, or one of Core Data's into one of cdgen.",
+    abstract: "Copy a store to a new store of another type, or convert a store of Core Data.",
     discussion: """
-      The copy is of the same version, and has the same identifiers.
+      The copy has the same version and the same identifiers.
 
         cdstore convert Notes.sqlite Notes.xml --type xml
 
-      A SQLite store of Core Data is read with its model, Xcode's or that which 'cdgen import' has made of it, and is \
-      never written to. The version is found by the store's tables. A store that an app is to open needs the model \
-      that the app has, a folder NAME.cdmodel.
+      To convert a SQLite store of Core Data, pass its model: the model of Xcode, or the model that 'cdgen import' has \
+      created from it. The store is never written to. Its tables determine the version of the model. If an app will \
+      open the new store, pass the model of the app, a folder NAME.cdmodel.
 
         cdstore convert Library.sqlite New.sqlite --model Schemas/Library.cdmodel
 
-      A value that has no place in the copy is an error that names it; with --accept-losses, a warning.
+      If a value cannot be converted, the command fails with an error that names it. With --accept-losses, it \
+      prints a warning and leaves out the value.
       """)
 
-  @Argument(help: "The store's file.", completion: .file())
+  @Argument(help: "The file of the store.", completion: .file())
   var store: String
 
-  @Argument(help: "The new store's file, which must not be there.", completion: .file())
+  @Argument(help: "The file of the new store, which must not exist yet.", completion: .file())
   var out: String
 
-  @Option(help: "The kind of the new store.")
+  @Option(help: "The type of the new store.")
   var type: StoreType = .sqlite
 
   @Option(
@@ -37,10 +38,10 @@ struct Convert: ParsableCommand {
     completion: .directory)
   var model: String?
 
-  @Option(help: "The number of the version that a store of Core Data is of, where its tables do not tell.")
+  @Option(help: "The number of the version of a Core Data store, if its tables do not determine it.")
   var version: Int?
 
-  @Flag(help: "Go on without what a store of Core Data holds and the new one cannot.")
+  @Flag(help: "Leave out the values of a Core Data store that the new store cannot contain.")
   var acceptLosses = false
 
   func run() throws {

@@ -6,23 +6,23 @@ import Foundation
 /// `cdstore create`
 struct Create: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make an empty store for a model.",
+    abstract: "Create an empty store for a model.",
     discussion: """
       cdstore create Notes.sqlite --model Notes.cdmodel
       cdstore create Old.sqlite --model Notes.cdmodel --version 1
       cdstore create Notes.xml --model Notes.cdmodel --type xml
       """)
 
-  @Argument(help: "The store's file, which must not be there.", completion: .file())
+  @Argument(help: "The file of the store, which must not exist yet.", completion: .file())
   var store: String
 
-  @Option(help: "The model's folder, or a file of a compiled model.", completion: .directory)
+  @Option(help: "The folder of the model, or the file of a compiled model.", completion: .directory)
   var model: String
 
-  @Option(help: "The version of the model; the current one by default.")
+  @Option(help: "The version of the model. The default is the current version.")
   var version: Int?
 
-  @Option(help: "The kind of store.")
+  @Option(help: "The type of the store.")
   var type: StoreType = .sqlite
 
   func run() throws {

@@ -6,11 +6,11 @@ import Foundation
 /// `cdstore fetch`
 struct Fetch: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print objects of a store.",
+    abstract: "Print the objects of an entity.",
     discussion: """
       With --batch, each line of standard input is a request, {"entity", "where", "args", "variables", "sort", \
-      "limit", "offset", "evaluator", "rows"}, and each line of output its answer, {"ids": […]}, with \
-      "rows" too where they are asked for, or {"error", "stage", "position"}.
+      "limit", "offset", "evaluator", "rows"}. Each line of the output is the answer to a request: {"ids": […]}, \
+      with "rows" if the request asks for them, or {"error", "stage", "position"}.
 
         cdstore fetch Notes.sqlite Note --where "written > %@" --args '[{"$date": 1700000000}]'
         cdstore fetch Notes.sqlite Note --sort title,-written --limit 10 --format json
@@ -20,50 +20,53 @@ struct Fetch: ParsableCommand {
   enum Format: String, CaseIterable, ExpressibleByArgument { case table, json, csv }
   enum Evaluator: String, CaseIterable, ExpressibleByArgument { case store, memory }
 
-  @Argument(help: "The store's file.", completion: .file())
+  @Argument(help: "The file of the store.", completion: .file())
   var store: String
 
-  @Argument(help: "The entity; objects of its subentities come too.")
+  @Argument(help: "The entity. The objects of its subentities are included.")
   var entity: String?
 
   @Option(name: .customLong("where"), parsing: .unconditional, help: "The condition, as a format string.")
   var condition: String?
 
-  @Option(help: "A list of JSON: the values of %@ and %K in the condition.")
+  @Option(help: "The values of %@ and %K in the condition, as a JSON list.")
   var args: String?
 
   @Option(
     parsing: .unconditional,
-    help:
-      "The keys to sort by, the most important first; -key for descending, key[cd] without case and diacritics."
-  )
+    help: ArgumentHelp(
+      "The keys to sort by, the most important one first. Write -key for descending order, and key[cd] to ignore case "
+        + "and diacritics."))
   var sort: String?
 
-  @Option(help: "The most objects to print.")
+  @Option(help: "The maximum number of objects to print.")
   var limit: Int?
 
-  @Option(help: "How many to leave out at the start.")
+  @Option(help: "The number of objects to skip at the beginning.")
   var offset = 0
 
-  @Flag(help: "Print nothing but how many there are.")
+  @Flag(help: "Print only the number of objects.")
   var count = false
 
-  @Option(help: "How to print them.")
+  @Option(help: "The format of the output.")
   var format: Format = .table
 
-  @Option(help: "Whether the store or the evaluator in memory answers; they give the same.")
+  @Option(
+    help: "Whether the store or the evaluator in memory selects the objects. Both give the same result.")
   var evaluator: Evaluator = .store
 
-  @Option(help: "A String attribute that is to be the \"@id\" of each row.")
+  @Option(help: "A String attribute to print as the \"@id\" of each row.")
   var id: String?
 
-  @Flag(help: "Answer requests on standard input, a line each.")
+  @Flag(help: "Answer requests from standard input, one in each line.")
   var batch = false
 
-  @Option(help: "The model's folder or file; without it, the store's own.", completion: .directory)
+  @Option(
+    help: "The folder or the file of the model. The default is the model in the store.",
+    completion: .directory)
   var model: String?
 
-  @Option(help: "The number of the version that a store of Core Data is of, where its tables do not tell.")
+  @Option(help: "The number of the version of a Core Data store, if its tables do not determine it.")
   var version: Int?
 
   func validate() throws {

@@ -7,12 +7,13 @@ import Foundation
 /// `cdstore filter`
 struct Filter: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print those values of standard input, a line of JSON each, that meet a condition.",
+    abstract: "Print the JSON lines of standard input that satisfy a condition.",
     discussion: """
-      No store is needed: objects of JSON have their members as properties, and a missing one reads as nil.
+      The command needs no store. Each line is a JSON value. The members of a JSON object are its properties, and a \
+      missing member reads as nil.
 
-      With --batch, each line is a request, {"where", "args", "variables", "objects": […]}, and each line of output \
-      its answer, {"matches": [indices]} or {"error", "stage", "position"}.
+      With --batch, each line is a request, {"where", "args", "variables", "objects": […]}. Each line of the \
+      output is the answer to a request: {"matches": [indices]} or {"error", "stage", "position"}.
 
         cdstore filter --where "age >= %@" --args '[18]' < people.jsonl
       """)
@@ -20,10 +21,10 @@ struct Filter: ParsableCommand {
   @Option(name: .customLong("where"), parsing: .unconditional, help: "The condition, as a format string.")
   var condition: String?
 
-  @Option(help: "A list of JSON: the values of %@ and %K in the condition.")
+  @Option(help: "The values of %@ and %K in the condition, as a JSON list.")
   var args: String?
 
-  @Flag(help: "Answer requests on standard input, a line each.")
+  @Flag(help: "Answer requests from standard input, one in each line.")
   var batch = false
 
   func validate() throws {

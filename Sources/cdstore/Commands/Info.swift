@@ -7,16 +7,16 @@ import Foundation
 /// `cdstore info`
 struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print what a store says of itself, and how much it holds.",
+    abstract: "Print the metadata of a store and the numbers of its objects.",
     discussion: """
         cdstore info Notes.sqlite
 
-      Of a store of Core Data it says what it holds, and with its model, which version it is of:
+      For a store of Core Data, prints its contents and, with its model, its version:
 
         cdstore info Library.sqlite --model Library.xcdatamodeld
       """)
 
-  @Argument(help: "The store's file.", completion: .file())
+  @Argument(help: "The file of the store.", completion: .file())
   var store: String
 
   @Option(

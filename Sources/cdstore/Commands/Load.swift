@@ -7,27 +7,30 @@ import Foundation
 /// `cdstore load`
 struct Load: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Add objects from a file of JSON: all of them, or none.",
+    abstract: "Add objects from a JSON file. Adds either all of them or none.",
     discussion: """
-      The file holds an object: entity name → list of rows. A row has "@id", by which other rows mean it, \
-      attributes by name, and relationships as the "@id" of a row, a list of them, or null; one side of an inverse \
-      is enough. Values that JSON has not are written {"$date": seconds since 1970}, {"$data": base64}, \
-      {"$uuid": "…"}, {"$decimal": "1.5"}, {"$double": 1}; text in ISO 8601, base64 and so on is taken too.
+      The file contains an object: entity name → list of rows. A row has an "@id", by which other rows refer to it, \
+      and attributes and relationships by name. The value of a relationship is the "@id" of a row, a list of them, or \
+      null. One side of a relationship and its inverse is enough. Write values that JSON does not have as \
+      {"$date": seconds since 1970}, {"$data": base64}, {"$uuid": "…"}, {"$decimal": "1.5"}, {"$double": 1}. \
+      Text in ISO 8601, base64 and similar forms is accepted too.
 
         cdstore load Notes.sqlite notes.json
         cdstore load Notes.sqlite - --id key < notes.json
       """)
 
-  @Argument(help: "The store's file.", completion: .file())
+  @Argument(help: "The file of the store.", completion: .file())
   var store: String
 
-  @Argument(help: "The file of JSON; - for standard input.", completion: .file())
+  @Argument(help: "The JSON file; - for standard input.", completion: .file())
   var file: String
 
-  @Option(help: "The model's folder or file; without it, the store's own.", completion: .directory)
+  @Option(
+    help: "The folder or the file of the model. The default is the model in the store.",
+    completion: .directory)
   var model: String?
 
-  @Option(help: "A String attribute that keeps the \"@id\" of each row.")
+  @Option(help: "A String attribute in which to store the \"@id\" of each row.")
   var id: String?
 
   func run() throws {

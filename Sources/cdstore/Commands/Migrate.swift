@@ -7,10 +7,10 @@ import Foundation
 /// `cdstore migrate`
 struct Migrate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Bring a store to a version of its model, wholly or not at all.",
+    abstract: "Migrate a store to a version of its model, completely or not at all.",
     discussion: """
-      Whatever happens, the store is the whole old one or the whole new one. ^C ends the migration and leaves the \
-      store as it was. --dry-run tries it on a copy, and says what would be lost and what would fail.
+      At any moment, the store is either the complete old store or the complete new one. ^C ends the migration and \
+      leaves the store as it was. --dry-run migrates a copy, and reports the losses and the problems.
 
         cdstore migrate Notes.sqlite --model Notes.cdmodel
         cdstore migrate Notes.sqlite --model Notes.cdmodel --dry-run --sql
@@ -24,35 +24,35 @@ struct Migrate: ParsableCommand {
 
   enum Format: String, CaseIterable, ExpressibleByArgument { case text, json }
 
-  @Argument(help: "The store's file.", completion: .file())
+  @Argument(help: "The file of the store.", completion: .file())
   var store: String
 
-  @Option(help: "The model's folder, or a file of a compiled model.", completion: .directory)
+  @Option(help: "The folder of the model, or the file of a compiled model.", completion: .directory)
   var model: String
 
-  @Option(help: "The version to migrate to; the current one by default.")
+  @Option(help: "The version to migrate to. The default is the current version.")
   var to: Int?
 
-  @Option(help: "The configuration whose entities the store holds.")
+  @Option(help: "The configuration whose entities the store contains.")
   var configuration: String?
 
-  @Flag(help: "Try it on a copy. The store is only read.")
+  @Flag(help: "Migrate a copy. The store is only read.")
   var dryRun = false
 
-  @Flag(help: "With --dry-run, print the statements.")
+  @Flag(help: "With --dry-run, print the SQL statements.")
   var sql = false
 
   @Option(
-    help: "With --dry-run, the folder for the copy; the system's folder for temporary files by default.")
+    help: "With --dry-run, the folder for the copy. The default is the system's folder for temporary files.")
   var workFolder: String?
 
-  @Flag(help: "Keep the old file for good, where a new one is made.")
+  @Flag(help: "Keep the old file, if the migration creates a new one.")
   var keepBackup = false
 
-  @Flag(help: "Check the migrated store whole, as 'cdstore verify' does.")
+  @Flag(help: "Check the migrated store completely, as 'cdstore verify' does.")
   var verify = false
 
-  @Option(help: "How the result is printed.")
+  @Option(help: "The format of the result.")
   var format: Format = .text
 
   func validate() throws {

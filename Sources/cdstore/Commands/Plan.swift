@@ -7,10 +7,10 @@ import Foundation
 /// `cdstore plan`
 struct Plan: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the SQL of a migration, without a store.",
+    abstract: "Show the SQL of a migration without a store.",
     discussion: """
-      Makes an empty store of the older version in a folder for temporary files, rehearses the migration, and prints \
-      each step with its statements. Without --from it is the way to the current version from the one before it.
+      Creates an empty store of the older version in a temporary folder, rehearses the migration, and prints each \
+      step with its statements. Without --from, it shows the step from the previous version to the current one.
 
         cdstore plan Notes.cdmodel
         cdstore plan Notes.cdmodel --from 1 --to 4
@@ -21,13 +21,15 @@ struct Plan: ParsableCommand {
       The exit status is 1 if a step cannot be made. One with code of an app's own cannot be made here.
       """)
 
-  @Argument(help: "The model's folder, or a file of a compiled model.", completion: .directory)
+  @Argument(help: "The folder of the model, or the file of a compiled model.", completion: .directory)
   var model: String
 
-  @Option(help: ArgumentHelp("The version to start from.", valueName: "number"))
+  @Option(help: ArgumentHelp("The first version of the migration.", valueName: "number"))
   var from: Int?
 
-  @Option(help: ArgumentHelp("The version to end with; the current one if not said.", valueName: "number"))
+  @Option(
+    help: ArgumentHelp(
+      "The last version of the migration. The default is the current version.", valueName: "number"))
   var to: Int?
 
   func run() throws {

@@ -6,14 +6,14 @@ import Foundation
 /// `cdstore verify`
 struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Check a store whole: the file, its references, and every value by the model's rules.",
+    abstract: "Check a store completely: the file, the references, and every value.",
     discussion: """
-      Findings are printed a line each. Nothing is changed.
+      Prints one line for each finding. Changes nothing. Values are checked against the rules of the model.
 
         cdstore verify Notes.sqlite
       """)
 
-  @Argument(help: "The store's file.", completion: .file())
+  @Argument(help: "The file of the store.", completion: .file())
   var store: String
 
   func run() throws {

@@ -5,20 +5,20 @@ import Foundation
 /// `todo add`
 struct Add: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Add something to be done.",
+    abstract: "Add a to-do.",
     discussion: """
       todo add "Water the plants"
       todo add "Call Grace" --due 5m --category Work
       todo add "Renew the passport" --due 2030-06-01
       """)
 
-  @Argument(help: "What is to be done.")
+  @Argument(help: "The name of the to-do.")
   var name: String
 
-  @Option(help: ArgumentHelp("When it is due: \(DueDate.forms).", valueName: "when"))
+  @Option(help: ArgumentHelp("The due date: \(DueDate.forms).", valueName: "when"))
   var due: DueDate?
 
-  @Option(help: "The category, which must exist.")
+  @Option(help: "The category of the to-do, which must exist.")
   var category: String?
 
   @OptionGroup var store: StoreOptions

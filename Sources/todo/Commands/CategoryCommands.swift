@@ -13,7 +13,7 @@ struct CategoryCommands: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "add", abstract: "Add a category.", discussion: "todo category add Work")
 
-    @Argument(help: "The category's name.")
+    @Argument(help: "The name of the category.")
     var name: String
 
     @OptionGroup var store: StoreOptions

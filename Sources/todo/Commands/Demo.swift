@@ -5,10 +5,10 @@ import Foundation
 /// `todo demo`
 struct Demo: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show every kind of fetch on a list made for it.",
+    abstract: "Show every kind of fetch on a sample list.",
     discussion: """
-      The list is made in a temporary store, which is removed in the end. Above each table stands the code that \
-      fetched it.
+      The list is in a temporary store, which is removed at the end. Above each table, the program prints the code \
+      that fetched the rows.
 
         todo demo
       """)

@@ -5,13 +5,13 @@ import CDRuntime
 /// `todo done`
 struct Done: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Mark something as done.",
+    abstract: "Mark a to-do as done.",
     discussion: """
       todo done "Water the plants"
       todo done 3
       """)
 
-  @Argument(help: "Its number in the list, or its name.")
+  @Argument(help: "The number of the to-do in the list, or its name.")
   var toDo: String
 
   @OptionGroup var store: StoreOptions

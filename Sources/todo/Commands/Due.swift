@@ -5,14 +5,17 @@ import Foundation
 /// `todo due`
 struct Due: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Alert of what is due soon.",
+    abstract: "Print the to-dos that are due soon.",
     discussion: """
-      What has alerted does not do so again for as long, so that a timer can run this every minute.
+      A to-do that was printed is not printed again for the given time. Therefore a timer can run this command every \
+      minute.
 
         todo due --within 5m
       """)
 
-  @Option(help: ArgumentHelp("How soon: a time such as 90s, 5m, 1h30m or 2d.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp(
+      "The time within which the to-dos are due, such as 90s, 5m, 1h30m or 2d.", valueName: "time"))
   var within: TimeSpan
 
   @OptionGroup var store: StoreOptions

@@ -4,16 +4,16 @@ import CDRuntime
 /// `todo list`
 struct List: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List what is to be done, the most urgent first.",
+    abstract: "List the to-dos, the most urgent one first.",
     discussion: """
       todo list
       todo list --category Work --all
       """)
 
-  @Option(help: "Only what is in a category.")
+  @Option(help: "List only the to-dos of this category.")
   var category: String?
 
-  @Flag(help: "Also what has been done.")
+  @Flag(help: "Also list the to-dos that are done.")
   var all = false
 
   @OptionGroup var store: StoreOptions

@@ -4,13 +4,13 @@ import CDRuntime
 /// `todo mute`
 struct Mute: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Let something not alert any more.",
+    abstract: "Turn off the alerts of a to-do.",
     discussion: """
       todo mute "Water the plants"
       todo mute 3
       """)
 
-  @Argument(help: "Its number in the list, or its name.")
+  @Argument(help: "The number of the to-do in the list, or its name.")
   var toDo: String
 
   @OptionGroup var store: StoreOptions

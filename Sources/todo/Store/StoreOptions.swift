@@ -7,8 +7,8 @@ import Foundation
 struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The list's file. It is made if it is not there.",
-      discussion: "Without it, the list is \(Self.defaultURL.path).", valueName: "path"))
+      "The file of the list. It is created if it does not exist.",
+      discussion: "The default is \(Self.defaultURL.path).", valueName: "path"))
   var store: String?
 
   /// Opens the store, runs the work in a context, saves the changes, and then prints the text that the work returned.

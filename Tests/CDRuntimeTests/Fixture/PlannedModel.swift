@@ -1,4 +1,5 @@
 import Synchronization
+import Testing
 
 @testable import CDRuntime
 
@@ -36,7 +37,7 @@ struct PlannedModel: Sendable {
   }
 
   func coordinator(_ description: PersistentStoreDescription) throws -> PersistentStoreCoordinator {
-    precondition(description.configuration == nil, "the plan is that of one store with all entities")
+    try #require(description.configuration == nil, "the plan is that of one store with all entities")
     return PersistentStoreCoordinator(
       plan: plan, classes: classes, engine: try StoreOpener(plan, [description]).open())
   }

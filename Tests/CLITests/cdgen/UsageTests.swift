@@ -14,14 +14,16 @@ import Testing
       result.output == """
         OVERVIEW: Check data models written in YAML and generate Swift from them.
 
-        A model is a folder NAME.cdmodel with a model.yaml and a file for each version, 1.yaml, 2.yaml, …
+        A model is a folder NAME.cdmodel. It contains model.yaml and one file for each version: 1.yaml,
+        2.yaml, …
 
-          cdgen init ToDo                                         make a model
-          cdgen check ToDo.cdmodel                                look for mistakes
+          cdgen init ToDo                                         create a model
+          cdgen check ToDo.cdmodel                                report mistakes
           cdgen generate ToDo.cdmodel --output ToDo+Generated.swift
 
         Mistakes are reported as 'path:line:column: error: message' on standard error. The exit status is 0
-        if all went well, warnings included, 1 if there were errors, and 64 if the arguments make no sense.
+        if there were no errors, 1 if there were errors, and 64 if the arguments are invalid. Warnings do
+        not change it.
 
         USAGE: cdgen <subcommand>
 
@@ -29,17 +31,17 @@ import Testing
           -h, --help              Show help information.
 
         SUBCOMMANDS:
-          init                    Make a new model.
+          init                    Create a new model.
           check                   Report every mistake in models.
-          generate                Generate Swift from a model.
+          generate                Generate Swift code from a model.
           compile                 Write a model as one file of canonical JSON.
-          add-version             Start a model's next version.
-          diff                    Show what a migration does, and what is missing.
-          stub                    Begin the app's own code for custom migration steps.
-          lock                    Mark a version as released, so that it never changes again.
-          graph                   Draw a version's entities and relationships.
-          import                  Make a model of one of Xcode's, with all its versions.
-          export                  Write a model as one of Xcode's.
+          add-version             Create the next version of a model.
+          diff                    Show what a migration does, and which rules are missing.
+          stub                    Write the beginning of your code for custom migration steps.
+          lock                    Lock a released version, so that it never changes again.
+          graph                   Draw the entities and relationships of a version.
+          import                  Convert a model of Xcode, with all its versions.
+          export                  Convert a model to a model of Xcode.
           json-schema             Print the JSON Schema of a model's files.
 
           See 'cdgen help <subcommand>' for detailed help.

@@ -55,7 +55,6 @@ open class ManagedObject {
   /// values.
   ///
   /// - Parameter stamp: A random number, the same for all objects of a save.
-  @_optimize(speed)
   final func nextVersion(_ stamp: UInt32) -> Int64 { revision == 0 ? 1 : max(1, Int64(revision &+ stamp)) }
 
   /// The name of the class's entity; empty for ``ManagedObject`` itself.

@@ -42,7 +42,7 @@ enum Number {
     case .int(let number): Double(number)
     case .float(let number): Double(number)
     case .double(let number): number
-    case .decimal(let number): Double(number.description) ?? .nan
+    case .decimal(let number): number.double
     }
   }
 

@@ -1,24 +1,10 @@
 import CDModel
 import Foundation
+import PredicateCases
 
 /// The collected facts about predicates that stand in a `shared/` folder beside the checkout, where there is one,
 /// as a user of the command line would type them.
 struct SharedCaseFile {
-  static let folder: URL? = {
-    if let path = ProcessInfo.processInfo.environment["CDGEN_SHARED"] {
-      return URL(filePath: path).appending(path: "predicates")
-    }
-    var folder = URL(filePath: #filePath).deletingLastPathComponent()
-    while folder.path != "/" {
-      let candidate = folder.appending(path: "shared/predicates")
-      if FileManager.default.fileExists(atPath: candidate.appending(path: "cases.jsonl").path) {
-        return candidate
-      }
-      folder.deleteLastPathComponent()
-    }
-    return nil
-  }()
-
   struct Case {
     let json: JSONValue
 
@@ -64,7 +50,7 @@ struct SharedCaseFile {
   let datasets: [JSONValue.Member]
 
   init() throws {
-    guard let folder = Self.folder else {
+    guard let folder = PredicateCase.folder else {
       (cases, datasets) = ([], [])
       return
     }

@@ -1,9 +1,10 @@
 import CDModel
 import Foundation
+import PredicateCases
 import Testing
 
 /// The collected cases by way of the command line.
-@Suite(.enabled(if: SharedCaseFile.folder != nil, "needs the shared/ folder beside the checkout"))
+@Suite(.enabled(if: PredicateCase.folder != nil, "needs the shared/ folder beside the checkout"))
 struct SharedCaseTests {
   private let folder: TemporaryFolder
   private let file: SharedCaseFile
