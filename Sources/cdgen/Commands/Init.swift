@@ -13,7 +13,7 @@ struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Create a new model.",
     discussion: """
-Creates the folder NAME.cdmodel. It contains model.yaml with the identity of the model, and a first version \
+      Creates the folder NAME.cdmodel. It contains model.yaml with the identity of the model, and a first version \
       that you can change. No existing file is overwritten. If the directory belongs to an executable target without \
       source files, the command also creates main.swift: a program that stores an object and fetches it.
 
