@@ -1,3 +1,5 @@
+public import CDModel
+
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
@@ -74,5 +76,19 @@ extension CoreDataStoreError: CustomStringConvertible {
     let shown = differences.prefix(5).joined(separator: "; ")
     let rest = differences.count - 5
     return rest > 0 ? shown + "; and \(rest) more" : shown
+  }
+}
+
+extension CoreDataStoreError: PresentableError {
+  public var situation: ErrorSituation {
+    switch self {
+    case .unreadable: .inputOutput
+    case .notADatabase, .notACoreDataStore: .foreignFile
+    case .damaged: .storeDamaged
+    case .changing: .storeBusy
+    case .losses, .noFittingVersion, .severalFittingVersions: .migrationFailed
+    case .sqlite: .inputOutput
+    case .unknownVersion: .mistakeOfApp
+    }
   }
 }

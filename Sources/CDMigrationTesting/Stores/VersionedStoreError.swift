@@ -1,3 +1,5 @@
+public import CDRuntime
+
 /// An error of a test's store.
 ///
 /// ```swift
@@ -32,4 +34,8 @@ extension VersionedStoreError: CustomStringConvertible {
         + "insertSamples([\"\(entity).\(attribute)\": …])"
     }
   }
+}
+
+extension VersionedStoreError: PresentableError {
+  public var situation: ErrorSituation { .mistakeOfApp }
 }

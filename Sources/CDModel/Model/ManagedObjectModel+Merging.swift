@@ -143,3 +143,7 @@ private struct ModelMerge {
     }
   }
 }
+
+extension ModelMergeError: PresentableError {
+  public var situation: ErrorSituation { .mistakeOfApp }
+}

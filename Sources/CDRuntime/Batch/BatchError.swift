@@ -85,3 +85,22 @@ extension BatchError: CustomStringConvertible {
     }
   }
 }
+
+extension BatchError: PresentableError {
+  public var situation: ErrorSituation {
+    switch self {
+    case .invalid: .invalidValues
+    case .notUnique: .notUnique
+    case .deleteDenied: .deletionDenied
+    case .danglingReferences: .objectGone
+    case .notWritable, .wrongExpression: .mistakeOfApp
+    }
+  }
+
+  public var situationNames: [String] {
+    switch self {
+    case .notUnique(let entity, _, _), .deleteDenied(let entity, _, _): ["entity." + entity]
+    default: []
+    }
+  }
+}

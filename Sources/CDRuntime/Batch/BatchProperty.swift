@@ -30,7 +30,8 @@ final class BatchProperty {
       if let first = keys.first, model.graph.property(first, of: entity.name) != nil {
         throw PropertyError.readOnly(entity: entity.name, key: name)
       }
-      throw PropertyError.unknownKey(entity: entity.name, key: name)
+      throw PropertyError.unknownKey(
+        entity: entity.name, key: name, suggestion: closestName(to: name, in: entity.slots.map(\.name)))
     }
     self.slot = slot
     let names = slot.columns.map { entity.columns[$0].name }
@@ -52,7 +53,8 @@ final class BatchProperty {
       plainType = nil
     case (.composite(_, let fields), 2):
       guard let index = fields.firstIndex(where: { $0.description.name == keys[1] }) else {
-        throw PropertyError.unknownKey(entity: entity.name, key: name)
+        throw PropertyError.unknownKey(
+        entity: entity.name, key: name, suggestion: closestName(to: name, in: entity.slots.map(\.name)))
       }
       kind = .attribute(fields[index].description, fields[index].storageType)
       columns = [names[index]]
@@ -69,7 +71,8 @@ final class BatchProperty {
       isMandatory = !relationship.description.isOptional
       isRuled = false
       plainType = nil
-    default: throw PropertyError.unknownKey(entity: entity.name, key: name)
+    default: throw PropertyError.unknownKey(
+        entity: entity.name, key: name, suggestion: closestName(to: name, in: entity.slots.map(\.name)))
     }
   }
 

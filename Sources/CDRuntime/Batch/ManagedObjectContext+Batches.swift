@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   @discardableResult
   public func execute<Object>(_ request: BatchInsertRequest<Object>) throws -> BatchResult {
     guard let plan = model.entity(request.entityName) else {
-      throw FetchError.unknownEntity(request.entityName)
+      throw unknownEntity(request.entityName)
     }
     guard !plan.description.isAbstract else { throw FetchError.abstractEntity(plan.name) }
     return try runBatch(plan) { try $0.insert(request.rows, request.uniqueness) }

@@ -191,3 +191,10 @@ extension ManagedObjectContext {
     state.keys?.insert(key, at: index)
   }
 }
+
+extension ManagedObject {
+  /// Deletes the object, as ``ManagedObjectContext/delete(_:)`` does. Does nothing if the object's context is gone.
+  public final func delete() {
+    managedObjectContext?.delete(self)
+  }
+}

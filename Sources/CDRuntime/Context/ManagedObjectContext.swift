@@ -267,7 +267,7 @@ public final class ManagedObjectContext {
   ///   ``StoreError/noStore(entity:)`` if none of the coordinator's stores holds the entity.
   @discardableResult
   public func insert(entityNamed name: String) throws -> ManagedObject {
-    guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
+    guard let plan = model.entity(name) else { throw unknownEntity(name) }
     guard !plan.description.isAbstract else { throw FetchError.abstractEntity(name) }
     noticeRemovals()
     guard storeReader.hasStore(of: plan) else { throw StoreError.noStore(entity: name) }

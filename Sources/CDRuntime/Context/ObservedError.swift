@@ -78,3 +78,14 @@ extension ObservedError: CustomStringConvertible {
     }
   }
 }
+
+extension ObservedError: PresentableError {
+  public var situation: ErrorSituation {
+    switch reason {
+    case .objectGone, .changeLost, .missingObject, .storeRemoved: .objectGone
+    case .readFailed, .noKey: .inputOutput
+    case .undecodableValue, .wrongType, .unknownCase, .unreadableFile, .unusableKey: .storeDamaged
+    case .contextGone, .uninsertableEntity, .fetchFailed: .mistakeOfApp
+    }
+  }
+}

@@ -9,7 +9,7 @@
 /// ```
 public enum PropertyError: Error, Hashable, Sendable {
   /// The entity does not have the property.
-  case unknownKey(entity: String, key: String)
+  case unknownKey(entity: String, key: String, suggestion: String? = nil)
   /// The value has another type than the property, or is out of the type's range.
   case wrongType(entity: String, key: String, expected: String, given: String)
   /// A derived attribute or a fetched property cannot be set.
@@ -21,7 +21,8 @@ public enum PropertyError: Error, Hashable, Sendable {
 extension PropertyError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .unknownKey(let entity, let key): "entity '\(entity)' has no property '\(key)'"
+    case .unknownKey(let entity, let key, let suggestion):
+      "entity '\(entity)' has no property '\(key)'" + FetchError.question(suggestion)
     case .wrongType(let entity, let key, let expected, let given):
       "'\(entity).\(key)' takes \(expected), not \(given)"
     case .readOnly(let entity, let key):
@@ -30,5 +31,11 @@ extension PropertyError: CustomStringConvertible {
       "'\(entity).\(key)' cannot be set: the object's row no longer exists, or its context has been reset; fetch "
         + "the object again"
     }
+  }
+}
+
+extension PropertyError: PresentableError {
+  public var situation: ErrorSituation {
+    if case .inaccessible = self { .objectGone } else { .mistakeOfApp }
   }
 }

@@ -179,3 +179,42 @@ extension SaveError: CustomStringConvertible {
     }
   }
 }
+
+extension SaveError: PresentableError {
+  public var situation: ErrorSituation {
+    switch self {
+    case .validation(let errors): errors.count == 1 ? errors[0].situation : .invalidValues
+    case .conflict: .conflict
+    case .notUnique: .notUnique
+    case .changesLost, .danglingReferences: .objectGone
+    case .partlySaved: .partlySaved
+    case .unstableObjects, .nested, .changedWhileWriting: .mistakeOfApp
+    }
+  }
+
+  public var situationNames: [String] {
+    switch self {
+    case .validation(let errors): errors.count == 1 ? errors[0].situationNames : []
+    case .notUnique(let conflicts): conflicts.prefix(1).map { "entity." + $0.entity }
+    default: []
+    }
+  }
+}
+
+extension ValidationError: PresentableError {
+  public var situation: ErrorSituation {
+    switch reason {
+    case .missingValue: property == nil ? .invalidValues : .missingValue
+    case .deleteDenied: .deletionDenied
+    case .inaccessible, .foreignObject, .storeRemoved: .objectGone
+    case .unusablePattern, .notEncodable: .mistakeOfApp
+    default: property == nil ? .invalidValues : .invalidValue
+    }
+  }
+
+  public var situationNames: [String] {
+    let entity = "entity." + self.entity
+    guard reason != .deleteDenied, let property else { return [entity] }
+    return ["property." + self.entity + "." + property, entity]
+  }
+}

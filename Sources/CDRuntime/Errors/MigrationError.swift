@@ -175,3 +175,17 @@ extension MigrationError.Reason: CustomStringConvertible {
     }
   }
 }
+
+extension MigrationError: PresentableError {
+  public var situation: ErrorSituation {
+    switch reason {
+    case .newerStore: .newerStore
+    case .inUse: .storeBusy
+    case .diskFull: .diskFull
+    case .cancelled: .migrationCancelled
+    case .store(let error): error.situation
+    case .system: .inputOutput
+    default: .migrationFailed
+    }
+  }
+}

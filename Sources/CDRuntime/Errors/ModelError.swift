@@ -64,3 +64,7 @@ extension ModelError: CustomStringConvertible {
     }
   }
 }
+
+extension ModelError: PresentableError {
+  public var situation: ErrorSituation { .mistakeOfApp }
+}

@@ -215,3 +215,20 @@ public struct ModelIdentity: Hashable, Sendable, CustomStringConvertible {
   /// `'Notes' (8A5D8C0E-5B5E-4B0E-9C60-3B1B6C1E7A01)`
   public var description: String { "'\(name)' (\(id.uuidString))" }
 }
+
+extension StoreError: PresentableError {
+  public var situation: ErrorSituation {
+    switch self {
+    case .notADatabase, .foreignDatabase, .otherModel, .foreignSchema, .foreignJournal: .foreignFile
+    case .unreadable, .damagedMetadata, .damagedKeys, .damaged, .externalData: .storeDamaged
+    case .newerFormat: .newerStore
+    case .needsMigration: .olderStore
+    case .cannotCreate, .readOnly, .cannotRemove, .notWritable: .notWritable
+    case .replaced: .storeMissing
+    case .inUse, .busy, .severalNames: .storeBusy
+    case .diskFull: .diskFull
+    case .inputOutput, .sqlite: .inputOutput
+    case .formatFailed, .otherConfiguration, .openedTwice, .notSupported, .noStore, .nestedWrite: .mistakeOfApp
+    }
+  }
+}

@@ -101,3 +101,7 @@ extension StoreFormatError: CustomStringConvertible {
 
   private static func text(_ key: Int64?) -> String { key.map { " p\($0)" } ?? "" }
 }
+
+extension StoreFormatError: PresentableError {
+  public var situation: ErrorSituation { .storeDamaged }
+}

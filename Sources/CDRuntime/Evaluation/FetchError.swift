@@ -10,7 +10,7 @@
 /// ```
 public enum FetchError: Error, Hashable, Sendable {
   /// The context's model has no such entity.
-  case unknownEntity(String)
+  case unknownEntity(String, suggestion: String? = nil)
   /// An abstract entity has no objects of its own, so none can be inserted.
   case abstractEntity(String)
   /// The class is not the class of the entity in the context's model.
@@ -20,11 +20,11 @@ public enum FetchError: Error, Hashable, Sendable {
   /// There is no object with this identifier.
   case unknownObject(ManagedObjectID)
   /// The entity has no such property.
-  case unknownKey(entity: String, key: String)
+  case unknownKey(entity: String, key: String, suggestion: String? = nil)
   /// The value does not have the type of the attribute.
   case wrongType(entity: String, key: String, expected: String, given: String)
   /// The model has no such fetch template.
-  case unknownTemplate(entity: String, name: String)
+  case unknownTemplate(entity: String, name: String, suggestion: String? = nil)
   /// The predicate or the sort order does not fit the model. The diagnostics list all errors.
   case invalid(entity: String, [ExpressionDiagnostic])
   /// A sort key has string options, but its values are not strings.
@@ -47,17 +47,20 @@ public enum FetchError: Error, Hashable, Sendable {
 extension FetchError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .unknownEntity(let name): "the context's model has no entity '\(name)'"
+    case .unknownEntity(let name, let suggestion):
+      "the context's model has no entity '\(name)'" + Self.question(suggestion)
     case .abstractEntity(let name): "entity '\(name)' is abstract; insert an object of one of its subentities"
     case .wrongClass(let entity, let expected):
       "entity '\(entity)' of the context's model has the class \(expected); use that class for the fetch"
     case .tooManyObjects(let entity):
       "several objects of '\(entity)' match, but only one was expected; fetch a list, or make the key unique"
     case .unknownObject(let id): "there is no object \(id)"
-    case .unknownKey(let entity, let key): "entity '\(entity)' has no property '\(key)'"
+    case .unknownKey(let entity, let key, let suggestion):
+      "entity '\(entity)' has no property '\(key)'" + Self.question(suggestion)
     case .wrongType(let entity, let key, let expected, let given):
       "'\(entity).\(key)' is compared with \(given), but must be compared with \(expected)"
-    case .unknownTemplate(let entity, let name): "entity '\(entity)' has no fetch '\(name)'"
+    case .unknownTemplate(let entity, let name, let suggestion):
+      "entity '\(entity)' has no fetch '\(name)'" + Self.question(suggestion)
     case .invalid(let entity, let diagnostics):
       "the fetch of '\(entity)' is invalid: " + diagnostics.map(\.description).joined(separator: "; ")
     case .optionsOfNoString(let entity, let key):
@@ -71,6 +74,24 @@ extension FetchError: CustomStringConvertible {
     case .unsupported(let construct): "\(construct) cannot be evaluated"
     case .patternTooCostly(let pattern): EvaluationError.matchingTooCostly(pattern: pattern).description
     case .evaluation(let reason): reason
+    }
+  }
+}
+
+extension FetchError {
+  /// The end of a message about an unknown name.
+  static func question(_ suggestion: String?) -> String {
+    suggestion.map { "; did you mean '\($0)'?" } ?? ""
+  }
+}
+
+extension FetchError: PresentableError {
+  public var situation: ErrorSituation {
+    switch self {
+    case .unknownObject: .notFound
+    case .evaluation: .noResult
+    case .patternTooCostly: .tooCostly
+    default: .mistakeOfApp
     }
   }
 }

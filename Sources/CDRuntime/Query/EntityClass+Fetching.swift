@@ -27,6 +27,24 @@ extension EntityClass {
     return try context.single(FetchRequest<Self>(where: (path == value).predicate))
   }
 
+  /// Returns the objects whose to-one relationship leads to an object. Nil matches objects without a related object.
+  public static func objects<Destination>(
+    matching path: KeyPath<Fields<Self>, ToOne<Destination>>, _ object: Destination?,
+    in context: ManagedObjectContext
+  ) throws -> [Self] {
+    try context.fetch(FetchRequest<Self>(where: (path == object).predicate))
+  }
+
+  /// Returns the object whose to-one relationship leads to an object; nil if there is none.
+  ///
+  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if there are several such objects. At most two rows are read.
+  public static func object<Destination>(
+    matching path: KeyPath<Fields<Self>, ToOne<Destination>>, _ object: Destination?,
+    in context: ManagedObjectContext
+  ) throws -> Self? {
+    try context.single(FetchRequest<Self>(where: (path == object).predicate))
+  }
+
   /// Returns the objects that match all of these values, or with `.or`, at least one of them. Without values, returns
   /// all objects.
   ///
@@ -77,12 +95,14 @@ extension EntityClass {
       FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
   }
 
+  // MARK: Conditions
+
   /// Returns the objects that meet a condition, in the given order.
   public static func fetch(
-    where condition: TypedPredicate<Self>? = nil, sortedBy order: [TypedSort<Self>] = [], limit: Int? = nil,
+    where condition: TypedPredicate<Self>? = nil, sortedBy order: TypedSort<Self> = [], limit: Int? = nil,
     offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
-    try context.fetch(request(condition, order, limit, offset))
+    try context.fetch(FetchRequest(where: condition?.predicate, sortedBy: order, limit: limit, offset: offset))
   }
 
   /// Returns the objects that meet a condition, in ascending order of an attribute.
@@ -90,16 +110,16 @@ extension EntityClass {
     where condition: TypedPredicate<Self>? = nil, sortedBy path: KeyPath<Fields<Self>, Attribute<Value>>,
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
-    try context.fetch(request(condition, [.ascending(path)], limit, offset))
+    try fetch(where: condition, sortedBy: .ascending(path), limit: limit, offset: offset, in: context)
   }
 
   /// Returns the objects that meet a condition, in the given order:
   /// `Book.fetch(where: { $0.title.hasPrefix("W") }, in: context)`.
   public static func fetch(
-    where condition: (Fields<Self>) -> FetchPredicate, sortedBy order: [TypedSort<Self>] = [],
+    where condition: (Fields<Self>) -> FetchPredicate, sortedBy order: TypedSort<Self> = [],
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
-    try context.fetch(request(TypedPredicate(condition), order, limit, offset))
+    try fetch(where: TypedPredicate(condition), sortedBy: order, limit: limit, offset: offset, in: context)
   }
 
   /// Returns the objects that meet a condition, in ascending order of an attribute.
@@ -107,31 +127,131 @@ extension EntityClass {
     where condition: (Fields<Self>) -> FetchPredicate, sortedBy path: KeyPath<Fields<Self>, Attribute<Value>>,
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
-    try context.fetch(request(TypedPredicate(condition), [.ascending(path)], limit, offset))
+    try fetch(
+      where: TypedPredicate(condition), sortedBy: .ascending(path), limit: limit, offset: offset, in: context)
   }
 
-  /// Returns the number of objects that meet a condition.
-  public static func count(
-    where condition: (Fields<Self>) -> FetchPredicate, in context: ManagedObjectContext
-  ) throws -> Int {
-    try context.count(for: request(TypedPredicate(condition), [], nil, 0))
+  /// Returns the objects whose attribute is true, in the given order: `ToDo.fetch(where: \.completed, in: context)`.
+  public static func fetch(
+    where path: KeyPath<Fields<Self>, Attribute<Bool>>, sortedBy order: TypedSort<Self> = [],
+    limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
+  ) throws -> [Self] {
+    try fetch(where: TypedPredicate(path), sortedBy: order, limit: limit, offset: offset, in: context)
+  }
+
+  /// Returns the objects whose attribute is true, in ascending order of another attribute.
+  public static func fetch<Value>(
+    where path: KeyPath<Fields<Self>, Attribute<Bool>>, sortedBy order: KeyPath<Fields<Self>, Attribute<Value>>,
+    limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
+  ) throws -> [Self] {
+    try fetch(
+      where: TypedPredicate(path), sortedBy: .ascending(order), limit: limit, offset: offset, in: context)
+  }
+
+  /// Returns the first object, in the given order, that meets a condition; nil if there is none. At most one row is
+  /// read.
+  public static func first(
+    where condition: TypedPredicate<Self>? = nil, sortedBy order: TypedSort<Self> = [],
+    in context: ManagedObjectContext
+  ) throws -> Self? {
+    try fetch(where: condition, sortedBy: order, limit: 1, in: context).first
+  }
+
+  /// Returns the first object, in the given order, that meets a condition; nil if there is none. At most one row is
+  /// read.
+  public static func first(
+    where condition: (Fields<Self>) -> FetchPredicate, sortedBy order: TypedSort<Self> = [],
+    in context: ManagedObjectContext
+  ) throws -> Self? {
+    try first(where: TypedPredicate(condition), sortedBy: order, in: context)
+  }
+
+  /// Returns the first object, in the given order, whose attribute is true; nil if there is none.
+  public static func first(
+    where path: KeyPath<Fields<Self>, Attribute<Bool>>, sortedBy order: TypedSort<Self> = [],
+    in context: ManagedObjectContext
+  ) throws -> Self? {
+    try first(where: TypedPredicate(path), sortedBy: order, in: context)
   }
 
   /// Returns the number of objects that meet a condition.
   public static func count(
     where condition: TypedPredicate<Self>? = nil, in context: ManagedObjectContext
   ) throws -> Int {
-    try context.count(for: request(condition, [], nil, 0))
+    try context.count(for: FetchRequest<Self>(where: condition?.predicate))
   }
 
-  private static func request(
-    _ condition: TypedPredicate<Self>?, _ order: [TypedSort<Self>], _ limit: Int?, _ offset: Int
-  ) -> FetchRequest<Self> {
+  /// Returns the number of objects that meet a condition.
+  public static func count(
+    where condition: (Fields<Self>) -> FetchPredicate, in context: ManagedObjectContext
+  ) throws -> Int {
+    try count(where: TypedPredicate(condition), in: context)
+  }
+
+  /// Returns the number of objects whose attribute is true.
+  public static func count(
+    where path: KeyPath<Fields<Self>, Attribute<Bool>>, in context: ManagedObjectContext
+  ) throws -> Int {
+    try count(where: TypedPredicate(path), in: context)
+  }
+
+  /// Returns whether an object meets a condition; without a condition, whether there is an object.
+  public static func exists(
+    where condition: TypedPredicate<Self>? = nil, in context: ManagedObjectContext
+  ) throws -> Bool {
     var request = FetchRequest<Self>(where: condition?.predicate)
-    request.sortKeys = order.map(\.key)
-    request.limit = limit
-    request.offset = offset
-    return request
+    request.limit = 1
+    return try context.count(for: request) > 0
+  }
+
+  /// Returns whether an object meets a condition.
+  public static func exists(
+    where condition: (Fields<Self>) -> FetchPredicate, in context: ManagedObjectContext
+  ) throws -> Bool {
+    try exists(where: TypedPredicate(condition), in: context)
+  }
+
+  /// Returns whether the attribute of an object is true.
+  public static func exists(
+    where path: KeyPath<Fields<Self>, Attribute<Bool>>, in context: ManagedObjectContext
+  ) throws -> Bool {
+    try exists(where: TypedPredicate(path), in: context)
+  }
+
+  /// Deletes the objects that meet a condition, as ``ManagedObjectContext/delete(_:)`` does one after another: delete
+  /// rules apply, and nothing is written before the save.
+  ///
+  /// The condition is mandatory, so that nothing deletes all objects by an omission. Objects that a delete rule deletes
+  /// in addition are not counted. ``BatchDeleteRequest`` deletes many rows faster, without reading objects.
+  ///
+  /// - Returns: The number of objects that met the condition.
+  @discardableResult
+  public static func delete(
+    where condition: TypedPredicate<Self>, in context: ManagedObjectContext
+  ) throws -> Int {
+    let objects = try fetch(where: condition, in: context)
+    for object in objects { context.delete(object) }
+    return objects.count
+  }
+
+  /// Deletes the objects that meet a condition.
+  ///
+  /// - Returns: The number of objects that met the condition.
+  @discardableResult
+  public static func delete(
+    where condition: (Fields<Self>) -> FetchPredicate, in context: ManagedObjectContext
+  ) throws -> Int {
+    try delete(where: TypedPredicate(condition), in: context)
+  }
+
+  /// Deletes the objects whose attribute is true.
+  ///
+  /// - Returns: The number of these objects.
+  @discardableResult
+  public static func delete(
+    where path: KeyPath<Fields<Self>, Attribute<Bool>>, in context: ManagedObjectContext
+  ) throws -> Int {
+    try delete(where: TypedPredicate(path), in: context)
   }
 
   // MARK: The contract with generated code
@@ -150,7 +270,7 @@ extension EntityClass {
     in context: ManagedObjectContext
   ) throws -> [Self] {
     guard let template = context.template(name, of: entity) else {
-      throw FetchError.unknownTemplate(entity: entity, name: name)
+      throw context.unknownTemplate(name, of: entity)
     }
     var request = FetchRequest<Self>(where: template.predicate)
     request.variables = variables

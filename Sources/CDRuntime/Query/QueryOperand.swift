@@ -220,6 +220,12 @@ extension QueryOperand where Value: StringAttributeValue {
     compared(.equalTo, .constant(.string(text)), options)
   }
 
+  /// The string in lower case, by Unicode's rules for all languages.
+  public func lowercased() -> Calculated<Value> { Calculated(expression: .function(.lowercase, [expression])) }
+
+  /// The string in upper case, by Unicode's rules for all languages.
+  public func uppercased() -> Calculated<Value> { Calculated(expression: .function(.uppercase, [expression])) }
+
   /// Returns a condition: the string begins with a text. No string begins with the empty text.
   public func hasPrefix(_ text: String, options: ComparisonOptions = []) -> FetchPredicate {
     compared(.beginsWith, .constant(.string(text)), options)
@@ -271,6 +277,37 @@ extension QueryOperand where Value: AttributeValueConvertible {
     compared(
       .between,
       .constant(.array([.value(range.lowerBound.attributeValue), .value(range.upperBound.attributeValue)])))
+  }
+
+  /// Returns a condition: the value is in a range without its upper bound.
+  public func isIn<Bound: AttributeValueConvertible>(_ range: Range<Bound>) -> FetchPredicate
+  where Bound.Comparand == Value.Comparand {
+    compared(.greaterThanOrEqualTo, .constant(range.lowerBound.attributeValue))
+      && compared(.lessThan, .constant(range.upperBound.attributeValue))
+  }
+}
+
+// The same conditions in the order of Swift's collections: `(1..<5).contains($0.rating)`.
+
+extension Sequence where Element: AttributeValueConvertible {
+  /// Returns a condition: the operand's value is one of the elements. Nil is accepted if nil is one of them.
+  public func contains<Operand: QueryOperand>(_ operand: Operand) -> FetchPredicate
+  where Operand.Value == Element { operand.isIn(Array(self)) }
+}
+
+extension ClosedRange where Bound: AttributeValueConvertible {
+  /// Returns a condition: the operand's value is in the range.
+  public func contains<Operand: QueryOperand>(_ operand: Operand) -> FetchPredicate
+  where Operand.Value: AttributeValueConvertible, Bound.Comparand == Operand.Value.Comparand {
+    operand.isIn(self)
+  }
+}
+
+extension Range where Bound: AttributeValueConvertible {
+  /// Returns a condition: the operand's value is in the range, which does not include its upper bound.
+  public func contains<Operand: QueryOperand>(_ operand: Operand) -> FetchPredicate
+  where Operand.Value: AttributeValueConvertible, Bound.Comparand == Operand.Value.Comparand {
+    operand.isIn(self)
   }
 }
 

@@ -103,24 +103,6 @@ extension TypedAggregate {
   }
 }
 
-extension AttributeValue {
-  /// Returns the value as an attribute's type; nil if the value has another type.
-  func decoded<T>(as type: T.Type = T.self) -> T? {
-    if let type = type as? any EnumAttribute.Type { return Self.enumeration(type, self) as? T }
-    return (T.self as? any AttributeValueReadable.Type).flatMap { $0.init(attributeValue: self) as? T }
-  }
-
-  /// For optional types. Returns `.none` if the value has another type, `.some(nil)` if it is nil.
-  func decodedOptional<T>() -> T?? {
-    if case .null = self { return .some(nil) }
-    return decoded(as: T.self).map { .some($0) }
-  }
-
-  private static func enumeration<E: EnumAttribute>(_ type: E.Type, _ value: AttributeValue) -> E? {
-    value.decoded(as: E.RawValue.self).flatMap { E(rawValue: $0) }
-  }
-}
-
 extension EntityClass {
   /// Calculates aggregates of the objects that meet a condition.
   ///
@@ -192,21 +174,8 @@ private struct AggregateRow {
   mutating func next<Key>(_ keyPath: String) throws -> Key {
     let value = next()
     // The group of objects without a value has the key nil, which an optional type accepts.
-    if let key = value.decoded(as: Key.self) { return key }
-    if let type = Key.self as? any OptionalDecoding.Type, let key = type.decoded(value) as? Key { return key }
+    if let key = value.decodedNilOrValue(as: Key.self) { return key }
     throw FetchError.evaluation("'\(entity).\(keyPath)' has a value that does not have the type \(Key.self)")
-  }
-}
-
-/// An optional of any wrapped type.
-private protocol OptionalDecoding {
-  static func decoded(_ value: AttributeValue) -> Any?
-}
-
-extension Optional: OptionalDecoding {
-  fileprivate static func decoded(_ value: AttributeValue) -> Any? {
-    if case .null = value { return Wrapped?.none as Any }
-    return value.decoded(as: Wrapped.self).map { Wrapped?.some($0) as Any }
   }
 }
 

@@ -29,36 +29,53 @@ public struct TypedPredicate<Root: ManagedObject>: Hashable, Sendable {
   public static prefix func ! (condition: Self) -> Self { Self(!condition.predicate) }
 }
 
-/// A sort order for objects of a class.
+/// A sort order for objects of a class: one sort key, or several, the most significant one first.
 ///
 /// ```swift
+/// let newest = try Book.fetch(sortedBy: .descending(\.price), limit: 10, in: context)
 /// let books = try Book.fetch(
 ///   sortedBy: [.descending(\.price), .ascending(\.title, options: .caseInsensitive)], limit: 10,
 ///   in: context)
 /// ```
 public struct TypedSort<Root: ManagedObject>: Hashable, Sendable {
-  /// The same order as a sort key.
-  public let key: SortKey
+  /// The same order as sort keys of a request.
+  public let keys: [SortKey]
+
+  private init(_ key: SortKey) {
+    keys = [key]
+  }
+
+  /// Combines orders. A later order decides only about objects that are equal in all earlier ones.
+  public init(_ orders: [Self]) {
+    keys = orders.flatMap(\.keys)
+  }
 
   /// Puts smaller values first.
   public static func ascending<Value>(_ path: KeyPath<Fields<Root>, Attribute<Value>>) -> Self {
-    Self(key: SortKey(Fields()[keyPath: path].keyPath))
+    Self(SortKey(Fields()[keyPath: path].keyPath))
   }
   /// Puts greater values first.
   public static func descending<Value>(_ path: KeyPath<Fields<Root>, Attribute<Value>>) -> Self {
-    Self(key: SortKey(Fields()[keyPath: path].keyPath, ascending: false))
+    Self(SortKey(Fields()[keyPath: path].keyPath, ascending: false))
   }
   /// Puts smaller strings first, compared under options.
   public static func ascending<Value: StringAttributeValue>(
     _ path: KeyPath<Fields<Root>, Attribute<Value>>, options: ComparisonOptions
   ) -> Self {
-    Self(key: SortKey(Fields()[keyPath: path].keyPath, options: options))
+    Self(SortKey(Fields()[keyPath: path].keyPath, options: options))
   }
   /// Puts greater strings first, compared under options.
   public static func descending<Value: StringAttributeValue>(
     _ path: KeyPath<Fields<Root>, Attribute<Value>>, options: ComparisonOptions
   ) -> Self {
-    Self(key: SortKey(Fields()[keyPath: path].keyPath, ascending: false, options: options))
+    Self(SortKey(Fields()[keyPath: path].keyPath, ascending: false, options: options))
+  }
+}
+
+extension TypedSort: ExpressibleByArrayLiteral {
+  /// Combines orders. An empty list is the order of insertion.
+  public init(arrayLiteral orders: Self...) {
+    self.init(orders)
   }
 }
 
@@ -77,14 +94,45 @@ extension Optional: StringAttributeValue where Wrapped == String {}
 
 // Requests with conditions of the typed query language.
 extension FetchRequest where Object: EntityClass {
-  /// Creates a request for the objects of a generated class that meet a condition.
-  public init(where condition: TypedPredicate<Object>) {
-    self.init(entityName: Object.entityName, where: condition.predicate)
+  /// Creates a request for the objects of a generated class that meet a condition, in the given order.
+  ///
+  /// ```swift
+  /// let request = FetchRequest<Book>(where: \.price < 10, sortedBy: .descending(\.price), limit: 20)
+  /// ```
+  public init(
+    where condition: TypedPredicate<Object>, sortedBy order: TypedSort<Object> = [], limit: Int? = nil,
+    offset: Int = 0
+  ) {
+    self.init(where: condition.predicate, sortedBy: order, limit: limit, offset: offset)
   }
 
-  /// Creates a request for the objects of a generated class that meet a condition, given as a closure.
-  public init(where condition: (Fields<Object>) -> FetchPredicate) {
-    self.init(entityName: Object.entityName, where: condition(Fields()))
+  /// Creates a request for the objects of a generated class that meet a condition, given as a closure, in the given
+  /// order.
+  public init(
+    where condition: (Fields<Object>) -> FetchPredicate, sortedBy order: TypedSort<Object> = [],
+    limit: Int? = nil, offset: Int = 0
+  ) {
+    self.init(where: condition(Fields()), sortedBy: order, limit: limit, offset: offset)
+  }
+
+  /// Creates a request for the objects of a generated class whose attribute is true, in the given order.
+  public init(
+    where path: KeyPath<Fields<Object>, Attribute<Bool>>, sortedBy order: TypedSort<Object> = [],
+    limit: Int? = nil, offset: Int = 0
+  ) {
+    self.init(where: TypedPredicate(path).predicate, sortedBy: order, limit: limit, offset: offset)
+  }
+
+  /// Creates a request for the objects of a generated class that meet a predicate, in the given order; for all objects
+  /// if there is no predicate.
+  public init(
+    where predicate: FetchPredicate? = nil, sortedBy order: TypedSort<Object>, limit: Int? = nil,
+    offset: Int = 0
+  ) {
+    self.init(where: predicate)
+    sortKeys = order.keys
+    self.limit = limit
+    self.offset = offset
   }
 }
 

@@ -20,6 +20,27 @@ public enum ModelTemplate {
   /// The reason why a model cannot have a name; nil for a valid name.
   public static func problem(withName name: String) -> String? { NameRules.problem(with: name) }
 
+  /// The source of a program that stores an object of the new model and fetches it again.
+  public static func firstProgram(model name: String) -> String {
+    """
+    import CDRuntime
+    import Foundation
+
+    // Opens the store. The first run creates it.
+    let container = try PersistentContainer(for: \(name)Model.self, at: URL(filePath: "\(name).sqlite"))
+    let context = container.viewContext
+
+    let item = Item(name: "Item \\(try Item.count(in: context) + 1)", in: context)
+    item.note = "inserted by main.swift"
+    try context.save()
+
+    for item in try Item.fetch(where: \\.done == false, sortedBy: \\.created, in: context) {
+      print(item.name, item.created)
+    }
+
+    """
+  }
+
   private static func modelFile(name: String, id: UUID) -> String {
     """
     # The model \(name). Its versions stand beside this file: 1.yaml, 2.yaml, …

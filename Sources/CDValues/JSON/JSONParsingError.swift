@@ -53,3 +53,7 @@ public struct JSONParsingError: Error, Hashable, Sendable, CustomStringConvertib
     return "byte \(offset): \(text)"
   }
 }
+
+extension JSONParsingError: PresentableError {
+  public var situation: ErrorSituation { .unreadableText }
+}

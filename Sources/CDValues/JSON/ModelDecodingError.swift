@@ -53,3 +53,7 @@ public struct ModelDecodingError: Error, Hashable, Sendable, CustomStringConvert
     return path.isEmpty ? text : "\(path): \(text)"
   }
 }
+
+extension ModelDecodingError: PresentableError {
+  public var situation: ErrorSituation { .unreadableText }
+}

@@ -75,3 +75,23 @@ extension AttributeValue: Hashable {
     }
   }
 }
+
+extension AttributeValue {
+  /// The value in the description of an object: long texts are cut, and data is shown by its size.
+  package var excerpt: String {
+    switch self {
+    case .null: "nil"
+    case .bool(let value): "\(value)"
+    case .int(let number): "\(number)"
+    case .double(let number): "\(number)"
+    case .decimal(let number): "\(number)"
+    case .string(let text): "\"\(text.prefix(40))\(text.dropFirst(40).isEmpty ? "" : "…")\""
+    case .date(let date): "\(date)"
+    case .data(let data): "\(data.count) bytes"
+    case .uuid(let id): id.uuidString
+    case .url(let url): url.absoluteString
+    case .composite(let fields):
+      "{" + fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.excerpt)" }.joined(separator: ", ") + "}"
+    }
+  }
+}

@@ -14,7 +14,8 @@ struct Init: ParsableCommand {
     abstract: "Create a new model.",
     discussion: """
       Creates the folder NAME.cdmodel. It contains model.yaml with the identity of the model, and a first version \
-      that you can change. No existing file is overwritten.
+      that you can change. No existing file is overwritten. If the directory belongs to an executable target without \
+      source files, the command also creates main.swift: a program that stores an object and fetches it.
 
         cdgen init ToDo
         cdgen init ToDo --directory Sources/App
@@ -38,6 +39,17 @@ struct Init: ParsableCommand {
         try OutputFile(path: FileSystem.join(folder, file), contents: contents).create()
       }
       try Console.write(line: folder)
+      if let program = NewProgram(in: directory) {
+        try Console.write(line: try program.write(model: name))
+        try Console.write(
+          """
+          Next:
+            swift build
+            swift run \(program.target)
+            swift package cdgen check \(folder)
+
+          """)
+      }
     }
   }
 }

@@ -510,6 +510,8 @@ nonisolated extension CDRuntime.Fields where Root: Book {
   var shippedTo: CDRuntime.CompositeField<Address?> { .init("shippedTo") }
   var reviews: CDRuntime.ToMany<Review> { .init("reviews") }
   var tags: CDRuntime.ToMany<Tag> { .init("tags") }
+  var sequel: CDRuntime.ToOne<Book> { .init("sequel") }
+  var prequel: CDRuntime.ToOne<Book> { .init("prequel") }
 }
 nonisolated extension CDRuntime.Fields where Root: Author {
   var name: CDRuntime.Attribute<String> { .init("name") }

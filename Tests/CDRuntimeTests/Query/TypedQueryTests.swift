@@ -1,6 +1,11 @@
-import CDRuntime
+@_spi(Generated) import CDRuntime
 import Foundation
 import Testing
+
+extension Fields where Root: Book {
+  /// The library has no stored attribute of type Bool. Generated code has none for a transient one.
+  fileprivate var draft: Attribute<Bool> { Attribute("draft") }
+}
 
 /// What the typed query language makes is the tree that the parser makes of the same in a format string.
 @Suite struct TypedQueryTests {
@@ -69,6 +74,47 @@ import Testing
     try expect("salesRank BETWEEN {1, 5}") { $0.salesRank.isIn(1...5) }
     try expect("ANY reviews.stars BETWEEN {1, 2}") { $0.reviews.stars.any.isIn(1...2) }
     try expect("reviews.@count == 0") { $0.reviews.isEmpty }
+  }
+
+  @Test func rangesAndListsContainValues() throws {
+    try expect("salesRank >= 1 AND salesRank < 5") { $0.salesRank.isIn(1..<5) }
+    try expect("salesRank >= 1 AND salesRank < 5") { (1..<5).contains($0.salesRank) }
+    try expect("salesRank BETWEEN {1, 5}") { (1...5).contains($0.salesRank) }
+    try expect("title IN {'a', 'b'}") { ["a", "b"].contains($0.title) }
+    try expect("salesRank IN {1, nil}") { [1, nil].contains($0.salesRank) }
+    try expect("NOT ANY reviews.stars BETWEEN {1, 2}") { !(1...2).contains($0.reviews.stars.any) }
+  }
+
+  @Test func caseOfStrings() throws {
+    try expect("lowercase(title) == 'walden'") { $0.title.lowercased() == "walden" }
+    try expect("uppercase(author.name) BEGINSWITH 'T'") { $0.author.name.uppercased().hasPrefix("T") }
+  }
+
+  /// A Bool attribute stands for itself as a condition.
+  @Test func boolAttributesAreConditions() throws {
+    try expect(TypedPredicate(\.draft), "draft == YES")
+    try expect(!\.draft, "NOT draft == YES")
+    try expect(\.draft && \.title == "a", "draft == YES AND title == 'a'")
+    try expect(\.title == "a" || \.draft, "title == 'a' OR draft == YES")
+    try expect(\.title == "a" && !\.draft, "title == 'a' AND NOT draft == YES")
+    try expect(\.draft || \.draft, "draft == YES OR draft == YES")
+    try expect("NOT draft == YES AND title == 'a'") { !$0.draft && $0.title == "a" }
+    try expect("title == 'a' OR draft == YES") { $0.title == "a" || $0.draft }
+    try expect("draft == YES AND draft == YES") { $0.draft && $0.draft }
+    try expect("draft == YES") { $0.draft.isTrue }
+  }
+
+  @Test func ordersOfSeveralKeys() throws {
+    let one: TypedSort<Book> = .descending(\.salesRank)
+    #expect(one.keys == [SortKey("salesRank", ascending: false)])
+    let several: TypedSort<Book> = [one, .ascending(\.title, options: .caseInsensitive), []]
+    #expect(several.keys == one.keys + [SortKey("title", options: .caseInsensitive)])
+    let request = FetchRequest<Book>(where: \.salesRank > 2, sortedBy: several, limit: 3, offset: 1)
+    #expect(request.predicate == (try FetchPredicate(format: "salesRank > 2")))
+    #expect(request.sortKeys == several.keys && request.limit == 3 && request.offset == 1)
+    #expect(FetchRequest<Book>(sortedBy: one).predicate == nil)
+    #expect(FetchRequest<Book>(where: \.draft).predicate == TypedPredicate<Book>(\.draft).predicate)
+    #expect(FetchRequest<Book>().sortKeys.isEmpty)
   }
 
   @Test func objectsInClosures() throws {

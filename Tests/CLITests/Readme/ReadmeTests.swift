@@ -51,6 +51,12 @@ import Testing
     }
   }
 
+  /// The first program is the one that `cdgen init` writes.
+  @Test func theFirstProgramIsThatOfInit() throws {
+    let shown = try #require(blocks("swift").first { $0.contains("URL(filePath: \"Notes.sqlite\")") })
+    #expect(shown == ModelTemplate.firstProgram(model: "Notes"))
+  }
+
   @Test func theCommandsExist() throws {
     let shell = try blocks("sh").flatMap { $0.split(separator: "\n") }
     #expect(
@@ -59,8 +65,9 @@ import Testing
         "swift run cdgen lock Schemas/ToDo.cdmodel             # version 2 is released",
         "swift run cdgen add-version Schemas/ToDo.cdmodel      # version 3 starts as its copy",
         "swift run cdgen diff Schemas/ToDo.cdmodel             # what becomes of users' data, and what is missing",
-        "swift package --allow-writing-to-package-directory cdgen init MyModel --directory Sources/MyApp",
-        "swift build",
+        "mkdir -p Sources/MyApp",
+        "swift package --allow-writing-to-package-directory cdgen init Notes --directory Sources/MyApp",
+        "swift run MyApp",
       ])
   }
 }

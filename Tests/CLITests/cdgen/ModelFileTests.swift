@@ -22,6 +22,43 @@ import Testing
     #expect(second != nil && second != first)
   }
 
+  /// The package manager builds no target without a source file, so a model alone would have no effect.
+  @Test func initWritesTheFirstProgramOfAnEmptyTarget() throws {
+    try folder.write(
+      """
+      // swift-tools-version: 6.1
+      import PackageDescription
+      let package = Package(
+        name: "App", targets: [.executableTarget( name: "App"), .target(name: "Kit"), .executableTarget(
+          name: "Other")])
+      """, to: "Package.swift")
+    let made = try BuiltTool.cdgen.run("init", "Notes", "--directory", "Sources/App", in: folder.url)
+    #expect(
+      made
+        == .init(
+          status: 0,
+          output: """
+            Sources/App/Notes.cdmodel
+            Sources/App/main.swift
+            Next:
+              swift build
+              swift run App
+              swift package cdgen check Sources/App/Notes.cdmodel
+
+            """, errors: ""))
+    let program = try folder.text(of: "Sources/App/main.swift")
+    #expect(program.contains("PersistentContainer(for: NotesModel.self"))
+    // A second model, a library, and a target that has code already.
+    #expect(try BuiltTool.cdgen.run("init", "More", "--directory", "Sources/App", in: folder.url).status == 0)
+    #expect(try folder.text(of: "Sources/App/main.swift") == program)
+    try folder.write("// mine", to: "Sources/Other/Deep/Code.swift")
+    for target in ["Kit", "Other", "Missing"] {
+      let made = try BuiltTool.cdgen.run("init", "Notes", "--directory", "Sources/\(target)", in: folder.url)
+      #expect(made.output == "Sources/\(target)/Notes.cdmodel\n")
+      #expect(try !folder.names(in: "Sources/\(target)").contains("main.swift"))
+    }
+  }
+
   @Test func initOverwritesNothing() throws {
     try folder.write("mine", to: "ToDo.cdmodel/1.yaml")
     let result = try BuiltTool.cdgen.run("init", "ToDo", in: folder.url)

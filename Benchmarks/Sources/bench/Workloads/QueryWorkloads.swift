@@ -65,7 +65,7 @@ struct RequestWorkload: Workload {
         try CPUTime.measure {
           try context.perform {
             for title in titles {
-              bound.variables["title"] = .value(.string(title))
+              bound.variables["title"] = title
               _ = try context.fetch(bound)
             }
           }

@@ -8,7 +8,7 @@
 /// on.
 ///
 /// The text of an argument is never parsed as part of the format.
-public protocol FormatArgument: Sendable {
+public protocol FormatArgument {
   /// The constant that stands for the argument.
   var expressionConstant: ExpressionConstant { get }
 }

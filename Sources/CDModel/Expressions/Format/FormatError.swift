@@ -38,3 +38,7 @@ extension FormatError: CustomStringConvertible {
   /// The message with its position, counted in UTF-16 units from 0: `character 3: expected …`.
   public var description: String { "character \(utf16Offset): \(message)" }
 }
+
+extension FormatError: PresentableError {
+  public var situation: ErrorSituation { .unreadableText }
+}

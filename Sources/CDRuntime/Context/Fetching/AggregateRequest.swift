@@ -28,7 +28,7 @@ public struct AggregateRequest<Object: ManagedObject> {
   /// ``aggregates`` and the key paths of ``groupBy``.
   public var having: FetchPredicate?
   /// The values of the variables in both conditions, by name without `$`.
-  public var variables: [String: ExpressionConstant] = [:]
+  public var variables: [String: any FormatArgument] = [:]
   /// Whether objects of subentities are included.
   public var includesSubentities = true
   /// Whether the context's unsaved changes count.

@@ -14,7 +14,7 @@
 ///
 /// ```swift
 /// var request = FetchRequest<Book>(where: try FetchPredicate(format: "publisher.name BEGINSWITH $start"))
-/// request.variables["start"] = .value(.string("Th"))
+/// request.variables["start"] = "Th"
 /// request.sortKeys = [
 ///   SortKey("publisher.name", options: .caseInsensitive), SortKey("added", ascending: false),
 /// ]
@@ -49,8 +49,8 @@ public struct FetchRequest<Object: ManagedObject> {
   public var entityName: String
   /// The condition that an object must meet; nil for all objects.
   public var predicate: FetchPredicate?
-  /// The values of the predicate's variables, by name without `$`.
-  public var variables: [String: ExpressionConstant] = [:]
+  /// The values of the predicate's variables, by name without `$`: Swift values, objects, and arrays of them.
+  public var variables: [String: any FormatArgument] = [:]
   /// The order, starting with the most significant key. A key path may lead through to-one relationships,
   /// `author.name`, and end with a count, `reviews.@count`. The key of a string may have options. Nil comes first.
   ///

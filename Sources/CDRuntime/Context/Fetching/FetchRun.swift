@@ -17,7 +17,7 @@ struct FetchRun {
   var offset: Int
   private let includesSubentities: Bool
   private let evaluator: PredicateEvaluator
-  private let constants: [String: ExpressionConstant]
+  private let constants: [String: any FormatArgument]
   private let variables: [String: EvaluationValue]
   /// The objects with changes that count, including deleted objects.
   private let pending: [ManagedObject]
@@ -44,7 +44,7 @@ struct FetchRun {
     offset = max(0, request.offset)
     includesSubentities = request.includesSubentities
     constants = request.variables
-    var values = request.variables.mapValues { EvaluationValue($0) }
+    var values = request.variables.mapValues { EvaluationValue($0.expressionConstant) }
     if let fetchSource { values["FETCH_SOURCE"] = .subject(fetchSource) }
     variables = values
     evaluator = PredicateEvaluator(variables: values)

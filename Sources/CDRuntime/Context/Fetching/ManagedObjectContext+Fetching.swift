@@ -104,7 +104,7 @@ extension ManagedObjectContext {
 
   func entityPlan<Object: ManagedObject>(of request: FetchRequest<Object>) throws -> EntityPlan {
     guard let plan = model.entity(request.entityName) else {
-      throw FetchError.unknownEntity(request.entityName)
+      throw unknownEntity(request.entityName)
     }
     if ObjectIdentifier(Object.self) == ObjectIdentifier(ManagedObject.self) { return plan }
     guard let type = classes.type(of: plan), type is Object.Type else {
@@ -112,6 +112,16 @@ extension ManagedObjectContext {
         entity: plan.name, expected: classes.type(of: plan).map { "\($0)" } ?? "ManagedObject")
     }
     return plan
+  }
+
+  func unknownEntity(_ name: String) -> FetchError {
+    .unknownEntity(name, suggestion: closestName(to: name, in: model.entities.map(\.name)))
+  }
+
+  func unknownTemplate(_ name: String, of entity: String) -> FetchError {
+    .unknownTemplate(
+      entity: entity, name: name,
+      suggestion: closestName(to: name, in: model.graph.lineage(of: entity).flatMap { $0.fetchTemplates.map(\.name) }))
   }
 
   // MARK: Fetched properties
@@ -122,7 +132,7 @@ extension ManagedObjectContext {
   }
 
   func fetch(_ property: FetchedPropertyDescription, for object: ManagedObject) throws -> [ManagedObject] {
-    guard let plan = model.entity(property.entity) else { throw FetchError.unknownEntity(property.entity) }
+    guard let plan = model.entity(property.entity) else { throw unknownEntity(property.entity) }
     var request = FetchRequest<ManagedObject>(entityName: property.entity, where: property.predicate)
     request.sortKeys = property.sort
     request.limit = property.limit
@@ -159,14 +169,14 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``FetchError/unknownEntity(_:)`` and ``FetchError/unknownTemplate(entity:name:)``.
   public func fetchRequest(
-    forEntityNamed name: String, template: String, variables: [String: any AttributeValueConvertible] = [:]
+    forEntityNamed name: String, template: String, variables: [String: any FormatArgument] = [:]
   ) throws -> FetchRequest<ManagedObject> {
-    guard model.entity(name) != nil else { throw FetchError.unknownEntity(name) }
+    guard model.entity(name) != nil else { throw unknownEntity(name) }
     guard let description = self.template(template, of: name) else {
-      throw FetchError.unknownTemplate(entity: name, name: template)
+      throw unknownTemplate(template, of: name)
     }
     var request = FetchRequest<ManagedObject>(entityName: name, where: description.predicate)
-    request.variables = variables.mapValues { .value($0.attributeValue) }
+    request.variables = variables
     request.sortKeys = description.sort
     request.limit = description.limit
     return request
@@ -176,7 +186,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: The errors of ``fetchRequest(forEntityNamed:template:variables:)`` and ``fetch(_:)``.
   public func objects(
-    forEntityNamed name: String, template: String, variables: [String: any AttributeValueConvertible] = [:]
+    forEntityNamed name: String, template: String, variables: [String: any FormatArgument] = [:]
   ) throws -> [ManagedObject] {
     try fetch(fetchRequest(forEntityNamed: name, template: template, variables: variables))
   }
@@ -289,7 +299,7 @@ extension ManagedObjectContext {
     using combination: MatchCombination,
     of entity: String
   ) throws -> FetchPredicate? {
-    guard let plan = model.entity(entity) else { throw FetchError.unknownEntity(entity) }
+    guard let plan = model.entity(entity) else { throw unknownEntity(entity) }
     let parts = try pairs.map { key, value in
       FetchPredicate(
         .keyPath([key]), .equalTo,
@@ -301,7 +311,10 @@ extension ManagedObjectContext {
 
   /// Converts a value to its attribute's type.
   private func matched(_ value: AttributeValue, key: String, of plan: EntityPlan) throws -> AttributeValue {
-    guard let slot = plan.slot(key) else { throw FetchError.unknownKey(entity: plan.name, key: key) }
+    guard let slot = plan.slot(key) else {
+      throw FetchError.unknownKey(
+        entity: plan.name, key: key, suggestion: closestName(to: key, in: plan.slots.map(\.name)))
+    }
     guard case .attribute(_, let storageType) = slot.kind, let fitted = storageType.fitted(value) else {
       throw FetchError.wrongType(
         entity: plan.name, key: key, expected: slot.attribute?.type.schemaName ?? "no value",
@@ -337,7 +350,7 @@ extension ManagedObjectContext {
     let names = request.groupBy + request.aggregates.map(\.name)
     let groups = rows.map { Dictionary(zip(names, $0), uniquingKeysWith: { _, last in last }) }
     guard let having = request.having else { return groups }
-    let evaluator = PredicateEvaluator(variables: request.variables.mapValues { EvaluationValue($0) })
+    let evaluator = PredicateEvaluator(variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
     do {
       return try MatchBudget.run(isCancellable: true) {
         try groups.filter { try evaluator.matches(having, Self.subject($0)) }

@@ -11,7 +11,23 @@ extension ManagedObject {
     if let property = scope.context?.fetchedProperty(key, of: scope.plan) {
       return .objects(try scope.context?.fetch(property, for: self) ?? [])
     }
-    throw PropertyError.unknownKey(entity: scope.plan.name, key: key)
+    throw unknownKey(key)
+  }
+
+  /// Returns the value of an attribute as a Swift type: `try book.value(forKey: "pages", as: Int?.self)`.
+  ///
+  /// The types are those of generated code: an attribute of type Int32 has the type `Int32` or, as each number that
+  /// loses nothing, `Int`. An optional type accepts nil.
+  ///
+  /// - Throws: ``PropertyError/unknownKey(entity:key:)``; ``PropertyError/wrongType(entity:key:expected:given:)`` if the
+  ///   value does not have the type.
+  public final func value<Value: AttributeValueConvertible>(
+    forKey key: String, as type: Value.Type
+  ) throws -> Value {
+    let value = try self.value(forKey: key)
+    if let found = value.attribute?.decodedNilOrValue(as: type) { return found }
+    throw PropertyError.wrongType(
+      entity: scope.plan.name, key: key, expected: "\(type)", given: value.typeName)
   }
 
   /// Returns the values of several properties by their keys.
@@ -33,7 +49,7 @@ extension ManagedObject {
       if scope.context?.fetchedProperty(key, of: scope.plan) != nil {
         throw PropertyError.readOnly(entity: name, key: key)
       }
-      throw PropertyError.unknownKey(entity: name, key: key)
+      throw unknownKey(key)
     }
     _willRead()
     guard !isInaccessible else { throw PropertyError.inaccessible(entity: name, key: key) }
@@ -102,6 +118,13 @@ extension ManagedObject {
       result[slot.name] = .object(object)
     }
     return result
+  }
+
+  private func unknownKey(_ key: String) -> PropertyError {
+    let fetched = scope.context?.model.graph.fetchedProperties(of: scope.plan.name).map(\.name) ?? []
+    return .unknownKey(
+      entity: scope.plan.name, key: key,
+      suggestion: closestName(to: key, in: scope.plan.slots.map(\.name) + fetched))
   }
 
   final func value(of slot: PropertyPlan) -> PropertyValue {

@@ -8,12 +8,16 @@
 extension ManagedObject {
   /// The stored value of an attribute or a reference. A reference's value is its key. A composite is one value.
   final func storedValue(_ slot: Int) -> AttributeValue {
+    storedValue(slot, by: scope.context?.captureWriter ?? RowWriter())
+  }
+
+  /// - Parameter writer: Captures the value.
+  final func storedValue(_ slot: Int, by writer: RowWriter) -> AttributeValue {
     let plan = scope.plan
     if !plan.isTyped {
       guard let values = extras?.values, slot < values.count else { return .null }
       return values[slot]
     }
-    let writer = scope.context?.captureWriter ?? RowWriter()
     writer.startCapture()
     _encode(slot, writer)
     return Self.combined(writer.values, plan.slots[slot])

@@ -283,12 +283,39 @@ extension ManagedObject {
   }
 }
 
+extension ManagedObject: Identifiable {
+  public typealias ID = ManagedObjectID
+}
+
+extension Identifiable where Self: ManagedObject {
+  /// The object's identifier, unless its class has an attribute named `id`.
+  public var id: ManagedObjectID { objectID }
+}
+
+extension ManagedObject: FormatArgument {
+  /// The object as a constant of a predicate: the argument of `%@` in `publisher == %@`.
+  public var expressionConstant: ExpressionConstant { .object(reference) }
+}
+
 extension ManagedObject: CustomStringConvertible {
-  /// The entity, the key and the state. Values may be private and are left out.
+  /// The entity, the key, the state and the values of attributes: `<ToDo p1 name: "Call Grace" completed: false>`.
+  ///
+  /// A fault and an inaccessible object have no values in it, because a description reads nothing from the store. Texts
+  /// are cut after 40 characters, and data is shown by its size.
   public var description: String {
     let state =
       isDeleted
       ? " deleted" : isInaccessible ? " inaccessible" : isInserted ? " inserted" : isFault ? " fault" : ""
-    return "<\(scope.plan.name) p\(key)\(state)>"
+    var values = ""
+    if !isFault, !isInaccessible {
+      // A writer of its own: the context's may be in use where a description is printed.
+      let writer = RowWriter()
+      for slot in scope.plan.slots {
+        guard let attribute = slot.attribute else { continue }
+        values += " \(slot.name): "
+        values += attribute.storesExternally ? "…" : storedValue(slot.number, by: writer).excerpt
+      }
+    }
+    return "<\(scope.plan.name) p\(key)\(state)\(values)>"
   }
 }

@@ -82,3 +82,15 @@ extension EvaluationError: CustomStringConvertible {
     }
   }
 }
+
+extension EvaluationError: PresentableError {
+  public var situation: ErrorSituation {
+    switch self {
+    case .overflow, .divisionByZero, .notANumber, .failedConversion, .badPattern: .noResult
+    case .patternTooCostly, .matchingTooCostly: .tooCostly
+    case .cancelled: .cancelled
+    case .inaccessible: .objectGone
+    default: .mistakeOfApp
+    }
+  }
+}

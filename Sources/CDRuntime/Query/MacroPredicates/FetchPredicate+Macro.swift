@@ -49,7 +49,7 @@ extension EntityClass {
   ///
   /// - Throws: ``PredicateTranslationError``, ``FetchError`` or ``StoreError``.
   public static func fetch(
-    where predicate: Predicate<Self>, sortedBy order: [TypedSort<Self>] = [], limit: Int? = nil,
+    where predicate: Predicate<Self>, sortedBy order: TypedSort<Self> = [], limit: Int? = nil,
     offset: Int = 0,
     in context: ManagedObjectContext
   ) throws -> [Self] {

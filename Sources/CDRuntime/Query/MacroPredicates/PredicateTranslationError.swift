@@ -29,3 +29,7 @@ extension PredicateTranslationError: CustomStringConvertible {
     }
   }
 }
+
+extension PredicateTranslationError: PresentableError {
+  public var situation: ErrorSituation { .mistakeOfApp }
+}

@@ -138,3 +138,7 @@ extension HistoryError: CustomStringConvertible {
     }
   }
 }
+
+extension HistoryError: PresentableError {
+  public var situation: ErrorSituation { .expiredHistory }
+}

@@ -63,7 +63,7 @@ import Testing
     let all = try bothWays { try context.aggregates(for: request) }
     #expect(all.count == 8 && all.allSatisfy { $0.count == 5 })
     request.having = try FetchPredicate(format: "author.name == $name AND count > 1 AND sum_salesRank >= 4")
-    request.variables["name"] = .value(.string("Thoreau"))
+    request.variables["name"] = "Thoreau"
     let some = try bothWays { try context.aggregates(for: request) }
     #expect(some.map { $0["title"] } == ["T1", "T0"])
     #expect(some.map { $0["sum_salesRank"] } == [26, 16])

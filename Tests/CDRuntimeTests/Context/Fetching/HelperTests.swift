@@ -91,7 +91,7 @@ import Testing
     ])
     for (entity, count) in [("Author", 4), ("Tag", 3)] {
       var request = FetchRequest<ManagedObject>(entityName: entity, where: combined)
-      request.variables["name"] = .value(.string("rare"))
+      request.variables["name"] = "rare"
       #expect(try context.count(for: request) == count)
     }
     #expect(throws: FetchError.self) { try context.fetch(FetchRequest<Book>(where: named)) }

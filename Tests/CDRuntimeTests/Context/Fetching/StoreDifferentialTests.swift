@@ -60,7 +60,7 @@ import Testing
     var everything = FetchRequest<ManagedObject>(entityName: request.entityName)
     everything.includesSubentities = request.includesSubentities
     let all = try context.fetch(everything)
-    let evaluator = PredicateEvaluator(variables: request.variables.mapValues { EvaluationValue($0) })
+    let evaluator = PredicateEvaluator(variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
     var matching: [ManagedObject] = []
     var failing: Set<ManagedObject> = []
     for object in all {
@@ -129,7 +129,7 @@ private struct DifferentialTally: CustomStringConvertible {
     guard let predicate, let plan = context.model.entity(request.entityName) else { return }
     let compiled = try? SQLPredicate.compile(
       predicate, entity: plan, plan: context.model,
-      variables: request.variables.mapValues { EvaluationValue($0) })
+      variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
     if compiled?.isExact == true { exact += 1 }
   }
 

@@ -33,7 +33,7 @@ import Testing
       #expect(try context.fetch(FetchRequest<Tag>(where: predicate)).map(\.name) == [text], "\(format)")
     }
     var request = FetchRequest<Tag>(where: try FetchPredicate(format: "name == $name"))
-    request.variables = ["name": .value(.string(text))]
+    request.variables = ["name": text]
     #expect(try context.fetch(request).map(\.name) == [text])
     #expect(try Tag.count(in: context) == Self.texts.count + 1)
   }

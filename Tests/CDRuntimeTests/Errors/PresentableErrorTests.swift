@@ -1,0 +1,70 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Errors in words for the people who use an app. Serialized, because a translation is for the whole program.
+@Suite(.serialized) struct PresentableErrorTests {
+  private let url = URL(filePath: "/tmp/store.sqlite")
+
+  private func texts(_ error: any Error) -> [String] {
+    let error = error as? any LocalizedError
+    return [error?.errorDescription, error?.failureReason, error?.recoverySuggestion].map { $0 ?? "" }
+  }
+
+  @Test(arguments: ErrorSituation.allCases)
+  func everySituationHasThreeSentences(_ situation: ErrorSituation) throws {
+    for part in ["description", "reason", "suggestion"] {
+      let text = try #require(ErrorTexts.english["\(situation.rawValue).\(part)"])
+      #expect(text.hasSuffix(".") && text.first?.isUppercase == true, "\(text)")
+      // No word that only developers know.
+      for word in ["nil", "SQL", "context", "entity", "attribute", "coordinator", "migrat", "row"] {
+        #expect(!text.lowercased().contains(word.lowercased()), "\(text)")
+      }
+    }
+  }
+
+  @Test func errorsSpeakToPeople() throws {
+    #expect(
+      (StoreError.diskFull([url]) as any Error).localizedDescription
+        == "There is not enough space to save the data.")
+    #expect(
+      texts(StoreError.newerFormat(url, found: 3, supported: 1)).last == "Update the app, then try again.")
+    #expect(texts(HistoryError.expiredToken(storeID: UUID())).first == "The latest changes cannot be listed.")
+    let format = #expect(throws: FormatError.self) { try FetchPredicate(format: "title ==") }
+    #expect(format.map { texts($0).first } == "The text or file cannot be read.")
+  }
+
+  @Test func aMistakeNamesThePropertyInWords() throws {
+    let container = try PersistentContainer(scratchFor: LibraryModel.self)
+    let context = container.newContext()
+    let book = Book(title: "Walden", isbn: "1", author: Author(name: "Henry", in: context), in: context)
+    book.price = -1
+    let error = try #require(#expect(throws: SaveError.self) { try context.save() })
+    #expect(
+      texts(error) == [
+        "The price of this book is not valid.", "The value is not one that is allowed here.",
+        "Correct the price, then save again.",
+      ])
+    book.price = 1
+    Book(title: "Walden", isbn: "1", author: book.author, in: context).price = 2
+    let twice = try #require(#expect(throws: SaveError.self) { try context.save() })
+    #expect(texts(twice).first == "This book exists already.")
+  }
+
+  @Test func translationsReplaceTextsAndNames() throws {
+    let uri = try #require(URL(string: "cdgen://\(UUID().uuidString)/ToDo/p1"))
+    let error = ValidationError(
+      reason: .missingValue, entity: "ToDo", property: "dueDate",
+      objectID: try #require(ManagedObjectID(uri: uri)))
+    #expect(texts(error).first == "The due date of this to do is missing.")
+    ErrorTexts.lookUp = { key in
+      [
+        "save.missingValue.description": "{0} fehlt ({1}) {2} {x", "property.ToDo.dueDate": "Die Frist",
+        "entity.ToDo": "Aufgabe",
+      ][key]
+    }
+    defer { ErrorTexts.lookUp = nil }
+    #expect(texts(error).first == "Die Frist fehlt (Aufgabe) {2} {x")
+    #expect(texts(error).last == "Enter the Die Frist, then save again.")
+  }
+}
