@@ -225,16 +225,16 @@ final class StepPlan {
   func condition(_ sourceMapping: SourceMapping, _ alias: String) -> String? {
     var parts: [String] = []
     if sourceMapping.source.hasEntityColumn {
-      parts.append("\(alias)._entity = \(SQLite.literal(sourceMapping.source.name))")
+      parts.append("\(alias)._entity = \(SQLText.literal(sourceMapping.source.name))")
     }
     if let selection = sourceMapping.selectionTable {
       parts.append("\(alias)._pk IN (SELECT pk FROM \(selection))")
     }
     if sourceMapping.isCustom {
-      let table = "\(StepCopy.schema).\(SQLite.quoted(sourceMapping.destination.table))"
+      let table = "\(StepCopy.schema).\(SQLText.quoted(sourceMapping.destination.table))"
       let own =
         sourceMapping.destination.hasEntityColumn
-        ? " AND m._entity = \(SQLite.literal(sourceMapping.destination.name))" : ""
+        ? " AND m._entity = \(SQLText.literal(sourceMapping.destination.name))" : ""
       parts.append(
         "EXISTS (SELECT 1 FROM \(table) AS m WHERE m._pk = \(alias)._pk + \(sourceMapping.offset)\(own))")
     }
@@ -334,7 +334,7 @@ extension StepPlan {
   @_optimize(none)
   func sql(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping) -> SQLText? {
     if let old = copiedColumn(value, for: column, of: sourceMapping) {
-      return "t0.\(raw: SQLite.quoted(old.name))"
+      return "t0.\(raw: SQLText.quoted(old.name))"
     }
     switch value.kind {
     case .constant(.value(let constant)):
@@ -346,7 +346,7 @@ extension StepPlan {
       if StorageType(type, in: destination.graph) == column.storageType,
         let old = sourceColumn(inner, of: sourceMapping.source), !isExternal(old, in: sourceMapping.source),
         let converted = Self.converted(
-          "t0.\(raw: SQLite.quoted(old.name))", old.storageType, to: column.storageType)
+          "t0.\(raw: SQLText.quoted(old.name))", old.storageType, to: column.storageType)
       {
         return converted
       }
@@ -370,11 +370,11 @@ extension StepPlan {
   {
     var compiler = SQLCompiler(
       entity: sourceMapping.source, model: source, variables: [:], now: now,
-      key: SQLPredicate.keys(in: source))
+      key: SQLPredicate.keys(in: source), dialect: .sqlite)
     // If the compiler throws, the evaluator throws too, and its error names the row.
     let operand: SQLOperand? = (try? compiler.operand(value)) ?? nil
     guard case .value(let result)? = operand,
-      result.sql.parserDepth <= SQLPredicate.maximumTermDepth, result.sql.bindings.count <= 1000
+      compiler.dialect.acceptsTerm(result.sql), result.sql.bindings.count <= 1000
     else { return nil }
     let sql: SQLText? =
       switch (result.kind, column.storageType) {
@@ -425,7 +425,7 @@ extension StepPlan {
       return reference(relationship, for: sourceMapping)
     }
     if isDerived(column, in: sourceMapping.destination) {
-      return copiedDerived(column, for: sourceMapping).map { "t0.\(raw: SQLite.quoted($0.name))" } ?? "NULL"
+      return copiedDerived(column, for: sourceMapping).map { "t0.\(raw: SQLText.quoted($0.name))" } ?? "NULL"
     }
     let path = self.path(of: column, in: sourceMapping.destination)
     if let index = sourceMapping.evaluations.firstIndex(where: { $0.name == path && !$0.isPair }) {
@@ -490,18 +490,18 @@ extension StepPlan {
   @_optimize(none)
   func pairs(_ relationship: RelationshipPlan, of entity: EntityPlan) -> Pairs {
     let other = source.entities[relationship.destination]
-    let (own, theirs) = (SQLite.quoted(entity.table), SQLite.quoted(other.table))
+    let (own, theirs) = (SQLText.quoted(entity.table), SQLText.quoted(other.table))
     let sql: String
     var isOrdered = relationship.isOrdered
     switch relationship.storage {
     case .reference(let column):
-      let name = SQLite.quoted(entity.columns[column].name)
+      let name = SQLText.quoted(entity.columns[column].name)
       sql =
         "SELECT _pk AS owner, \(name) AS target, NULL AS position, NULL AS inverse_position FROM \(own) "
         + "WHERE \(name) IS NOT NULL"
     case .inverseReference, .referencesOfOthers:
-      let name = SQLite.quoted(source.inverseReferenceColumn(of: relationship)?.name ?? "_pk")
-      let position = source.positionColumn(of: relationship).map(SQLite.quoted) ?? "NULL"
+      let name = SQLText.quoted(source.inverseReferenceColumn(of: relationship)?.name ?? "_pk")
+      let position = source.positionColumn(of: relationship).map(SQLText.quoted) ?? "NULL"
       sql =
         "SELECT \(name) AS owner, _pk AS target, \(position) AS position, NULL AS inverse_position "
         + "FROM \(theirs) WHERE \(name) IS NOT NULL"
@@ -513,9 +513,9 @@ extension StepPlan {
       sql =
         isSource
         ? "SELECT _source AS owner, _target AS target, \(first) AS position, \(second) AS inverse_position "
-          + "FROM \(SQLite.quoted(join.table))"
+          + "FROM \(SQLText.quoted(join.table))"
         : "SELECT _target AS owner, _source AS target, \(second) AS position, \(first) AS inverse_position "
-          + "FROM \(SQLite.quoted(join.table))"
+          + "FROM \(SQLText.quoted(join.table))"
     }
     return Pairs(sql: sql, target: other, isOrdered: isOrdered)
   }
@@ -545,7 +545,7 @@ extension StepPlan {
       let offset = sourceMapping.offset == 0 ? "" : " + \(sourceMapping.offset)"
       let condition = condition(sourceMapping, "s").map { " AND \($0)" } ?? ""
       let own =
-        "(SELECT s._pk\(offset) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS s WHERE s._pk = \(key)\(condition))"
+        "(SELECT s._pk\(offset) FROM main.\(SQLText.quoted(sourceMapping.source.table)) AS s WHERE s._pk = \(key)\(condition))"
       guard let number = associationIndex(sourceMapping) else { return [own] }
       let subtree = new.subtree.map(String.init).joined(separator: ", ")
       return [
@@ -570,10 +570,10 @@ extension StepPlan {
       if let plain = plainRelationship(value, of: sourceMapping.source),
         case .reference(let column) = plain.storage
       {
-        var key = "t0." + SQLite.quoted(sourceMapping.source.columns[column].name)
+        var key = "t0." + SQLText.quoted(sourceMapping.source.columns[column].name)
         if relationship.isGuaranteed, !plain.isGuaranteed, plain.isWithinStore {
           // Without a guarantee in the source, the reference may lead to no row.
-          let table = SQLite.quoted(source.entities[plain.destination].table)
+          let table = SQLText.quoted(source.entities[plain.destination].table)
           key = "(SELECT x._pk FROM \(table) AS x WHERE x._pk = \(key))"
         }
         return SQLText(text: resolved(key, source.entities[plain.destination], as: new))
@@ -599,7 +599,7 @@ extension StepPlan {
       }
       let condition = condition(owner, "o").map { " AND \($0)" } ?? ""
       parts.append(
-        "(SELECT min(o._pk) + \(owner.offset) FROM (\(pairs.sql)) AS p JOIN main.\(SQLite.quoted(owner.source.table)) "
+        "(SELECT min(o._pk) + \(owner.offset) FROM (\(pairs.sql)) AS p JOIN main.\(SQLText.quoted(owner.source.table)) "
           + "AS o ON o._pk = p.owner WHERE p.target = t0._pk\(condition))")
       guard let number = associationIndex(owner) else { continue }
       parts.append(
@@ -709,7 +709,7 @@ extension StepPlan {
     else {
       return "NULL"
     }
-    if let column = copiedPosition(relationship, for: sourceMapping) { return "t0." + SQLite.quoted(column) }
+    if let column = copiedPosition(relationship, for: sourceMapping) { return "t0." + SQLText.quoted(column) }
     guard let owner = destination.entity(relationship.owner) else { return "NULL" }
     let parts = sourceMappings.filter { owner.subtree.contains($0.destination.index) }.compactMap {
       other -> String? in

@@ -127,8 +127,8 @@ extension PersistentStoreCoordinator {
       // If there is no counter, keys begin at 1.
       let isRight = try connection.scalar(
         "SELECT coalesce((SELECT next FROM \(stores.schema(of: store)).\"_cdgen_keys\" "
-          + "WHERE entity = \(SQLite.literal(root.name))), 1) BETWEEN 1 + max(0, coalesce(max(_pk), 0)) "
-          + "AND \(SQLiteDatabase.largestKey) FROM \(SQLite.quoted(root.table))")
+          + "WHERE entity = \(SQLText.literal(root.name))), 1) BETWEEN 1 + max(0, coalesce(max(_pk), 0)) "
+          + "AND \(SQLiteDatabase.largestKey) FROM \(SQLText.quoted(root.table))")
       if isRight != "1" { findings.append(.keyTaken(entity: root.name)) }
     }
     return findings
@@ -146,11 +146,11 @@ extension PersistentStoreCoordinator {
         let destination = plan.entities[relationship.destination]
         guard case .reference(let column) = relationship.storage, stores.store(of: destination) != nil,
           let condition = missingCondition(
-            of: destination, "t0.\(SQLite.quoted(entity.columns[column].name))",
+            of: destination, "t0.\(SQLText.quoted(entity.columns[column].name))",
             isGuaranteed: relationship.isGuaranteed)
         else { continue }
         let rows = try connection.rows(
-          "SELECT t0._pk FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(condition)")
+          "SELECT t0._pk FROM \(SQLText.quoted(entity.table)) AS t0 WHERE \(condition)")
         findings += rows.compactMap { $0[0].flatMap { Int64($0) } }.map {
           .danglingReference(entity: entity.name, key: $0, destination: destination.name)
         }
@@ -183,7 +183,7 @@ extension PersistentStoreCoordinator {
           continue
         }
         let rows = try connection.rows(
-          "SELECT t0.\(side.other) FROM \(SQLite.quoted(join.table)) AS t0 WHERE \(condition)")
+          "SELECT t0.\(side.other) FROM \(SQLText.quoted(join.table)) AS t0 WHERE \(condition)")
         findings += rows.compactMap { $0[0].flatMap { Int64($0) } }.map {
           .danglingReference(entity: side.otherEntity.name, key: $0, destination: side.entity.name)
         }
@@ -198,10 +198,10 @@ extension PersistentStoreCoordinator {
   /// - Parameter isGuaranteed: Whether a foreign key guarantees that the row exists.
   @_optimize(none)
   private func missingCondition(of entity: EntityPlan, _ key: String, isGuaranteed: Bool) -> String? {
-    let rows = "SELECT 1 FROM \(SQLite.quoted(entity.table)) AS t1 WHERE t1._pk = \(key)"
+    let rows = "SELECT 1 FROM \(SQLText.quoted(entity.table)) AS t1 WHERE t1._pk = \(key)"
     // A row of an entity that the model does not have is reported separately.
     let others = plan.entities[entity.root].subtree.filter { !entity.subtree.contains($0) }
-    let names = others.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
+    let names = others.map { SQLText.literal(plan.entities[$0].name) }.joined(separator: ", ")
     let isOther = others.isEmpty ? nil : "EXISTS (\(rows) AND t1._entity IN (\(names)))"
     if isGuaranteed { return isOther }
     let isMissing = "\(key) IS NOT NULL AND NOT EXISTS (\(rows))"
@@ -218,16 +218,16 @@ extension PersistentStoreCoordinator {
     for entity in plan.entities where stores.store(of: entity) != nil {
       for case let relationship? in entity.relationships
       where relationship.owner == entity.name && relationship.isSymmetric {
-        let table = SQLite.quoted(entity.table)
+        let table = SQLText.quoted(entity.table)
         let sql: String
         switch relationship.storage {
         case .reference(let column):
-          let name = SQLite.quoted(entity.columns[column].name)
+          let name = SQLText.quoted(entity.columns[column].name)
           sql =
             "SELECT t0._pk, t0.\(name) FROM \(table) AS t0 JOIN \(table) AS t1 ON t1._pk = t0.\(name) "
             + "WHERE t1.\(name) IS NOT t0._pk ORDER BY 1"
         case .join(let index, _):
-          let join = SQLite.quoted(plan.joins[index].table)
+          let join = SQLText.quoted(plan.joins[index].table)
           sql =
             "SELECT t0._source, t0._target FROM \(join) AS t0 WHERE NOT EXISTS (SELECT 1 FROM \(join) AS t1 "
             + "WHERE t1._source = t0._target AND t1._target = t0._source) ORDER BY 1, 2"
@@ -249,13 +249,13 @@ extension PersistentStoreCoordinator {
   @_optimize(none)
   private func unknownEntityRows(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding]
   {
-    let table = SQLite.quoted(root.table)
+    let table = SQLText.quoted(root.table)
     var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
       StoreFinding.damaged("'\(root.name)' has a row \(row[0] ?? ""), but keys begin at 1")
     }
     findings += try invalidBooleans(of: root, connection)
     guard root.hasEntityColumn else { return findings }
-    let names = root.subtree.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
+    let names = root.subtree.map { SQLText.literal(plan.entities[$0].name) }.joined(separator: ", ")
     let claimed = "_entity IN (\(names))"
     for row in try connection.rows("SELECT _pk, _entity FROM \(table) WHERE NOT \(claimed) ORDER BY _pk") {
       guard let key = row[0].flatMap({ Int64($0) }) else { continue }
@@ -270,9 +270,9 @@ extension PersistentStoreCoordinator {
     let columns = Set(
       root.subtree.flatMap { plan.entities[$0].columns }.filter { $0.storageType == .bool }.map(\.name))
     return try columns.sorted().flatMap { column in
-      let name = SQLite.quoted(column)
+      let name = SQLText.quoted(column)
       return try connection.rows(
-        "SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE \(name) NOT IN (0, 1) ORDER BY _pk LIMIT 100"
+        "SELECT _pk FROM \(SQLText.quoted(root.table)) WHERE \(name) NOT IN (0, 1) ORDER BY _pk LIMIT 100"
       ).map {
         StoreFinding.damaged(
           "'\(root.name)' p\($0[0] ?? "") has a value of '\(column)' that is not a Boolean")

@@ -156,13 +156,13 @@ final class CustomWork {
   private func count(_ item: Item) throws -> Int64 {
     guard let sourceMapping = item.factory.sourceMapping else { return 0 }
     return try session.number(
-      "SELECT count(*) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0"
+      "SELECT count(*) FROM main.\(SQLText.quoted(sourceMapping.source.table)) AS t0"
         + Self.condition(sourceMapping))
   }
 
   private static func condition(_ sourceMapping: StepPlan.SourceMapping) -> String {
     sourceMapping.source.hasEntityColumn
-      ? " WHERE t0._entity = \(SQLite.literal(sourceMapping.source.name))" : ""
+      ? " WHERE t0._entity = \(SQLText.literal(sourceMapping.source.name))" : ""
   }
 
   // MARK: Hooks
@@ -254,7 +254,7 @@ final class CustomWork {
     // The statement reads the columns of this entity only, because the condition excludes subentities.
     guard let reader = try source.reader() as? SQLiteSession else { return }
     let statement = try reader.connection.makeStatement(
-      "SELECT \(Self.columns(entity)) FROM \(SQLite.quoted(entity.table)) AS t0\(Self.condition(sourceMapping)) ORDER BY t0._pk"
+      "SELECT \(Self.columns(entity)) FROM \(SQLText.quoted(entity.table)) AS t0\(Self.condition(sourceMapping)) ORDER BY t0._pk"
     )
     let rows = RowCursor(statement)
     guard let kind = source.rowKind(of: entity, rows) else { return }
@@ -319,7 +319,7 @@ final class CustomWork {
   }
 
   private static func columns(_ entity: EntityPlan) -> String {
-    (["t0._pk", "t0._version"] + entity.columns.map { "t0." + SQLite.quoted($0.name) }).joined(
+    (["t0._pk", "t0._version"] + entity.columns.map { "t0." + SQLText.quoted($0.name) }).joined(
       separator: ", ")
   }
 
@@ -451,7 +451,7 @@ final class CustomWork {
       if destination.pending.count >= Self.batchSize { try save() }
     }
     let select = store.sqlite.sql.selects[plan.index]
-    let own = plan.hasEntityColumn ? "t0._entity = \(SQLite.literal(plan.name)) AND " : ""
+    let own = plan.hasEntityColumn ? "t0._entity = \(SQLText.literal(plan.name)) AND " : ""
     var last: ObjectKey = -1
     var end = ObjectKey.max
     if let sourceMapping = item.factory.sourceMapping {

@@ -132,7 +132,7 @@ final class DestinationStore: ImportTarget {
   @_optimize(none)
   private func index(_ table: String, _ column: String) throws {
     guard indexed.insert("\(table)\u{0}\(column)").inserted else { return }
-    let start = "ON \(SQLite.quoted(table)) (\(SQLite.quoted(column))"
+    let start = "ON \(SQLText.quoted(table)) (\(SQLText.quoted(column))"
     let final = SQLiteSchema(model, store: 0).indexes.first {
       $0.sql.contains(start) && !$0.sql.hasPrefix("CREATE UNIQUE ") && !$0.sql.contains(" WHERE ")
     }
@@ -141,7 +141,7 @@ final class DestinationStore: ImportTarget {
     let name = "_cdgen_passing_\(temporaryIndexes.count)"
     temporaryIndexes.append(name)
     try connection.execute(
-      "CREATE INDEX \(SQLite.quoted(name)) ON \(SQLite.quoted(table)) (\(SQLite.quoted(column)))")
+      "CREATE INDEX \(SQLText.quoted(name)) ON \(SQLText.quoted(table)) (\(SQLText.quoted(column)))")
   }
 
   /// Creates the index that is needed to find a relationship's objects quickly.

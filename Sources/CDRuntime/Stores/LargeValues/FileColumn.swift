@@ -7,8 +7,8 @@ struct FileColumn: Hashable {
   ///
   /// - Parameter schema: The database that contains the table.
   func fileNames(in schema: String = "main") -> String {
-    let column = SQLite.quoted(name)
-    return "SELECT \(column) AS name FROM \(schema).\(SQLite.quoted(table)) WHERE typeof(\(column)) = 'text'"
+    let column = SQLText.quoted(name)
+    return "SELECT \(column) AS name FROM \(schema).\(SQLText.quoted(table)) WHERE typeof(\(column)) = 'text'"
   }
 }
 
