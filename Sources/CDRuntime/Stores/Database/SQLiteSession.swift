@@ -261,6 +261,17 @@ final class SQLiteSession: StoreSession {
       storeID: store.storeID, url: store.url)
   }
 
+  // MARK: Metadata
+
+  func metadata(of store: any AttachedStore) throws -> StoreMetadata {
+    try StoreMetadata(connection, schema: attached.schema(of: store), url: store.url)
+  }
+
+  func movedKeys(of store: any AttachedStore) throws -> [MovedKeys] {
+    try connection.metadata(MovedKeys.metadataKey, schema: attached.schema(of: store)).map(MovedKeys.list)
+      ?? []
+  }
+
   func changeMark() throws -> String {
     try attached.all.map {
       try connection.scalar("PRAGMA \(attached.schema(of: $0)).data_version") ?? ""

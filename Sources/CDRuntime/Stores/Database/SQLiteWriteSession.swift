@@ -326,10 +326,6 @@ final class SQLiteWriteSession: StoreWriteSession {
 
   // MARK: Metadata
 
-  func metadata(of store: any AttachedStore) throws -> StoreMetadata {
-    try StoreMetadata(connection, schema: stores.schema(of: store), url: store.url)
-  }
-
   func setMetadata(_ values: [String: String], of store: any AttachedStore) throws {
     try StoreMetadata.write(values, to: connection, schema: stores.schema(of: store))
   }
