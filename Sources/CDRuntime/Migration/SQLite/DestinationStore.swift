@@ -16,7 +16,7 @@ final class DestinationStore: ImportTarget {
   /// key.
   static let placeholder: ObjectKey = -1
 
-  let sqlite: SQLiteSession
+  private let sqlite: SQLiteSession
   private let database: SQLiteDatabase
   var session: any StoreSession { sqlite }
   private var connection: SQLiteConnection { sqlite.connection }
@@ -81,6 +81,19 @@ final class DestinationStore: ImportTarget {
     let slots = mandatorySlots[object.scope.plan.index]
     if slots.isEmpty { return }
     for slot in slots { object.extras?.values[slot] = .int(Self.placeholder) }
+  }
+
+  /// Returns an entity's rows, without those of subentities, whose keys are between two keys.
+  func rows(
+    of plan: EntityPlan, after key: ObjectKey, before end: ObjectKey, count: Int
+  ) throws -> RowCursor {
+    let select = sqlite.sql.selects[plan.index]
+    let own = plan.hasEntityColumn ? "t0._entity = \(SQLText.literal(plan.name)) AND " : ""
+    let statement = try connection.statement(
+      select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk < ?2 ORDER BY t0._pk LIMIT \(count)")
+    statement.bind(key, at: 1)
+    statement.bind(end, at: 2)
+    return sqlite.cursor(statement, select)
   }
 
   func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {

@@ -180,8 +180,8 @@ struct StoreMigration {
       let name = SQLText.literal(root.name)
       let isRight = try connection.scalar(
         "SELECT coalesce((SELECT next FROM _cdgen_keys WHERE entity = \(name)), 1) "
-          + "BETWEEN 1 AND \(SQLiteDatabase.largestKey) AND (SELECT coalesce(max(_pk), 0) FROM "
-          + "\(SQLText.quoted(root.table))) <= \(SQLiteDatabase.largestKey)")
+          + "BETWEEN 1 AND \(KeyRanges.largestKey) AND (SELECT coalesce(max(_pk), 0) FROM "
+          + "\(SQLText.quoted(root.table))) <= \(KeyRanges.largestKey)")
       guard isRight == "1" else { throw StoreError.damagedKeys(url, entity: root.name) }
     }
   }

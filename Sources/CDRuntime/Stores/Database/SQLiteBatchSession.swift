@@ -361,7 +361,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     statement.bind(root, at: 1)
     _ = try statement.step()
     let next = statement.int64(0)
-    guard next > 0, next > statement.int64(1), next <= SQLiteDatabase.largestKey else {
+    guard next > 0, next > statement.int64(1), next <= KeyRanges.largestKey else {
       throw StoreError.damagedKeys(store.url, entity: root)
     }
     return next

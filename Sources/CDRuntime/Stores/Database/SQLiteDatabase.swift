@@ -219,17 +219,13 @@ final class SQLiteDatabase: StoreEngine {
       defer { statement.reset() }
       statement.bind(root.name, at: 1)
       statement.bind(count, at: 2)
-      statement.bind(Self.largestKey, at: 3)
+      statement.bind(KeyRanges.largestKey, at: 3)
       var next: Int64?
       while try statement.step() { if statement.int64(1) == 1 { next = statement.int64(0) } }
       guard let next else { throw StoreError.damagedKeys(store.url, entity: root.name) }
       return next - count..<next
     }
   }
-
-  /// The greatest key of an object. It is well below the greatest Int64, so that sums of keys and counts never
-  /// overflow.
-  static let largestKey: Int64 = 1 << 62
 
   /// Takes back reserved keys that no object has used.
   func returnKeys(_ keys: Range<ObjectKey>, of root: Int) {

@@ -34,7 +34,7 @@ extension SQLiteSession {
       let isRight = try connection.scalar(
         "SELECT coalesce((SELECT next FROM \(attached.schema(of: store)).\"_cdgen_keys\" "
           + "WHERE entity = \(SQLText.literal(root.name))), 1) BETWEEN 1 + max(0, coalesce(max(_pk), 0)) "
-          + "AND \(SQLiteDatabase.largestKey) FROM \(SQLText.quoted(root.table))")
+          + "AND \(KeyRanges.largestKey) FROM \(SQLText.quoted(root.table))")
       if isRight != "1" { findings.append(.keyTaken(entity: root.name)) }
     }
     return findings
@@ -203,7 +203,7 @@ extension SQLiteSession {
     }
     let counters = try connection.rows(
       "SELECT 1 FROM \(schema).sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq < 0 OR seq > "
-        + "\(SQLiteDatabase.largestKey)")
+        + "\(KeyRanges.largestKey)")
     if !counters.isEmpty {
       findings.append(.damaged("the counter of _cdgen_history is not a valid number of saves"))
     }
