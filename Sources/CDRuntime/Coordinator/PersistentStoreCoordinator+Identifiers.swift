@@ -11,6 +11,29 @@ extension PersistentStoreCoordinator {
     ManagedObjectID(uri: uri).flatMap(currentID)
   }
 
+  /// The identifier that an object has now, for an identifier from before any migration; nil if the entity or the store
+  /// is gone.
+  private func currentID(of id: ManagedObjectID) -> ManagedObjectID? {
+    guard let name = managedObjectModel.currentName(ofEntity: id.entityName),
+      engine.stores[id.storeID] != nil
+    else { return nil }
+    let moved: [MovedKeys]
+    do {
+      moved = try engine.write { session in
+        guard let store = session.reader.stores[id.storeID] else { return [] }
+        return try session.reader.movedKeys(of: store)
+      }
+    } catch {
+      // Without the list, the key may belong to another object now.
+      return nil
+    }
+    let applying = moved.filter {
+      id.key < $0.below && managedObjectModel.currentName(ofEntity: $0.entity) == name
+    }
+    let key = id.key + (applying.min { $0.below < $1.below }?.offset ?? 0)
+    return ManagedObjectID(storeID: id.storeID, entityName: name, key: key)
+  }
+
   /// Returns the identifier that an object has in all replicas of its store. The object may be unsaved or deleted. The
   /// result is nil if the coordinator does not have the identifier's store or the model does not have its entity.
   ///

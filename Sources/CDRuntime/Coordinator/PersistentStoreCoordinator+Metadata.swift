@@ -21,7 +21,7 @@ extension PersistentStoreCoordinator {
   public func metadata(forStore id: UUID) throws -> PersistentStoreMetadata? {
     try engine.write { session in
       guard let store = session.reader.stores[id] else { return nil }
-      return try PersistentStoreMetadata(session.metadata(of: store), url: store.url)
+      return try PersistentStoreMetadata(session.reader.metadata(of: store), url: store.url)
     }
   }
 

@@ -85,13 +85,8 @@ struct ChangedDraft {
   func erase(_ url: URL) throws {
     let file = try Disk.resolvingLink(url)
     // Reads the metadata first, so that a store that has to stay is not touched.
-    guard isIn(try Self.metadata(of: file, url)) else { throw error }
+    guard isIn(try StoreMetadata(ofDatabaseAt: file, url)) else { throw error }
     guard try StoreRemoval(url: file).removeDatabase(where: isIn) else { throw error }
-  }
-
-  private static func metadata(of file: URL, _ url: URL) throws -> StoreMetadata {
-    let reader = try SQLiteConnection(path: file.path(percentEncoded: false), of: [url], busyTimeout: 0)
-    return try reader.read { try StoreMetadata(reader, url: url) }
   }
 
   /// The error that explains why the store was not migrated.

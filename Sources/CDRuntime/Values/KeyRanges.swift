@@ -1,5 +1,9 @@
 /// The keys of a table's rows. Consecutive keys are kept as one range.
 struct KeyRanges {
+  /// The greatest key of an object. It is well below the greatest Int64, so that sums of keys and counts never
+  /// overflow.
+  static let largestKey: ObjectKey = 1 << 62
+
   /// The ranges in the order in which they were appended.
   private(set) var ranges: [ClosedRange<ObjectKey>] = []
 

@@ -6,14 +6,18 @@
 
 // Checks of the metadata and of the history.
 extension PersistentStoreCoordinator {
+  func verifySystem(of store: any AttachedStore, _ session: any StoreSession) throws -> [StoreFinding] {
+    try wrongHashes(of: store, session) + unreadableHistory(of: store, session)
+      + unreadableOrigins(of: store, session)
+  }
+
   /// Finds hashes that differ from those of the model in the metadata.
   ///
   /// - Throws: ``StoreError`` if the metadata cannot be read.
   @_optimize(none)
-  func wrongHashes(
-    of store: SQLiteStore, _ schema: String, _ connection: SQLiteConnection
-  ) throws -> [StoreFinding] {
-    let found = try PersistentStoreMetadata(connection, schema: schema, url: store.url)
+  private func wrongHashes(of store: any AttachedStore, _ session: any StoreSession) throws -> [StoreFinding]
+  {
+    let found = try PersistentStoreMetadata(session.metadata(of: store), url: store.url)
     let hashes = ModelHashes(found.modelVersion)
     // If the store has a configuration, its hash covers only the entities of that configuration.
     let names = plan.entities.filter { $0.storeIndex == store.index }.map(\.name)
@@ -30,28 +34,27 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds saves to several stores that some of those stores do not have.
-  func incompleteSaves(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+  @_optimize(none)
+  func incompleteSaves(_ session: any StoreSession) throws -> [StoreFinding] {
+    let stores = session.stores
     guard stores.all.count > 1 else { return [] }
-    func marks(_ store: SQLiteStore, _ body: (Int64, HistoryText.Mark) -> Void) throws {
-      let statement = try connection.makeStatement(
-        "SELECT \"id\", \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" "
-          // The many saves to a single store need no check.
-          + "WHERE \"changes\" LIKE '%\"stores\":%' ORDER BY \"id\"")
-      while try statement.step() {
-        if let mark = statement.string(1).flatMap(HistoryText.Mark.init) { body(statement.int64(0), mark) }
-      }
-    }
+    var marks: [UUID: [(id: Int64, mark: HistoryText.Mark)]] = [:]
     var saves: [UUID: Set<UUID>] = [:]
     for store in stores.all {
-      try marks(store) { _, mark in saves[store.storeID, default: []].insert(mark.save) }
+      try session.forEachSave(of: store, after: .min) { id, changes in
+        // The many saves to a single store need no check.
+        guard changes.contains("\"stores\":"), let mark = HistoryText.Mark(changes) else { return }
+        marks[store.storeID, default: []].append((id, mark))
+        saves[store.storeID, default: []].insert(mark.save)
+      }
     }
     var findings: [StoreFinding] = []
     for store in stores.all {
-      try marks(store) { id, mark in
+      for (id, mark) in marks[store.storeID] ?? [] {
         let missing = mark.stores.filter { other in
           stores[other] != nil && saves[other]?.contains(mark.save) != true
         }
-        if missing.isEmpty { return }
+        if missing.isEmpty { continue }
         findings.append(.incompleteSave(id: id, store: store.storeID, missing: missing))
       }
     }
@@ -59,11 +62,15 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds notes on global identifiers that cannot be read, or that name tables that the store does not have.
-  func unreadableOrigins(
-    of store: SQLiteStore, _ schema: String, _ connection: SQLiteConnection
+  private func unreadableOrigins(
+    of store: any AttachedStore, _ session: any StoreSession
   ) throws -> [StoreFinding] {
-    let text = try connection.metadata(InsertionOrigins.metadataKey, schema: schema)
-    let origins = try? InsertionOrigins(text: text, storeID: store.storeID, url: store.url)
+    let origins: InsertionOrigins?
+    do {
+      origins = try session.insertionOrigins(of: store)
+    } catch StoreError.damagedMetadata {
+      origins = nil
+    }
     let roots = plan.entities.filter { $0.root == $0.index && $0.storeIndex == store.index }.map(\.name)
     let isRight = origins?.tables.intervals.keys.allSatisfy(roots.contains) == true
     return isRight ? [] : [.unreadableMetadata(key: InsertionOrigins.metadataKey)]
@@ -71,15 +78,15 @@ extension PersistentStoreCoordinator {
 
   /// Finds the rows of the history that a context could not read.
   @_optimize(none)
-  func unreadableHistory(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {
-    let statement = try connection.makeStatement(
-      "SELECT \"id\", \"origin\", \"changes\" FROM \(schema).\"_cdgen_history\" ORDER BY \"id\"")
+  private func unreadableHistory(
+    of store: any AttachedStore, _ session: any StoreSession
+  ) throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
-    while try statement.step() {
-      let isReadable =
-        statement.string(1).flatMap { UUID(uuidString: $0) } != nil
-        && statement.string(2).map(HistoryText.isReadable) == true
-      if !isReadable { findings.append(.unreadableHistory(id: statement.int64(0))) }
+    try session.forEachEntry(of: store, after: .min) { entry in
+      if UUID(uuidString: entry.origin) == nil || !HistoryText.isReadable(entry.changes) {
+        findings.append(.unreadableHistory(id: entry.number))
+      }
+      return true
     }
     return findings
   }

@@ -158,3 +158,25 @@ import Testing
     #expect(!damaged.isEmpty)
   }
 }
+
+/// Each engine checks what it stores.
+@Suite(.onceForAllKinds) struct EngineVerifyTests {
+  @Test func theDefectsOfAnEngineWithoutSQLAreFound() throws {
+    let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: PlainEngine.location)
+    let engine = try #require(coordinator.engine as? PlainEngine)
+    let context = ManagedObjectContext(coordinator)
+    let author = Author(name: "Thoreau", in: context)
+    let book = Book(title: "Walden", isbn: "1-2", author: author, in: context)
+    try context.save()
+    #expect(try coordinator.verify() == [])
+    var state = engine.state
+    state.tables[try #require(coordinator.plan.entity("Author")).root] = [:]
+    state.nextKeys[try #require(coordinator.plan.entity("Book")).root] = book.objectID.key
+    engine.put(state)
+    #expect(
+      try coordinator.verify() == [
+        .danglingReference(entity: "Book", key: book.objectID.key, destination: "Author"),
+        .keyTaken(entity: "Publication"),
+      ])
+  }
+}

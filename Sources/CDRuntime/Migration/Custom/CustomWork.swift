@@ -155,14 +155,7 @@ final class CustomWork {
 
   private func count(_ item: Item) throws -> Int64 {
     guard let sourceMapping = item.factory.sourceMapping else { return 0 }
-    return try session.number(
-      "SELECT count(*) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0"
-        + Self.condition(sourceMapping))
-  }
-
-  private static func condition(_ sourceMapping: StepPlan.SourceMapping) -> String {
-    sourceMapping.source.hasEntityColumn
-      ? " WHERE t0._entity = \(SQLite.literal(sourceMapping.source.name))" : ""
+    return try session.count(of: sourceMapping)
   }
 
   // MARK: Hooks
@@ -251,12 +244,7 @@ final class CustomWork {
     let entity = sourceMapping.source
     guard let map = source.registry.map(of: entity) else { return }
     report(0.1 + 0.6 * Double(done) / Double(total), item)
-    // The statement reads the columns of this entity only, because the condition excludes subentities.
-    guard let reader = try source.reader() as? SQLiteSession else { return }
-    let statement = try reader.connection.makeStatement(
-      "SELECT \(Self.columns(entity)) FROM \(SQLite.quoted(entity.table)) AS t0\(Self.condition(sourceMapping)) ORDER BY t0._pk"
-    )
-    let rows = RowCursor(statement)
+    guard let rows = try source.reader().rows(of: sourceMapping) else { return }
     guard let kind = source.rowKind(of: entity, rows) else { return }
     let mapping = item.factory.mapping
     currentNumber = item.factory.number
@@ -316,11 +304,6 @@ final class CustomWork {
     }
     try check()
     return object.key
-  }
-
-  private static func columns(_ entity: EntityPlan) -> String {
-    (["t0._pk", "t0._version"] + entity.columns.map { "t0." + SQLite.quoted($0.name) }).joined(
-      separator: ", ")
   }
 
   /// Saves the created objects, and releases them.
@@ -450,8 +433,6 @@ final class CustomWork {
       }
       if destination.pending.count >= Self.batchSize { try save() }
     }
-    let select = store.sqlite.sql.selects[plan.index]
-    let own = plan.hasEntityColumn ? "t0._entity = \(SQLite.literal(plan.name)) AND " : ""
     var last: ObjectKey = -1
     var end = ObjectKey.max
     if let sourceMapping = item.factory.sourceMapping {
@@ -464,11 +445,8 @@ final class CustomWork {
       try session.checkCancelled()
       try MigrationFaults.reach("createRelationships of \(item.factory.mapping.name)")
       _ = try destination.reader()
-      let statement = try store.sqlite.connection.statement(
-        select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk < ?2 ORDER BY t0._pk LIMIT 500")
-      statement.bind(last, at: 1)
-      statement.bind(end, at: 2)
-      let objects = try destination.objects(from: store.sqlite.cursor(statement, select), of: plan)
+      let rows = try store.rows(of: plan, after: last, before: end, count: 500)
+      let objects = try destination.objects(from: rows, of: plan)
       guard let highest = objects.last?.key else { break }
       last = highest
       try visit(try objects.filter { try isOf(item, $0) })

@@ -67,7 +67,7 @@ public struct MigrationRehearsal: Sendable {
     let copy = try RehearsalCopy(of: url, format, in: workFolder)
     defer { withExtendedLifetime(copy) {} }
     var description = store
-    description.location = .sqlite(copy.url)
+    description.location = copy.location
     description.isReadOnly = false
     let migration = StoreMigration(
       url: copy.url, description: description, model: own.model, others: otherStores)

@@ -21,14 +21,15 @@ struct FetchedColumns {
     _ names: [String], _ types: [ExpressionType], of plan: EntityPlan, _ session: SQLiteSession
   ) throws {
     var compiler = SQLCompiler(
-      entity: plan, model: session.model, variables: [:], now: Date(), key: SQLPredicate.noKey)
+      entity: plan, model: session.model, variables: [:], now: Date(), key: SQLPredicate.noKey,
+      dialect: session.sql.dialect)
     var columns: [String] = []
     var entityColumns: [String] = []
     var readings: [Reading] = []
     var hasOpaque = false
     for (name, type) in zip(names, types) {
       guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(name)),
-        value.sql.bindings.isEmpty, value.sql.parserDepth <= SQLPredicate.maximumTermDepth
+        value.sql.bindings.isEmpty, session.sql.dialect.acceptsTerm(value.sql)
       else { return nil }
       columns.append(value.sql.text)
       if value.kind == .opaque { hasOpaque = true }
@@ -42,7 +43,7 @@ struct FetchedColumns {
           readings.append(.object(destination, nameColumn: nil))
           continue
         }
-        let table = SQLite.quoted(destination.table)
+        let table = SQLText.quoted(destination.table)
         readings.append(.object(destination, nameColumn: Int32(names.count + entityColumns.count)))
         entityColumns.append("(SELECT e._entity FROM \(table) AS e WHERE e._pk = \(value.sql.text))")
       case .collection, .dictionary, .null, .unknown: return nil

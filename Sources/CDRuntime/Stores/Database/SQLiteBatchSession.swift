@@ -104,32 +104,32 @@ final class SQLiteBatchSession: StoreBatchSession {
 
   func keys(_ keys: [ObjectKey], of entity: EntityPlan) throws -> [FetchedKey] {
     try self.keys(
-      "SELECT \(Self.keyColumns(of: entity)) FROM \(SQLite.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)",
+      "SELECT \(Self.keyColumns(of: entity)) FROM \(SQLText.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)",
       [SQLite.list(keys)], of: entity)
   }
 
   func related(_ relationship: RelationshipPlan, of keys: [ObjectKey]) throws -> [FetchedKey] {
     let destination = model.entities[relationship.destination]
     let start =
-      "SELECT \(Self.keyColumns(of: destination, alias: "t0.")) FROM \(SQLite.quoted(destination.table)) AS t0 WHERE "
+      "SELECT \(Self.keyColumns(of: destination, alias: "t0.")) FROM \(SQLText.quoted(destination.table)) AS t0 WHERE "
     switch relationship.storage {
     case .reference(let column):
       guard let owner = model.entity(relationship.owner) else { return [] }
-      let name = SQLite.quoted(owner.columns[column].name)
+      let name = SQLText.quoted(owner.columns[column].name)
       return try self.keys(
         start
-          + "t0._pk IN (SELECT \(name) FROM \(SQLite.quoted(owner.table)) WHERE _pk IN \(SQLite.boundKeys))",
+          + "t0._pk IN (SELECT \(name) FROM \(SQLText.quoted(owner.table)) WHERE _pk IN \(SQLite.boundKeys))",
         [SQLite.list(keys)], of: destination)
     case .inverseReference, .referencesOfOthers:
       guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       return try self.keys(
-        start + "t0.\(SQLite.quoted(column.name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
+        start + "t0.\(SQLText.quoted(column.name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
         of: destination)
     case .join(let index, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       return try self.keys(
         start
-          + "t0._pk IN (SELECT \(other) FROM \(SQLite.quoted(model.joins[index].table)) WHERE \(own) IN \(SQLite.boundKeys))",
+          + "t0._pk IN (SELECT \(other) FROM \(SQLText.quoted(model.joins[index].table)) WHERE \(own) IN \(SQLite.boundKeys))",
         [SQLite.list(keys)], of: destination)
     }
   }
@@ -137,33 +137,34 @@ final class SQLiteBatchSession: StoreBatchSession {
   func owners(of relationship: RelationshipPlan, to keys: [ObjectKey]) throws -> [FetchedKey] {
     guard let owner = model.entity(relationship.owner) else { return [] }
     let start =
-      "SELECT \(Self.keyColumns(of: owner, alias: "t0.")) FROM \(SQLite.quoted(owner.table)) AS t0 WHERE "
+      "SELECT \(Self.keyColumns(of: owner, alias: "t0.")) FROM \(SQLText.quoted(owner.table)) AS t0 WHERE "
     switch relationship.storage {
     case .reference(let column):
       return try self.keys(
-        start + "t0.\(SQLite.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
+        start + "t0.\(SQLText.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)",
+        [SQLite.list(keys)],
         of: owner)
     case .inverseReference, .referencesOfOthers:
       guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
-      let table = SQLite.quoted(model.entities[relationship.destination].table)
+      let table = SQLText.quoted(model.entities[relationship.destination].table)
       return try self.keys(
         start
-          + "t0._pk IN (SELECT \(SQLite.quoted(column.name)) FROM \(table) WHERE _pk IN \(SQLite.boundKeys))",
+          + "t0._pk IN (SELECT \(SQLText.quoted(column.name)) FROM \(table) WHERE _pk IN \(SQLite.boundKeys))",
         [SQLite.list(keys)], of: owner)
     case .join(let index, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       return try self.keys(
         start
-          + "t0._pk IN (SELECT \(own) FROM \(SQLite.quoted(model.joins[index].table)) WHERE \(other) IN \(SQLite.boundKeys))",
+          + "t0._pk IN (SELECT \(own) FROM \(SQLText.quoted(model.joins[index].table)) WHERE \(other) IN \(SQLite.boundKeys))",
         [SQLite.list(keys)], of: owner)
     }
   }
 
   func targets(of column: ColumnPlan, of entity: EntityPlan, _ rows: RowSelection) throws -> [ObjectKey] {
-    let name = SQLite.quoted(column.name)
+    let name = SQLText.quoted(column.name)
     let condition = condition(rows)
     return try keys(
-      "SELECT DISTINCT t0.\(name) FROM \(SQLite.quoted(entity.table)) AS t0 "
+      "SELECT DISTINCT t0.\(name) FROM \(SQLText.quoted(entity.table)) AS t0 "
         + "WHERE t0.\(name) IS NOT NULL AND \(condition.text)", condition.bindings, of: entity
     ).map(\.key)
   }
@@ -172,7 +173,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     _ column: String, of entity: EntityPlan, _ keys: [ObjectKey]
   ) throws -> [ObjectKey: ObjectKey] {
     let statement = try connection.statement(
-      "SELECT _pk, \(SQLite.quoted(column)) FROM \(SQLite.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)"
+      "SELECT _pk, \(SQLText.quoted(column)) FROM \(SQLText.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)"
     )
     defer { statement.reset() }
     statement.bind([SQLite.list(keys)])
@@ -190,15 +191,15 @@ final class SQLiteBatchSession: StoreBatchSession {
     case .reference: return []
     case .inverseReference, .referencesOfOthers:
       guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
-      let table = SQLite.quoted(model.entities[relationship.destination].table)
-      count = "SELECT count(*) FROM \(table) AS o WHERE o.\(SQLite.quoted(column.name)) = t0._pk"
+      let table = SQLText.quoted(model.entities[relationship.destination].table)
+      count = "SELECT count(*) FROM \(table) AS o WHERE o.\(SQLText.quoted(column.name)) = t0._pk"
     case .join(let index, let isSource):
-      let table = SQLite.quoted(model.joins[index].table)
+      let table = SQLText.quoted(model.joins[index].table)
       count = "SELECT count(*) FROM \(table) AS o WHERE o.\(isSource ? "_source" : "_target") = t0._pk"
     }
     let statement = try connection.statement(
       // No attribute can have the name `_count`. The name of an attribute would refer to its column instead.
-      "SELECT t0._pk, (\(count)) AS _count FROM \(SQLite.quoted(owner.table)) AS t0 "
+      "SELECT t0._pk, (\(count)) AS _count FROM \(SQLText.quoted(owner.table)) AS t0 "
         + "WHERE t0._pk IN \(SQLite.boundKeys) AND NOT _count BETWEEN ? AND ? LIMIT \(most)")
     defer { statement.reset() }
     statement.bind([SQLite.list(keys), .int(Int64(range.lowerBound)), .int(Int64(range.upperBound))])
@@ -208,11 +209,11 @@ final class SQLiteBatchSession: StoreBatchSession {
   }
 
   func search(_ list: UniqueList, of entity: EntityPlan) throws -> any RowSearch {
-    let conditions = list.columns.map { SQLite.quoted($0) + " = ?" } + model.isPart(list.owner)
+    let conditions = list.columns.map { SQLText.quoted($0) + " = ?" } + model.isPart(list.owner)
     return SQLiteRowSearch(
       entity, model,
       try connection.makeStatement(
-        "SELECT \(Self.keyColumns(of: entity)) FROM \(SQLite.quoted(entity.table)) "
+        "SELECT \(Self.keyColumns(of: entity)) FROM \(SQLText.quoted(entity.table)) "
           + "WHERE \(conditions.joined(separator: " AND "))"))
   }
 
@@ -222,7 +223,8 @@ final class SQLiteBatchSession: StoreBatchSession {
     _ expression: ValueExpression, on entity: EntityPlan, as type: StorageType, isMandatory: Bool, now: Date
   ) throws -> Calculation {
     var compiler = SQLCompiler(
-      entity: entity, model: model, variables: [:], now: now, key: session.keyLookup)
+      entity: entity, model: model, variables: [:], now: now, key: session.keyLookup,
+      dialect: session.sql.dialect)
     switch try compiler.operand(expression) {
     case .constant(let value): return .constant(value)
     case .value(let value)
@@ -242,11 +244,11 @@ final class SQLiteBatchSession: StoreBatchSession {
     for (column, source) in assignments {
       switch source {
       case .value(let value):
-        texts.append(SQLite.quoted(column) + " = ?")
+        texts.append(SQLText.quoted(column) + " = ?")
         bindings.append(value.stored)
       case .calculation(let calculation):
         guard let sql = calculation as? SQLText else { continue }
-        texts.append("\(SQLite.quoted(column)) = \(sql.text)")
+        texts.append("\(SQLText.quoted(column)) = \(sql.text)")
         bindings += sql.bindings
       }
     }
@@ -262,7 +264,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     let condition = condition(rows)
     return try change(
       entity, .update,
-      "UPDATE \(SQLite.quoted(entity.table)) AS t0 SET \((texts + [Self.nextVersion]).joined(separator: ", ")) "
+      "UPDATE \(SQLText.quoted(entity.table)) AS t0 SET \((texts + [Self.nextVersion]).joined(separator: ", ")) "
         + "WHERE \(condition.text)", bindings + condition.bindings)
   }
 
@@ -271,9 +273,9 @@ final class SQLiteBatchSession: StoreBatchSession {
     _ rows: [(key: ObjectKey, values: [AttributeValue])]
   ) throws {
     let (texts, bindings) = texts(calculated)
-    let assignments = texts + columns.map { SQLite.quoted($0) + " = ?" } + [Self.nextVersion]
+    let assignments = texts + columns.map { SQLText.quoted($0) + " = ?" } + [Self.nextVersion]
     let statement = try connection.makeStatement(
-      "UPDATE \(SQLite.quoted(entity.table)) AS t0 SET \(assignments.joined(separator: ", ")) WHERE _pk = ?")
+      "UPDATE \(SQLText.quoted(entity.table)) AS t0 SET \(assignments.joined(separator: ", ")) WHERE _pk = ?")
     try changing(entity) {
       for row in rows {
         statement.bind(bindings + row.values.map(\.stored) + [.int(row.key)])
@@ -287,10 +289,10 @@ final class SQLiteBatchSession: StoreBatchSession {
     raisingVersion: Bool
   ) throws {
     let assignments =
-      values.map { SQLite.quoted($0.column) + " = ?" } + (raisingVersion ? [Self.nextVersion] : [])
+      values.map { SQLText.quoted($0.column) + " = ?" } + (raisingVersion ? [Self.nextVersion] : [])
     try changing(entity) {
       try execute(
-        "UPDATE \(SQLite.quoted(entity.table)) SET \(assignments.joined(separator: ", ")) WHERE _pk = ?",
+        "UPDATE \(SQLText.quoted(entity.table)) SET \(assignments.joined(separator: ", ")) WHERE _pk = ?",
         values.map(\.value.stored) + [.int(key)])
     }
   }
@@ -298,7 +300,7 @@ final class SQLiteBatchSession: StoreBatchSession {
   func delete(_ entity: EntityPlan, _ rows: RowSelection) throws -> [Int: KeyRanges] {
     let condition = condition(rows)
     return try change(
-      entity, .delete, "DELETE FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(condition.text)",
+      entity, .delete, "DELETE FROM \(SQLText.quoted(entity.table)) AS t0 WHERE \(condition.text)",
       condition.bindings)
   }
 
@@ -320,7 +322,7 @@ final class SQLiteBatchSession: StoreBatchSession {
 
   func deletePairs(ofJoin index: Int, isSource: Bool, _ keys: [ObjectKey]) throws {
     try execute(
-      "DELETE FROM \(SQLite.quoted(model.joins[index].table)) "
+      "DELETE FROM \(SQLText.quoted(model.joins[index].table)) "
         + "WHERE \(isSource ? "_source" : "_target") IN \(SQLite.boundKeys)", [SQLite.list(keys)])
   }
 
@@ -331,8 +333,8 @@ final class SQLiteBatchSession: StoreBatchSession {
     guard let name = model.positionColumn(of: relationship),
       let column = model.inverseReferenceColumn(of: relationship)
     else { return }
-    let table = SQLite.quoted(entity.table)
-    let (reference, position) = (SQLite.quoted(column.name), SQLite.quoted(name))
+    let table = SQLText.quoted(entity.table)
+    let (reference, position) = (SQLText.quoted(column.name), SQLText.quoted(name))
     if !moved.isEmpty {
       try execute(
         "UPDATE \(table) SET \(position) = NULL WHERE _pk IN \(SQLite.boundKeys)", [SQLite.list(moved)])
@@ -353,13 +355,13 @@ final class SQLiteBatchSession: StoreBatchSession {
     guard let store = stores.stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     let statement = try connection.statement(
       "SELECT coalesce((SELECT \"next\" FROM \(stores.schema(of: store)).\"_cdgen_keys\" WHERE \"entity\" = ?1), 1), "
-        + "(SELECT coalesce(max(_pk), 0) FROM \(SQLite.quoted(entity.table)))")
+        + "(SELECT coalesce(max(_pk), 0) FROM \(SQLText.quoted(entity.table)))")
     defer { statement.reset() }
     let root = model.entities[entity.root].name
     statement.bind(root, at: 1)
     _ = try statement.step()
     let next = statement.int64(0)
-    guard next > 0, next > statement.int64(1), next <= SQLiteDatabase.largestKey else {
+    guard next > 0, next > statement.int64(1), next <= KeyRanges.largestKey else {
       throw StoreError.damagedKeys(store.url, entity: root)
     }
     return next
@@ -381,15 +383,15 @@ final class SQLiteBatchSession: StoreBatchSession {
     var values = ["?1", "1"]
     if entity.hasEntityColumn {
       names.append("_entity")
-      values.append(SQLite.literal(entity.name))
+      values.append(SQLText.literal(entity.name))
     }
     for (index, name) in plan.columns.enumerated() {
-      names.append(SQLite.quoted(name))
+      names.append(SQLText.quoted(name))
       values.append("?\(index + 2)")
     }
     var constants: [AttributeValue] = []
     for (name, value) in plan.defaults {
-      names.append(SQLite.quoted(name))
+      names.append(SQLText.quoted(name))
       if let value {
         values.append("?\(plan.columns.count + constants.count + 2)")
         constants.append(value.stored)
@@ -398,7 +400,7 @@ final class SQLiteBatchSession: StoreBatchSession {
       }
     }
     let statement = try connection.makeStatement(
-      "INSERT INTO \(SQLite.quoted(entity.table)) (\(names.joined(separator: ", "))) "
+      "INSERT INTO \(SQLText.quoted(entity.table)) (\(names.joined(separator: ", "))) "
         + "VALUES (\(values.joined(separator: ", ")))" + conflictClauses(plan))
     statement.bind(constants, from: Int32(clamping: plan.columns.count + 2))
     let isRefused = if case .refuse = plan.conflict { true } else { false }
@@ -410,13 +412,13 @@ final class SQLiteBatchSession: StoreBatchSession {
     switch plan.conflict {
     case .refuse: return ""
     case .update(let columns) where !columns.isEmpty:
-      let assignments = columns.map { "\(SQLite.quoted($0)) = excluded.\(SQLite.quoted($0))" }
+      let assignments = columns.map { "\(SQLText.quoted($0)) = excluded.\(SQLText.quoted($0))" }
       action = "DO UPDATE SET " + (assignments + [Self.nextVersion]).joined(separator: ", ")
     case .keep, .update: action = "DO NOTHING"
     }
     var clauses = ""
     for list in plan.lists {
-      let columns = list.columns.map(SQLite.quoted).joined(separator: ", ")
+      let columns = list.columns.map(SQLText.quoted).joined(separator: ", ")
       let condition = model.isPart(list.owner).map { " WHERE " + $0 }.joined()
       clauses += " ON CONFLICT (\(columns))\(condition) \(action)"
     }
@@ -428,18 +430,18 @@ final class SQLiteBatchSession: StoreBatchSession {
   func listFiles(_ columns: [String], of entity: EntityPlan, _ rows: RowSelection, at time: Date) throws {
     guard let store = stores.stores.store(of: entity), store.files != nil else { return }
     let condition = condition(rows)
-    for column in columns.map(SQLite.quoted) {
+    for column in columns.map(SQLText.quoted) {
       try execute(
         "INSERT OR REPLACE INTO \(stores.schema(of: store)).\"_cdgen_files\" (\"name\", \"time\") "
-          + "SELECT t0.\(column), \(time.timeIntervalSinceReferenceDate) FROM \(SQLite.quoted(entity.table)) AS t0 "
+          + "SELECT t0.\(column), \(time.timeIntervalSinceReferenceDate) FROM \(SQLText.quoted(entity.table)) AS t0 "
           + "WHERE typeof(t0.\(column)) = 'text' AND \(condition.text)", condition.bindings)
     }
   }
 
   func files(_ column: String, of entity: EntityPlan, _ keys: [ObjectKey]) throws -> [ObjectKey: String] {
-    let name = SQLite.quoted(column)
+    let name = SQLText.quoted(column)
     let statement = try connection.statement(
-      "SELECT _pk, \(name) FROM \(SQLite.quoted(entity.table)) "
+      "SELECT _pk, \(name) FROM \(SQLText.quoted(entity.table)) "
         + "WHERE typeof(\(name)) = 'text' AND _pk IN \(SQLite.boundKeys)")
     defer { statement.reset() }
     statement.bind([SQLite.list(keys)])
@@ -452,11 +454,11 @@ final class SQLiteBatchSession: StoreBatchSession {
     _ file: String, unlessIn column: String, of entity: EntityPlan, _ key: ObjectKey, at time: Date
   ) throws {
     guard let store = stores.stores.store(of: entity) else { return }
-    let name = SQLite.quoted(column)
+    let name = SQLText.quoted(column)
     try execute(
       "INSERT OR REPLACE INTO \(stores.schema(of: store)).\"_cdgen_files\" (\"name\", \"time\") "
         + "SELECT ?2, \(time.timeIntervalSinceReferenceDate) WHERE NOT EXISTS (SELECT 1 FROM "
-        + "\(SQLite.quoted(entity.table)) WHERE _pk = ?1 AND typeof(\(name)) = 'text' AND \(name) = ?2)",
+        + "\(SQLText.quoted(entity.table)) WHERE _pk = ?1 AND typeof(\(name)) = 'text' AND \(name) = ?2)",
       [.int(key), .string(file)])
   }
 }

@@ -66,7 +66,7 @@ final class SQLiteDatabase: StoreEngine {
     }
     let set = SQLiteStoreSet(stores, isSingle: settings.count == 1, of: model)
     self.model = model
-    sql = ModelSQL(model)
+    sql = ModelSQL(model, .sqlite)
     current = Mutex(set)
     files = stores.map(\.files)
     busyTimeout = settings.map(\.busyTimeout).max() ?? 0
@@ -84,7 +84,7 @@ final class SQLiteDatabase: StoreEngine {
   /// A database for a store that another connection creates. Its own connection only has an empty database in memory.
   init(creating store: SQLiteStore, model: ModelPlan) throws {
     self.model = model
-    sql = ModelSQL(model)
+    sql = ModelSQL(model, .sqlite)
     current = Mutex(SQLiteStoreSet([store], isSingle: true, of: model))
     files = [store.files]
     busyTimeout = 0
@@ -107,7 +107,7 @@ final class SQLiteDatabase: StoreEngine {
       path: set.main?.path ?? ":memory:", of: set.all.map(\.url), busyTimeout: busyTimeout)
     for store in set.attached {
       try connection.execute(
-        "ATTACH \(SQLite.literal(store.path)) AS \(SQLite.quoted(set.schema(of: store)))")
+        "ATTACH \(SQLText.literal(store.path)) AS \(SQLText.quoted(set.schema(of: store)))")
     }
     connection.limitScans(
       ofFiles: set.all.filter { !$0.isInMemory }.map { $0.url.path(percentEncoded: false) })
@@ -215,21 +215,17 @@ final class SQLiteDatabase: StoreEngine {
         "INSERT INTO \(stores.schema(of: store)).\"_cdgen_keys\" AS k (\"entity\", \"next\") "
           + "VALUES (?1, 1 + ?2) ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = k.\"next\" + ?2 "
           + "WHERE k.\"next\" BETWEEN 1 AND ?3 - ?2 RETURNING \"next\", "
-          + "\"next\" - ?2 > (SELECT coalesce(max(_pk), 0) FROM \(SQLite.quoted(root.table)))")
+          + "\"next\" - ?2 > (SELECT coalesce(max(_pk), 0) FROM \(SQLText.quoted(root.table)))")
       defer { statement.reset() }
       statement.bind(root.name, at: 1)
       statement.bind(count, at: 2)
-      statement.bind(Self.largestKey, at: 3)
+      statement.bind(KeyRanges.largestKey, at: 3)
       var next: Int64?
       while try statement.step() { if statement.int64(1) == 1 { next = statement.int64(0) } }
       guard let next else { throw StoreError.damagedKeys(store.url, entity: root.name) }
       return next - count..<next
     }
   }
-
-  /// The greatest key of an object. It is well below the greatest Int64, so that sums of keys and counts never
-  /// overflow.
-  static let largestKey: Int64 = 1 << 62
 
   /// Takes back reserved keys that no object has used.
   func returnKeys(_ keys: Range<ObjectKey>, of root: Int) {

@@ -29,7 +29,7 @@ private final class SQLiteLookup: ValueLookup {
     self.session = session
     self.storageType = storageType
     select = session.sql.selects[entity.index]
-    let column = SQLite.quoted(entity.columns[slot.columns.lowerBound].name)
+    let column = SQLText.quoted(entity.columns[slot.columns.lowerBound].name)
     sql =
       select.sql + " WHERE " + (select.condition.map { $0 + " AND " } ?? "")
       + "t0.\(column) = ?1 ORDER BY t0._pk"

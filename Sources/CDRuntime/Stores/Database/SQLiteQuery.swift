@@ -15,6 +15,7 @@ struct SQLiteQuery: StoreAnswer {
 
   private var entity: EntityPlan { query.entity }
   private var model: ModelPlan { session.model }
+  private var dialect: any SQLDialect { session.sql.dialect }
 
   var isExact: Bool { condition?.isExact ?? true }
 
@@ -47,7 +48,8 @@ struct SQLiteQuery: StoreAnswer {
 
   func count(without keys: [ObjectKey]) throws -> Int {
     let statement = try session.connection.statement(
-      "SELECT count(*) FROM \(SQLite.quoted(entity.table)) AS t0" + restriction(isWithoutKeys: !keys.isEmpty))
+      "SELECT count(*) FROM \(SQLText.quoted(entity.table)) AS t0" + restriction(isWithoutKeys: !keys.isEmpty)
+    )
     defer { statement.reset() }
     statement.bind((condition?.bindings ?? []) + Self.binding(of: keys))
     return try session.connection.watchingCount { try statement.step() ? Int(statement.int64(0)) : 0 }
@@ -57,7 +59,7 @@ struct SQLiteQuery: StoreAnswer {
     _ window: StoreWindow, without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey] {
     let sql =
-      "SELECT t0._pk" + (query.isMixed ? ", t0._entity" : "") + " FROM \(SQLite.quoted(entity.table)) AS t0"
+      "SELECT t0._pk" + (query.isMixed ? ", t0._entity" : "") + " FROM \(SQLText.quoted(entity.table)) AS t0"
       + restriction(isWithoutKeys: !keys.isEmpty) + " ORDER BY " + order(window) + self.sql(window)
     return try self.keys(by: sql, (condition?.bindings ?? []) + Self.binding(of: keys), unusable)
   }
@@ -72,14 +74,16 @@ struct SQLiteQuery: StoreAnswer {
     _ window: StoreWindow, mergedWith others: [(key: FetchedKey, values: [EvaluationValue])],
     without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey]? {
-    guard let terms = try SQLPredicate.terms(of: query.sortKeys, entity: entity, plan: model),
+    guard
+      let terms = try SQLPredicate.terms(
+        of: query.sortKeys, entity: entity, plan: model, dialect: dialect),
       others.count * (terms.count + 2) < 5000
     else { return nil }
     var values: [AttributeValue] = []
     for other in others {
       values += [.int(other.key.key), .string(model.entities[other.key.entity].name)]
       for (value, term) in zip(other.values, terms) {
-        switch SQLConstant.form(value, as: term.value.kind, SQLPredicate.noKey) {
+        switch SQLConstant.form(value, as: term.value.kind, SQLPredicate.noKey, dialect) {
         case .null: values.append(.null)
         case .stored(let stored): values.append(stored)
         case .incomparable, .inexact: return nil
@@ -92,8 +96,8 @@ struct SQLiteQuery: StoreAnswer {
     let order = zip(terms, names).map { $1 + $0.suffix }.joined(separator: ", ")
     let sql =
       "SELECT k, e FROM (SELECT t0._pk AS k, "
-      + (query.isMixed ? "t0._entity" : SQLite.literal(entity.name)) + " AS e\(columns) "
-      + "FROM \(SQLite.quoted(entity.table)) AS t0" + restriction(isWithoutKeys: !keys.isEmpty)
+      + (query.isMixed ? "t0._entity" : SQLText.literal(entity.name)) + " AS e\(columns) "
+      + "FROM \(SQLText.quoted(entity.table)) AS t0" + restriction(isWithoutKeys: !keys.isEmpty)
       + " UNION ALL VALUES " + Array(repeating: row, count: others.count).joined(separator: ", ")
       + ") ORDER BY \(order), k" + self.sql(window)
     return try self.keys(by: sql, (condition?.bindings ?? []) + Self.binding(of: keys) + values, unusable)
@@ -142,7 +146,7 @@ struct SQLiteQuery: StoreAnswer {
     let isGrouped =
       isDistinct && !columns.hasOpaque
       && query.sortKeys.allSatisfy { names.contains($0.keyPath) && $0.options.isEmpty }
-    var sql = "SELECT \(columns.sql) FROM \(SQLite.quoted(entity.table)) AS t0" + restriction()
+    var sql = "SELECT \(columns.sql) FROM \(SQLText.quoted(entity.table)) AS t0" + restriction()
     if isGrouped {
       sql += " GROUP BY " + (1...columns.count).map(String.init).joined(separator: ", ")
       sql += " ORDER BY " + (terms.map { $0 + ", " } ?? "") + "min(t0._pk)"
@@ -176,7 +180,7 @@ struct SQLiteQuery: StoreAnswer {
     var terms: [String] = []
     var storageTypes: [StorageType] = []
     var compiler = SQLCompiler(
-      entity: entity, model: model, variables: [:], now: Date(), key: SQLPredicate.noKey)
+      entity: entity, model: model, variables: [:], now: Date(), key: SQLPredicate.noKey, dialect: dialect)
     for (aggregate, type) in zip(aggregates, aggregated) {
       guard let keyPath = aggregate.keyPath else {
         terms.append("count(*)")
@@ -184,7 +188,7 @@ struct SQLiteQuery: StoreAnswer {
         continue
       }
       guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(keyPath)),
-        value.sql.bindings.isEmpty, value.sql.parserDepth <= SQLPredicate.maximumTermDepth,
+        value.sql.bindings.isEmpty, dialect.acceptsTerm(value.sql),
         let (term, storageType) = term(aggregate.function, value, type)
       else { return nil }
       terms.append(term)
@@ -192,7 +196,7 @@ struct SQLiteQuery: StoreAnswer {
     }
     let all = ([columns.sql] + terms).filter { !$0.isEmpty }
     var sql =
-      "SELECT \(all.isEmpty ? "1" : all.joined(separator: ", ")) FROM \(SQLite.quoted(entity.table)) AS t0"
+      "SELECT \(all.isEmpty ? "1" : all.joined(separator: ", ")) FROM \(SQLText.quoted(entity.table)) AS t0"
       + restriction()
     if columns.count > 0 {
       sql +=
@@ -225,20 +229,18 @@ struct SQLiteQuery: StoreAnswer {
   private func term(
     _ function: Aggregate.Function, _ value: SQLValue, _ type: ExpressionType?
   ) -> (String, StorageType)? {
-    let sql = value.sql.text
     switch (function, value.kind) {
     case (.count, .opaque): return nil
-    case (.count, _): return ("count(\(sql))", .int64)
-    // SQLite's sum of integers fails on overflow, like the evaluator's.
-    case (.sum, .int): return ("coalesce(sum(\(sql)), 0)", .int64)
+    case (.count, _): return ("count(\(value.sql.text))", .int64)
+    case (.sum, .int): return dialect.sum(value.sql).map { ($0.text, .int64) }
     case (.average, .int(let range)) where range.lowerBound > -(1 << 40) && range.upperBound < 1 << 40:
-      return ("CAST(sum(\(sql)) AS REAL) / count(\(sql))", .double)
+      return dialect.average(value.sql).map { ($0.text, .double) }
     case (.min, let kind) where kind.isOrdered && kind != .float,
       (.max, let kind) where kind.isOrdered && kind != .float:
       guard case .attribute(let type)? = type, let storageType = StorageType(type, in: model.graph) else {
         return nil
       }
-      return ("\(function.rawValue)(\(sql))", storageType)
+      return (dialect.extreme(function.rawValue, of: value).text, storageType)
     default: return nil
     }
   }
@@ -251,7 +253,7 @@ struct SQLiteQuery: StoreAnswer {
     if query.includesSubentities || !entity.isPolymorphic {
       if let subtree = session.sql.selects[entity.index].condition { parts.append(subtree) }
     } else {
-      parts.append("t0._entity = " + SQLite.literal(entity.name))
+      parts.append("t0._entity = " + SQLText.literal(entity.name))
     }
     if let condition {
       parts.append(parts.isEmpty && !isWithoutKeys ? condition.sql : "(\(condition.sql))")
@@ -265,7 +267,7 @@ struct SQLiteQuery: StoreAnswer {
   }
 
   private func sql(_ window: StoreWindow) -> String {
-    window.limit != nil || window.offset > 0 ? " LIMIT \(window.limit ?? -1) OFFSET \(window.offset)" : ""
+    dialect.window(offset: window.offset, limit: window.limit)
   }
 
   private func order(_ window: StoreWindow) -> String {
@@ -322,12 +324,14 @@ extension SQLiteSession {
       condition =
         query.storeDecides
         ? try SQLPredicate.compile(
-          predicate, entity: query.entity, plan: model, variables: query.variables, key: keyLookup)
-        : .unrestricted
+          predicate, entity: query.entity, plan: model, dialect: sql.dialect, variables: query.variables,
+          key: keyLookup)
+        : .unrestricted(in: sql.dialect)
     }
     var terms: String?
     if !query.sortKeys.isEmpty, query.storeDecides, condition?.isExact ?? true {
-      terms = try SQLPredicate.order(by: query.sortKeys, entity: query.entity, plan: model)
+      terms = try SQLPredicate.order(
+        by: query.sortKeys, entity: query.entity, plan: model, dialect: sql.dialect)
     }
     return SQLiteQuery(session: self, query: query, condition: condition, terms: terms)
   }

@@ -56,8 +56,8 @@ final class SQLiteSession: StoreSession {
     ofSubtree entity: EntityPlan, isOwn: Bool, after key: ObjectKey, count: Int
   ) throws -> (rows: RowCursor, last: ObjectKey)? {
     let select = sql.selects[entity.index]
-    let table = SQLite.quoted(entity.table)
-    let own = isOwn && entity.hasEntityColumn ? "t0._entity = \(SQLite.literal(entity.name)) AND " : ""
+    let table = SQLText.quoted(entity.table)
+    let own = isOwn && entity.hasEntityColumn ? "t0._entity = \(SQLText.literal(entity.name)) AND " : ""
     let end = try connection.scalar(
       "SELECT max(_pk) FROM (SELECT _pk FROM \(table) AS t0 WHERE \(own)_pk > \(key) ORDER BY _pk LIMIT \(count))"
     )
@@ -70,18 +70,18 @@ final class SQLiteSession: StoreSession {
   }
 
   func hasRow(_ key: ObjectKey, of entity: EntityPlan) throws -> Bool {
-    try exists("SELECT 1 FROM \(SQLite.quoted(entity.table)) WHERE _pk = ?1", key)
+    try exists("SELECT 1 FROM \(SQLText.quoted(entity.table)) WHERE _pk = ?1", key)
   }
 
   func isNil(_ column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws -> Bool {
     try exists(
-      "SELECT 1 FROM \(SQLite.quoted(entity.table)) WHERE _pk = ?1 AND \(SQLite.quoted(column.name)) IS NULL",
+      "SELECT 1 FROM \(SQLText.quoted(entity.table)) WHERE _pk = ?1 AND \(SQLText.quoted(column.name)) IS NULL",
       key)
   }
 
   func hasPair(ofJoin index: Int, source: ObjectKey, target: ObjectKey) throws -> Bool {
     try exists(
-      "SELECT 1 FROM \(SQLite.quoted(model.joins[index].table)) WHERE _source = ?1 AND _target = ?2", source,
+      "SELECT 1 FROM \(SQLText.quoted(model.joins[index].table)) WHERE _source = ?1 AND _target = ?2", source,
       target)
   }
 
@@ -101,7 +101,7 @@ final class SQLiteSession: StoreSession {
     let statement = try connection.statement(
       .init(purpose: .related, index: -1 - entity.index, detail: .init(relationship.slot))
     ) {
-      let related = RelatedSQL(relationship, model)
+      let related = RelatedSQL(relationship, model, sql.dialect)
       return select.sql + related.join + " WHERE \(related.owner) = ?1"
         + (select.condition.map { " AND " + $0 } ?? "") + " ORDER BY \(related.order)"
     }
@@ -112,7 +112,7 @@ final class SQLiteSession: StoreSession {
   /// Returns the rows of the related objects of many objects. Two extra columns give the owner and the position.
   func rows(of relationship: RelationshipPlan, ofAny keys: [ObjectKey]) throws -> RowCursor {
     let select = sql.selects[relationship.destination]
-    let related = RelatedSQL(relationship, model)
+    let related = RelatedSQL(relationship, model, sql.dialect)
     let statement = try connection.statement(
       "SELECT \(select.columns), \(related.owner), \(related.position ?? "NULL") \(select.source)\(related.join) "
         + "WHERE \(related.owner) IN \(SQLite.boundKeys)" + (select.condition.map { " AND " + $0 } ?? "")
@@ -122,9 +122,9 @@ final class SQLiteSession: StoreSession {
   }
 
   func positions(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey: Int64]? {
-    let related = RelatedSQL(relationship, model)
+    let related = RelatedSQL(relationship, model, sql.dialect)
     guard let position = related.position else { return nil }
-    let table = SQLite.quoted(model.entities[relationship.destination].table)
+    let table = SQLText.quoted(model.entities[relationship.destination].table)
     let statement = try connection.statement(
       "SELECT t0._pk, \(position) FROM \(table) AS t0\(related.join) "
         + "WHERE \(related.owner) = ?1 AND \(position) IS NOT NULL")
@@ -140,7 +140,7 @@ final class SQLiteSession: StoreSession {
   ) throws -> RowCursor {
     let select = sql.selects[entity.index]
     let statement = try connection.statement(
-      select.sql + " WHERE t0.\(SQLite.quoted(column.name)) = ?1"
+      select.sql + " WHERE t0.\(SQLText.quoted(column.name)) = ?1"
         + (select.condition.map { " AND " + $0 } ?? ""))
     statement.bind(key, at: 1)
     return cursor(statement, select)
@@ -150,7 +150,7 @@ final class SQLiteSession: StoreSession {
     ofSubtree entity: EntityPlan, referringBy column: ColumnPlan, toAny keys: [ObjectKey]
   ) throws -> RowCursor {
     try rows(
-      of: entity, where: "t0.\(SQLite.quoted(column.name)) IN \(SQLite.boundKeys)", SQLite.list(keys))
+      of: entity, where: "t0.\(SQLText.quoted(column.name)) IN \(SQLite.boundKeys)", SQLite.list(keys))
   }
 
   func rows(
@@ -159,11 +159,11 @@ final class SQLiteSession: StoreSession {
     let condition: String
     switch relationship.storage {
     case .reference(let column):
-      condition = "t0.\(SQLite.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)"
+      condition = "t0.\(SQLText.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)"
     case .join(let index, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       condition =
-        "t0._pk IN (SELECT \(own) FROM \(SQLite.quoted(model.joins[index].table)) "
+        "t0._pk IN (SELECT \(own) FROM \(SQLText.quoted(model.joins[index].table)) "
         + "WHERE \(other) IN \(SQLite.boundKeys))"
     case .inverseReference, .referencesOfOthers: condition = "0 AND ? IS NULL"
     }
@@ -176,18 +176,18 @@ final class SQLiteSession: StoreSession {
     let sql: String
     switch relationship.storage {
     case .join(let index, _):
-      sql = "SELECT _source FROM \(SQLite.quoted(model.joins[index].table)) WHERE _target = ?1"
+      sql = "SELECT _source FROM \(SQLText.quoted(model.joins[index].table)) WHERE _target = ?1"
     case .reference(let column):
       sql =
-        "SELECT _pk FROM \(SQLite.quoted(owner.table)) WHERE \(SQLite.quoted(owner.columns[column].name)) = ?1"
+        "SELECT _pk FROM \(SQLText.quoted(owner.table)) WHERE \(SQLText.quoted(owner.columns[column].name)) = ?1"
     case .inverseReference, .referencesOfOthers: return []
     }
     return try keys(sql, key)
   }
 
   func relatedKeys(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey] {
-    let related = RelatedSQL(relationship, model)
-    let table = SQLite.quoted(model.entities[relationship.destination].table)
+    let related = RelatedSQL(relationship, model, sql.dialect)
+    let table = SQLText.quoted(model.entities[relationship.destination].table)
     return try keys("SELECT t0._pk FROM \(table) AS t0\(related.join) WHERE \(related.owner) = ?1", key)
   }
 
@@ -259,6 +259,17 @@ final class SQLiteSession: StoreSession {
     try InsertionOrigins(
       text: connection.metadata(InsertionOrigins.metadataKey, schema: attached.schema(of: store)),
       storeID: store.storeID, url: store.url)
+  }
+
+  // MARK: Metadata
+
+  func metadata(of store: any AttachedStore) throws -> StoreMetadata {
+    try StoreMetadata(connection, schema: attached.schema(of: store), url: store.url)
+  }
+
+  func movedKeys(of store: any AttachedStore) throws -> [MovedKeys] {
+    try connection.metadata(MovedKeys.metadataKey, schema: attached.schema(of: store)).map(MovedKeys.list)
+      ?? []
   }
 
   func changeMark() throws -> String {

@@ -72,7 +72,7 @@ final class SQLiteWriteSession: StoreWriteSession {
 
   func setVersion(_ version: Int64, of entity: EntityPlan, _ key: ObjectKey) throws {
     let statement = try connection.statement(
-      "UPDATE \(SQLite.quoted(entity.table)) SET \"_version\" = ?2 WHERE \"_pk\" = ?1")
+      "UPDATE \(SQLText.quoted(entity.table)) SET \"_version\" = ?2 WHERE \"_pk\" = ?1")
     statement.bind(key, at: 1)
     statement.bind(version, at: 2)
     try statement.run()
@@ -101,8 +101,8 @@ final class SQLiteWriteSession: StoreWriteSession {
     for slot in slots { set.insert(slot) }
     let statement = try connection.statement(.init(purpose: .update, index: entity.index, detail: set)) {
       let columns = slots.flatMap { entity.slots[$0].columns }
-      let assignments = columns.map { SQLite.quoted(entity.columns[$0].name) + " = ?" }
-      return "UPDATE \(SQLite.quoted(entity.table)) SET "
+      let assignments = columns.map { SQLText.quoted(entity.columns[$0].name) + " = ?" }
+      return "UPDATE \(SQLText.quoted(entity.table)) SET "
         + (assignments + ["_version = (_version + 1) & 4294967295"]).joined(separator: ", ")
         + " WHERE _pk = ? AND _version = ?"
     }
@@ -163,12 +163,12 @@ final class SQLiteWriteSession: StoreWriteSession {
     let written = slots.flatMap { entity.slots[$0].columns }
     let values = written.indices.map { "?\($0 + 1) AS c\($0)" }.joined(separator: ", ")
     let conditions = columns.map { column in
-      "t.\(SQLite.quoted(entity.columns[column].name)) = v.c\(written.firstIndex(of: column) ?? 0)"
+      "t.\(SQLText.quoted(entity.columns[column].name)) = v.c\(written.firstIndex(of: column) ?? 0)"
     }
-    let entityNames = owner.subtree.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
-    let name = entity.hasEntityColumn ? "t._entity" : SQLite.literal(entity.name)
+    let entityNames = owner.subtree.map { SQLText.literal(model.entities[$0].name) }.joined(separator: ", ")
+    let name = entity.hasEntityColumn ? "t._entity" : SQLText.literal(entity.name)
     let statement = try connection.statement(
-      "WITH v AS (SELECT \(values)) SELECT t._pk, \(name) FROM \(SQLite.quoted(entity.table)) AS t, v WHERE "
+      "WITH v AS (SELECT \(values)) SELECT t._pk, \(name) FROM \(SQLText.quoted(entity.table)) AS t, v WHERE "
         + (conditions + ["t._pk <> ?\(written.count + 1)"]).joined(separator: " AND ")
         + (entity.hasEntityColumn ? " AND t._entity IN (\(entityNames))" : "") + " LIMIT 1")
     defer { statement.reset() }
@@ -202,7 +202,7 @@ final class SQLiteWriteSession: StoreWriteSession {
   }
 
   func writePlaceholder(in column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws {
-    let name = SQLite.quoted(column.name)
+    let name = SQLText.quoted(column.name)
     let value =
       switch column.storageType.storageClass {
       case .text: "'_cdgen ' || hex(randomblob(16))"
@@ -211,7 +211,7 @@ final class SQLiteWriteSession: StoreWriteSession {
       case .real: "CAST(random() AS REAL)"
       }
     let statement = try connection.statement(
-      "UPDATE \(SQLite.quoted(entity.table)) SET \(name) = \(value) WHERE _pk = ?1")
+      "UPDATE \(SQLText.quoted(entity.table)) SET \(name) = \(value) WHERE _pk = ?1")
     // A collision of random values is extremely unlikely, and twelve collisions in a row are practically impossible.
     for attempt in 1... {
       statement.bind(key, at: 1)
@@ -227,13 +227,13 @@ final class SQLiteWriteSession: StoreWriteSession {
 
   func deletePairs(ofJoin index: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws {
     try run(
-      "DELETE FROM \(SQLite.quoted(model.joins[index].table)) WHERE _source = ?1 AND _target = ?2", source,
+      "DELETE FROM \(SQLText.quoted(model.joins[index].table)) WHERE _source = ?1 AND _target = ?2", source,
       targets)
   }
 
   func insertPairs(ofJoin index: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws {
     try run(
-      "INSERT OR IGNORE INTO \(SQLite.quoted(model.joins[index].table)) (_source, _target) VALUES (?1, ?2)",
+      "INSERT OR IGNORE INTO \(SQLText.quoted(model.joins[index].table)) (_source, _target) VALUES (?1, ?2)",
       source, targets)
   }
 
@@ -321,14 +321,10 @@ final class SQLiteWriteSession: StoreWriteSession {
   func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {
     try connection.scalar(
       "SELECT \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" WHERE \"id\" = \(number) "
-        + "AND \"origin\" = \(SQLite.literal(origin))")
+        + "AND \"origin\" = \(SQLText.literal(origin))")
   }
 
   // MARK: Metadata
-
-  func metadata(of store: any AttachedStore) throws -> StoreMetadata {
-    try StoreMetadata(connection, schema: stores.schema(of: store), url: store.url)
-  }
 
   func setMetadata(_ values: [String: String], of store: any AttachedStore) throws {
     try StoreMetadata.write(values, to: connection, schema: stores.schema(of: store))
@@ -337,9 +333,9 @@ final class SQLiteWriteSession: StoreWriteSession {
   // MARK: Files of large values
 
   func fileName(in column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws -> String? {
-    let name = SQLite.quoted(column.name)
+    let name = SQLText.quoted(column.name)
     let statement = try connection.statement(
-      "SELECT \(name) FROM \(SQLite.quoted(entity.table)) WHERE _pk = ?1 AND typeof(\(name)) = 'text'")
+      "SELECT \(name) FROM \(SQLText.quoted(entity.table)) WHERE _pk = ?1 AND typeof(\(name)) = 'text'")
     defer { statement.reset() }
     statement.bind(key, at: 1)
     return try statement.step() ? statement.string(0) : nil

@@ -155,8 +155,8 @@ struct StoreOpening {
   @_optimize(none)
   private func duplicate(_ index: String, _ version: Int) throws -> MigrationError? {
     guard let (entity, properties) = model.uniqueConstraint(ofIndex: index) else { return nil }
-    let table = SQLite.quoted(entity.table)
-    let columns = entity.columnNames(of: properties).map(SQLite.quoted)
+    let table = SQLText.quoted(entity.table)
+    let columns = entity.columnNames(of: properties).map(SQLText.quoted)
     let conditions = model.isPart(entity) + columns.map { "\($0) IS NOT NULL" }
     let key = try connection.scalar(
       "SELECT max(_pk) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
@@ -178,7 +178,7 @@ struct StoreOpening {
       if wanted[name] == sql {
         present.insert(name)
       } else {
-        try connection.execute("DROP INDEX \(SQLite.quoted(name))")
+        try connection.execute("DROP INDEX \(SQLText.quoted(name))")
       }
     }
     for index in schema.indexes where !present.contains(index.name) {

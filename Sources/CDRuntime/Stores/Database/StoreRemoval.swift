@@ -55,3 +55,13 @@ struct StoreRemoval {
     }
   }
 }
+
+extension StoreMetadata {
+  /// Reads the metadata of a SQLite store that is not open, and does not wait for other connections.
+  ///
+  /// - Parameter url: The URL that errors show.
+  init(ofDatabaseAt file: URL, _ url: URL) throws {
+    let reader = try SQLiteConnection(path: file.path(percentEncoded: false), of: [url], busyTimeout: 0)
+    self = try reader.read { try StoreMetadata(reader, url: url) }
+  }
+}

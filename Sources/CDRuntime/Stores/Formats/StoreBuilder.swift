@@ -305,8 +305,8 @@ public final class StoreBuilder {
     try checkReferences(model)
     for root in rows.roots {
       // The next key must be greater than each existing key.
-      let name = SQLite.literal(root)
-      let next = "(SELECT coalesce(max(\"_pk\"), 0) + 1 FROM \(SQLite.quoted(root)))"
+      let name = SQLText.literal(root)
+      let next = "(SELECT coalesce(max(\"_pk\"), 0) + 1 FROM \(SQLText.quoted(root)))"
       try connection.execute(
         "INSERT INTO \"_cdgen_keys\" (\"entity\", \"next\") VALUES (\(name), \(next)) "
           + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = max(\"next\", \(next))")
@@ -333,12 +333,12 @@ public final class StoreBuilder {
 
   /// Returns the source of a pair with a missing object. Rows of a join table have no number of their own.
   private func pairKey(_ table: String, _ foreignKey: Int64) throws -> Int64? {
-    let name = SQLite.quoted(table)
+    let name = SQLText.quoted(table)
     for row in try connection.rows("PRAGMA foreign_key_list(\(name))") where row[0] == "\(foreignKey)" {
       guard let destination = row[2], let column = row[3] else { return nil }
       let found = try connection.scalar(
-        "SELECT min(\"_source\") FROM \(name) WHERE \(SQLite.quoted(column)) NOT IN "
-          + "(SELECT \"_pk\" FROM \(SQLite.quoted(destination)))")
+        "SELECT min(\"_source\") FROM \(name) WHERE \(SQLText.quoted(column)) NOT IN "
+          + "(SELECT \"_pk\" FROM \(SQLText.quoted(destination)))")
       return found.flatMap { Int64($0) }
     }
     return nil

@@ -64,21 +64,21 @@ struct StoreRows {
     for column in entity.columns {
       storageTypes.append(Self.narrowType(of: column))
       columns.append(StoreColumn(column.name, Self.type(of: column, in: entity)))
-      names.append(SQLite.quoted(column.name))
+      names.append(SQLText.quoted(column.name))
     }
     for column in entity.columns where column.isReference {
       let position = column.name + ".position"
       guard columnsOfTable.contains(position) else { continue }
       columns.append(StoreColumn(position, .count))
-      names.append(SQLite.quoted(position))
+      names.append(SQLText.quoted(position))
     }
-    let table = SQLite.quoted(entity.table)
-    let condition = entity.hasEntityColumn ? " WHERE \"_entity\" = \(SQLite.literal(entity.name))" : ""
+    let table = SQLText.quoted(entity.table)
+    let condition = entity.hasEntityColumn ? " WHERE \"_entity\" = \(SQLText.literal(entity.name))" : ""
     let list = names.joined(separator: ", ")
     let marks = names.map { _ in "?" }.joined(separator: ", ")
     let insert =
       entity.hasEntityColumn
-      ? "INSERT INTO main.\(table) (\(list), \"_entity\") VALUES (\(marks), \(SQLite.literal(entity.name)))"
+      ? "INSERT INTO main.\(table) (\(list), \"_entity\") VALUES (\(marks), \(SQLText.literal(entity.name)))"
       : "INSERT INTO main.\(table) (\(list)) VALUES (\(marks))"
     add(.objects, entity.name, columns, storageTypes: storageTypes, insert: insert) { schema in
       "SELECT \(list) FROM \(schema).\(table)\(condition) ORDER BY \"_pk\""
@@ -116,8 +116,8 @@ struct StoreRows {
     var columns = [StoreColumn("_source", .key), StoreColumn("_target", .key)]
     if join.isOrdered { columns.append(StoreColumn("_position", .count)) }
     if join.isInverseOrdered { columns.append(StoreColumn("_inverse_position", .count)) }
-    let table = SQLite.quoted(join.table)
-    let list = columns.map { SQLite.quoted($0.name) }.joined(separator: ", ")
+    let table = SQLText.quoted(join.table)
+    let list = columns.map { SQLText.quoted($0.name) }.joined(separator: ", ")
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     add(.pairs, join.table, columns, insert: "INSERT INTO main.\(table) (\(list)) VALUES (\(marks))") {
       schema in

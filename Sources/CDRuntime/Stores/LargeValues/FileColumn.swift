@@ -2,14 +2,6 @@
 struct FileColumn: Hashable {
   let table: String
   let name: String
-
-  /// Returns the statement that selects the names of all files to which the column refers.
-  ///
-  /// - Parameter schema: The database that contains the table.
-  func fileNames(in schema: String = "main") -> String {
-    let column = SQLite.quoted(name)
-    return "SELECT \(column) AS name FROM \(schema).\(SQLite.quoted(table)) WHERE typeof(\(column)) = 'text'"
-  }
 }
 
 extension ModelPlan {

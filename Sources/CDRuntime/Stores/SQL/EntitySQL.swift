@@ -1,11 +1,13 @@
 /// The SQL statements on a model's rows, by the indexes of the entities.
 struct ModelSQL: Sendable {
+  let dialect: any SQLDialect
   /// The statements on single rows.
   let rows: [EntitySQL]
   /// The SELECT of each entity, which includes the rows of its subentities.
   let selects: [EntitySelect]
 
-  init(_ model: ModelPlan) {
+  init(_ model: ModelPlan, _ dialect: any SQLDialect) {
+    self.dialect = dialect
     rows = model.entities.map { EntitySQL($0) }
     selects = model.entities.map { EntitySelect($0, entities: model.entities) }
   }
@@ -19,18 +21,18 @@ struct EntitySQL: Sendable {
   let delete: String
 
   init(_ plan: EntityPlan) {
-    let table = SQLite.quoted(plan.table)
+    let table = SQLText.quoted(plan.table)
     let entity = plan.hasEntityColumn ? plan.name : nil
-    let names = plan.columns.map { SQLite.quoted($0.name) }
+    let names = plan.columns.map { SQLText.quoted($0.name) }
     select = "SELECT " + (["_pk", "_version"] + names).joined(separator: ", ") + " FROM \(table)"
-    selectByKey = select + " WHERE _pk = ?1"
+    selectByKey = select + " WHERE _pk = ?"
     let system = entity == nil ? ["_pk", "_version"] : ["_pk", "_version", "_entity"]
     let parameters =
-      ["?", "1"] + (entity.map { [SQLite.literal($0)] } ?? []) + names.map { _ in "?" }
+      ["?", "1"] + (entity.map { [SQLText.literal($0)] } ?? []) + names.map { _ in "?" }
     insert =
       "INSERT INTO \(table) (\((system + names).joined(separator: ", "))) "
       + "VALUES (\(parameters.joined(separator: ", ")))"
-    delete = "DELETE FROM \(table) WHERE _pk = ?1 AND _version = ?2"
+    delete = "DELETE FROM \(table) WHERE _pk = ? AND _version = ?"
   }
 }
 
@@ -74,9 +76,9 @@ struct EntitySelect: Sendable {
       entityColumn = nil
     }
     self.maps = maps
-    var columns = ["t0._pk", "t0._version"] + names.map { "t0." + SQLite.quoted($0) }
+    var columns = ["t0._pk", "t0._version"] + names.map { "t0." + SQLText.quoted($0) }
     if entityColumn != nil { columns.append("t0._entity") }
-    source = "FROM \(SQLite.quoted(plan.table)) AS t0"
+    source = "FROM \(SQLText.quoted(plan.table)) AS t0"
     self.columns = columns.joined(separator: ", ")
     keysSQL = "SELECT t0._pk, t0._version " + source
     sql = "SELECT \(self.columns) \(source)"
@@ -84,7 +86,7 @@ struct EntitySelect: Sendable {
       plan.root == plan.index
       ? nil
       : "t0._entity IN ("
-        + plan.subtree.map { SQLite.literal(entities[$0].name) }.joined(separator: ", ") + ")"
+        + plan.subtree.map { SQLText.literal(entities[$0].name) }.joined(separator: ", ") + ")"
   }
 }
 
@@ -99,20 +101,21 @@ struct RelatedSQL {
   /// The column with an object's position; nil if the relationship is not ordered.
   let position: String?
 
-  init(_ relationship: RelationshipPlan, _ model: ModelPlan) {
+  init(_ relationship: RelationshipPlan, _ model: ModelPlan, _ dialect: any SQLDialect) {
     switch relationship.storage {
     case .join(let index, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
-      join = " JOIN \(SQLite.quoted(model.joins[index].table)) AS j ON j.\(other) = t0._pk"
+      join = " JOIN \(SQLText.quoted(model.joins[index].table)) AS j ON j.\(other) = t0._pk"
       owner = "j.\(own)"
       position = relationship.isOrdered ? (isSource ? "j._position" : "j._inverse_position") : nil
     case .referencesOfOthers, .reference, .inverseReference:
-      let column = model.inverseReferenceColumn(of: relationship).map { SQLite.quoted($0.name) } ?? "_pk"
+      let column = model.inverseReferenceColumn(of: relationship).map { SQLText.quoted($0.name) } ?? "_pk"
       join = ""
       owner = "t0.\(column)"
-      position = model.positionColumn(of: relationship).map { "t0." + SQLite.quoted($0) }
+      position = model.positionColumn(of: relationship).map { "t0." + SQLText.quoted($0) }
     }
-    order = (position.map { $0 + ", " } ?? "") + "t0._pk"
+    let direction = dialect.direction(.int(.min...(.max)), [], isAscending: true) ?? ""
+    order = (position.map { $0 + direction + ", " } ?? "") + "t0._pk"
   }
 }
 
@@ -132,23 +135,23 @@ struct PositionSQL {
   init?(_ relationship: RelationshipPlan, in model: ModelPlan) {
     switch relationship.storage {
     case .join(let index, let isSource):
-      let table = SQLite.quoted(model.joins[index].table)
+      let table = SQLText.quoted(model.joins[index].table)
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       let position = isSource ? "_position" : "_inverse_position"
-      maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(own) = ?1"
+      maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(own) = ?"
       others =
-        "SELECT \(other) FROM \(table) WHERE \(own) = ?1 AND \(position) IS NOT NULL ORDER BY \(position), \(other)"
-      update = "UPDATE \(table) SET \(position) = ?1 WHERE \(own) = ?2 AND \(other) = ?3"
+        "SELECT \(other) FROM \(table) WHERE \(own) = ? AND \(position) IS NOT NULL ORDER BY \(position), \(other)"
+      update = "UPDATE \(table) SET \(position) = ? WHERE \(own) = ? AND \(other) = ?"
       updateNew = update + " AND \(position) IS NULL"
     case .referencesOfOthers:
-      guard let column = model.inverseReferenceColumn(of: relationship).map({ SQLite.quoted($0.name) }),
-        let position = model.positionColumn(of: relationship).map(SQLite.quoted)
+      guard let column = model.inverseReferenceColumn(of: relationship).map({ SQLText.quoted($0.name) }),
+        let position = model.positionColumn(of: relationship).map(SQLText.quoted)
       else { return nil }
-      let table = SQLite.quoted(model.entities[relationship.destination].table)
-      maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(column) = ?1"
+      let table = SQLText.quoted(model.entities[relationship.destination].table)
+      maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(column) = ?"
       others =
-        "SELECT _pk FROM \(table) WHERE \(column) = ?1 AND \(position) IS NOT NULL ORDER BY \(position), _pk"
-      update = "UPDATE \(table) SET \(position) = ?1 WHERE \(column) = ?2 AND _pk = ?3"
+        "SELECT _pk FROM \(table) WHERE \(column) = ? AND \(position) IS NOT NULL ORDER BY \(position), _pk"
+      update = "UPDATE \(table) SET \(position) = ? WHERE \(column) = ? AND _pk = ?"
       // The reference has just been written, so an old position belongs to another owner.
       updateNew = update
     case .reference, .inverseReference: return nil
@@ -168,7 +171,7 @@ extension ModelPlan {
   /// The condition that a row is of an entity or a subentity; empty if this is so for all rows of its table.
   func isPart(_ entity: EntityPlan, _ alias: String = "") -> [String] {
     guard entity.root != entity.index else { return [] }
-    let names = entity.subtree.map { SQLite.literal(entities[$0].name) }
+    let names = entity.subtree.map { SQLText.literal(entities[$0].name) }
     return ["\(alias)_entity IN (\(names.joined(separator: ", ")))"]
   }
 

@@ -6,8 +6,7 @@ extension SQLCompiler {
   mutating func operation(
     _ first: ValueExpression, _ terms: [OperationTerm]
   ) throws(EvaluationError) -> SQLValue? {
-    // SQLite does not accept an expression tree of more than 1,000 levels.
-    guard terms.count <= 200, let start = try operand(first) else { return nil }
+    guard terms.count <= dialect.limits.operations, let start = try operand(first) else { return nil }
     var result = start
     for term in terms {
       guard let right = try operand(term.operand), let value = apply(term.operator, result, right)
@@ -29,8 +28,7 @@ extension SQLCompiler {
       if integerOperator == .power, right.constant.map({ $0 < 0 }) ?? true { return nil }
       return calculate(left, integerOperator, right)
     }
-    let word = first.kind == .string ? "||" : expressionOperator.rawValue
-    let text: SQLText = "(\(first.sql) \(raw: word) \(second.sql))"
+    guard let text = dialect.calculation(first, expressionOperator, second) else { return nil }
     let isNullable = first.isNullable || second.isNullable
     switch (first.kind, second.kind, expressionOperator) {
     case (.string, .string, .add): return SQLValue(text, .string, isNullable: isNullable)
@@ -90,8 +88,7 @@ extension SQLCompiler {
   // MARK: Choices
 
   mutating func coalesced(_ values: [ValueExpression]) throws(EvaluationError) -> SQLValue? {
-    // A function of SQLite accepts at most 127 arguments.
-    guard values.count <= 100, let parts = try sameKind(values) else { return nil }
+    guard values.count <= dialect.limits.arguments, let parts = try sameKind(values) else { return nil }
     let list = SQLText.joined(parts.map(\.sql), ", ")
     return SQLValue(
       "coalesce(\(list))", Self.kind(of: parts), isNullable: parts.allSatisfy(\.isNullable))
@@ -130,7 +127,7 @@ extension SQLCompiler {
       case .value(let value): result.append(value)
       case .collection: return nil
       case .constant(let constant):
-        switch (SQLConstant.form(constant, as: kind, key), kind) {
+        switch (SQLConstant.form(constant, as: kind, key, dialect), kind) {
         case (.null, _): result.append(SQLValue("NULL", kind))
         case (.stored(.int(let number)), .int):
           result.append(SQLValue("\(bind: .int(number))", .int(number...number), isNullable: false))
@@ -194,9 +191,10 @@ extension SQLCompiler {
     guard arguments.count == 1, case .value(let value)? = try operand(arguments[0]) else { return nil }
     switch function {
     case .abs: return value.integers.map { absolute($0) }
-    case .noindex: return SQLValue("+\(value.sql)", value.kind, isNullable: value.isNullable)
+    case .noindex:
+      return SQLValue(dialect.unindexed(value.sql), value.kind, isNullable: value.isNullable)
     case .canonical where value.kind == .string:
-      return SQLValue("cdgen_canonical(\(value.sql))", .string, isNullable: value.isNullable)
+      return dialect.canonical(value.sql).map { SQLValue($0, .string, isNullable: value.isNullable) }
     default: return nil
     }
   }
@@ -204,84 +202,38 @@ extension SQLCompiler {
 
 extension SQLValue {
   /// The value as integers; nil if it has another type.
-  fileprivate var integers: SQLCompiler.Integers? {
+  fileprivate var integers: SQLIntegers? {
     guard case .int(let range) = kind else { return nil }
-    return SQLCompiler.Integers(sql: sql, range: range, isNullable: isNullable)
+    return SQLIntegers(sql: sql, range: range, isNullable: isNullable)
   }
+}
+
+/// A value of integers in SQL, with the least and greatest possible integer.
+struct SQLIntegers {
+  let sql: SQLText
+  let range: ClosedRange<Int64>
+  let isNullable: Bool
+  /// The integer, if the value is a single constant.
+  var constant: Int64? { sql.text == "?" && range.lowerBound == range.upperBound ? range.lowerBound : nil }
+  /// Whether the text is short, so that it is cheap to evaluate twice.
+  var isPlain: Bool { sql.bindings.isEmpty && !sql.text.contains("(") }
 }
 
 // Calculations with integers. If a result may overflow 64 bits or a divisor may be 0, the statement fails for such a
 // row, and then the evaluator decides.
 extension SQLCompiler {
-  /// A value of integers in SQL, with the least and greatest possible integer.
-  struct Integers {
-    let sql: SQLText
-    let range: ClosedRange<Int64>
-    let isNullable: Bool
-    /// The integer, if the value is a single constant.
-    var constant: Int64? { sql.text == "?" && range.lowerBound == range.upperBound ? range.lowerBound : nil }
-    /// Whether the text is short, so that it is cheap to evaluate twice.
-    fileprivate var isPlain: Bool { sql.bindings.isEmpty && !sql.text.contains("(") }
-  }
-
   private mutating func calculate(
-    _ left: Integers, _ integerOperator: IntegerOperator, _ right: Integers
-  ) -> SQLValue {
+    _ left: SQLIntegers, _ integerOperator: IntegerOperator, _ right: SQLIntegers
+  ) -> SQLValue? {
     if left.constant != nil, right.constant == nil, integerOperator == .add || integerOperator == .multiply {
       return calculate(right, integerOperator, left)
     }
-    let range = Self.range(left.range, integerOperator, right.range)
-    let isNullable = left.isNullable || right.isNullable
-    if Self.mayFail(left.range, integerOperator, right.range) {
-      mayFail = true
-      return SQLValue(
-        Self.checked(left, integerOperator, right), .int(range), isNullable: isNullable)
-    }
-    let sql: SQLText =
-      if let word = integerOperator.word {
-        "(\(left.sql) \(raw: word) \(right.sql))"
-      } else {
-        PredicateFunctions.calculation(integerOperator, left.sql, right.sql)
-      }
-    return SQLValue(sql, .int(range), isNullable: isNullable)
-  }
-
-  /// Returns a calculation that fails for rows without a result.
-  private static func checked(_ left: Integers, _ integerOperator: IntegerOperator, _ right: Integers)
-    -> SQLText
-  {
-    let call = PredicateFunctions.calculation(integerOperator, left.sql, right.sql)
-    // For a column and a constant, a comparison with the bounds is cheaper than the function. The function is then
-    // called only to fail.
-    guard let word = integerOperator.word, left.isPlain, let constant = right.constant,
-      let bounds = Self.operands(integerOperator, constant)
-    else { return call }
-    let test: SQLText
-    if bounds.lowerBound == .min {
-      test = "\(left.sql) > \(bind: .int(bounds.upperBound))"
-    } else if bounds.upperBound == .max {
-      test = "\(left.sql) < \(bind: .int(bounds.lowerBound))"
-    } else {
-      test = "\(left.sql) NOT BETWEEN \(bind: .int(bounds.lowerBound)) AND \(bind: .int(bounds.upperBound))"
-    }
-    return "(CASE WHEN \(test) THEN \(call) ELSE \(left.sql) \(raw: word) \(right.sql) END)"
-  }
-
-  /// The left operands for which a calculation has a result; nil if there is no simple range.
-  private static func operands(_ integerOperator: IntegerOperator, _ right: Int64) -> ClosedRange<Int64>? {
-    switch integerOperator {
-    case .add: right < 0 ? (.min - right)...(.max) : (.min)...(.max - right)
-    case .subtract: right < 0 ? (.min)...(.max + right) : (.min + right)...(.max)
-    case .multiply:
-      switch right {
-      case 0: nil
-      case -1: -Int64.max...Int64.max
-      case ..<0: (.max / right)...(.min / right)
-      default: (.min / right)...(.max / right)
-      }
-    case .divide: right == -1 ? -Int64.max...Int64.max : nil
-    case .remainder, .power, .exclusiveOr: nil
-    }
+    let fails = Self.mayFail(left.range, integerOperator, right.range)
+    guard let sql = dialect.calculation(left, integerOperator, right, mayFail: fails) else { return nil }
+    if fails { mayFail = true }
+    return SQLValue(
+      sql, .int(Self.range(left.range, integerOperator, right.range)),
+      isNullable: left.isNullable || right.isNullable)
   }
 
   private static func mayFail(
@@ -341,21 +293,22 @@ extension SQLCompiler {
 
   // MARK: Unary operators
 
-  private mutating func negated(_ value: Integers) -> SQLValue {
+  private mutating func negated(_ value: SQLIntegers) -> SQLValue? {
     let (least, greatest) = (value.range.lowerBound, value.range.upperBound)
     guard least == .min else {
-      return SQLValue("(-\(value.sql))", .int(-greatest...(-least)), isNullable: value.isNullable)
+      return SQLValue(
+        "(-\(dialect.wide(value.sql)))", .int(-greatest...(-least)), isNullable: value.isNullable)
     }
     return calculate(
-      Integers(sql: "\(bind: .int(0))", range: 0...0, isNullable: false), .subtract, value)
+      SQLIntegers(sql: "\(bind: .int(0))", range: 0...0, isNullable: false), .subtract, value)
   }
 
-  /// SQLite's `abs` fails for the least integer, like the evaluator's.
-  private mutating func absolute(_ value: Integers) -> SQLValue {
+  /// SQL's `abs` fails for the least integer, like the evaluator's.
+  private mutating func absolute(_ value: SQLIntegers) -> SQLValue {
     let (least, greatest) = (value.range.lowerBound, value.range.upperBound)
     if least == .min { mayFail = true }
     let bound = max(least == .min ? .max : abs(least), greatest == .min ? .max : abs(greatest))
-    return SQLValue("abs(\(value.sql))", .int(0...bound), isNullable: value.isNullable)
+    return SQLValue("abs(\(dialect.wide(value.sql)))", .int(0...bound), isNullable: value.isNullable)
   }
 }
 
@@ -412,7 +365,7 @@ extension SQLCompiler {
     switch (value.kind, type) {
     case (.double, .double): return value
     case (.int, .double):
-      return SQLValue("CAST(\(value.sql) AS REAL)", .double, isNullable: value.isNullable)
+      return SQLValue(dialect.double(value.sql), .double, isNullable: value.isNullable)
     case (.int, .bool), (.double, .bool): wanted = 0...1
     case (.int, _), (.double, _):
       guard let range = type.traits?.integerRange else { return nil }
@@ -424,15 +377,15 @@ extension SQLCompiler {
       return value
     }
     guard let otherwise else {
+      guard let sql = dialect.limited(value.sql, to: wanted, otherwise: nil) else { return nil }
       mayFail = true
-      return SQLValue(
-        PredicateFunctions.limited(value.sql, to: wanted), .int(wanted), isNullable: value.isNullable)
+      return SQLValue(sql, .int(wanted), isNullable: value.isNullable)
     }
-    guard let alternative = try integer(otherwise), case .int(let range) = alternative.kind else {
-      return nil
-    }
+    guard let alternative = try integer(otherwise), case .int(let range) = alternative.kind,
+      let sql = dialect.limited(value.sql, to: wanted, otherwise: alternative.sql)
+    else { return nil }
     return SQLValue(
-      PredicateFunctions.limited(value.sql, to: wanted, otherwise: alternative.sql),
+      sql,
       .int(min(wanted.lowerBound, range.lowerBound)...max(wanted.upperBound, range.upperBound)),
       isNullable: value.isNullable || alternative.isNullable)
   }

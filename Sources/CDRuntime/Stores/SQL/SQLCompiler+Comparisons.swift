@@ -39,12 +39,12 @@ extension SQLCompiler {
       guard let condition = try compare(.constant(element), test, isNegated: isNegated) else { return nil }
       conditions.append(condition)
     }
-    return Self.join(conditions, isAll != isNegated ? .and : .or)
+    return join(conditions, isAll != isNegated ? .and : .or)
   }
 
-  static func join(_ conditions: [SQLCondition], _ level: SQLCondition.Level) -> SQLCondition {
+  func join(_ conditions: [SQLCondition], _ level: SQLCondition.Level) -> SQLCondition {
     switch conditions.count {
-    case 0: return .constant(level == .and)
+    case 0: return constant(level == .and)
     case 1: return conditions[0]
     default:
       let texts = conditions.map { $0.operand(of: level) }
@@ -64,7 +64,7 @@ extension SQLCompiler {
         let first = compare(lower, .lessThanOrEqualTo, left, test.options, isNegated: isNegated),
         let second = compare(left, .lessThanOrEqualTo, upper, test.options, isNegated: isNegated)
       else { return nil }
-      return Self.join([first, second], isNegated ? .or : .and)
+      return join([first, second], isNegated ? .or : .and)
     case .in:
       if case .aggregate(let elements) = test.right.kind {
         var conditions: [SQLCondition] = []
@@ -74,7 +74,7 @@ extension SQLCompiler {
           else { return nil }
           conditions.append(condition)
         }
-        return Self.join(conditions, isNegated ? .and : .or)
+        return join(conditions, isNegated ? .and : .or)
       }
       guard let right = try operand(test.right) else { return nil }
       return member(left, of: right, test.options, isNegated: isNegated)
@@ -110,7 +110,7 @@ extension SQLCompiler {
     case (.constant(let left), .constant(let right)):
       guard let holds = try? Comparer.compare(left, comparisonOperator, right, options, texts)
       else { return nil }
-      return .constant(holds != isNegated)
+      return constant(holds != isNegated)
     case (.value(let left), .constant(let right)):
       return compare(left, comparisonOperator, constant: right, options, isNegated: isNegated)
     case (.constant(let constant), .value(let value)):
@@ -118,8 +118,8 @@ extension SQLCompiler {
         return compare(value, swapped, constant: constant, options, isNegated: isNegated)
       }
       guard comparisonOperator.isForStrings, value.kind == .string || value.kind == .data else { return nil }
-      guard case .stored(let stored) = SQLConstant.form(constant, as: value.kind, key) else {
-        return constant.isNull ? .constant(isNegated) : nil
+      guard case .stored(let stored) = SQLConstant.form(constant, as: value.kind, key, dialect) else {
+        return constant.isNull ? self.constant(isNegated) : nil
       }
       return textual(
         SQLValue("\(bind: stored)", value.kind, isNullable: false), comparisonOperator, value, options,
@@ -136,21 +136,21 @@ extension SQLCompiler {
     _ options: ComparisonOptions, isNegated: Bool
   ) -> SQLCondition? {
     let equality = comparisonOperator == .equalTo || comparisonOperator == .notEqualTo
-    let form = SQLConstant.form(constant, as: left.kind, key)
+    let form = SQLConstant.form(constant, as: left.kind, key, dialect)
     if case .null = form {
       switch comparisonOperator {
       case .equalTo, .notEqualTo, .lessThanOrEqualTo, .greaterThanOrEqualTo:
         if !equality, !left.kind.isOrdered { return nil }
         let isNull = (comparisonOperator != .notEqualTo) != isNegated
         return SQLCondition(sql: isNull ? "\(left.sql) IS NULL" : "\(left.sql) IS NOT NULL", isExact: true)
-      default: return .constant(isNegated)
+      default: return self.constant(isNegated)
       }
     }
     switch form {
     case .null, .inexact: return nil
     case .incomparable:
       // In memory, other comparisons of values of different types throw an error.
-      return equality ? .constant((comparisonOperator == .notEqualTo) != isNegated) : nil
+      return equality ? self.constant((comparisonOperator == .notEqualTo) != isNegated) : nil
     case .stored(let stored):
       return compare(
         left, comparisonOperator, value: SQLValue("\(bind: stored)", left.kind, isNullable: false), options,
@@ -169,54 +169,55 @@ extension SQLCompiler {
     switch comparisonOperator {
     case .equalTo, .notEqualTo:
       let isEqual = (comparisonOperator == .equalTo) != isNegated
-      if !left.kind.isComparable(with: right.kind) {
+      if !dialect.isComparable(left.kind, right.kind) {
         // SQL cannot compare numbers of these two types exactly. Values of other different types are never equal,
         // unless both are nil.
         if left.kind.isNumber, right.kind.isNumber { return nil }
-        if !left.isNullable || !right.isNullable { return .constant(!isEqual) }
+        if !left.isNullable || !right.isNullable { return constant(!isEqual) }
         let bothNull: SQLText = "(\(left.sql) IS NULL AND \(right.sql) IS NULL)"
         return SQLCondition(sql: isEqual ? bothNull : "NOT \(bothNull)", isExact: true)
       }
       if folds { return foldedEquality(left, right, options, isEqual: isEqual) }
-      return SQLCondition(
-        sql: isEqual ? "\(left.sql) IS \(right.sql)" : "\(left.sql) IS NOT \(right.sql)", isExact: true)
+      return SQLCondition(sql: dialect.equality(left, right, isEqual: isEqual), isExact: true)
     case .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo:
-      guard left.kind.isComparable(with: right.kind), left.kind.isOrdered, right.kind.isOrdered else {
+      guard dialect.isComparable(left.kind, right.kind), left.kind.isOrdered, right.kind.isOrdered else {
         return nil
       }
-      let test: SQLText =
-        folds
-        ? "\(order(left, right, options)) \(raw: comparisonOperator.rawValue) 0"
-        : "\(left.sql) \(raw: comparisonOperator.rawValue) \(right.sql)"
+      let test: SQLText
+      if folds {
+        guard let order = dialect.order(left.sql, right.sql, options) else { return nil }
+        test = "\(order) \(raw: comparisonOperator.rawValue) 0"
+      } else {
+        test = "\(dialect.ordered(left)) \(raw: comparisonOperator.rawValue) \(dialect.ordered(right))"
+      }
       let takesEqual = comparisonOperator == .lessThanOrEqualTo || comparisonOperator == .greaterThanOrEqualTo
       if takesEqual, left.isNullable, right.isNullable {
         let either: SQLText = "\(test) OR (\(left.sql) IS NULL AND \(right.sql) IS NULL)"
-        if isNegated { return SQLCondition(sql: "(\(either)) IS NOT 1", isExact: true) }
+        if isNegated { return SQLCondition(sql: dialect.isNotTrue(either), isExact: true) }
         return SQLCondition(sql: either, isExact: true, level: .or)
       }
-      return SQLCondition(sql: isNegated ? "(\(test)) IS NOT 1" : test, isExact: true)
+      return SQLCondition(sql: isNegated ? dialect.isNotTrue(test) : test, isExact: true)
     default:
       guard comparisonOperator.isForStrings else { return nil }
       return textual(left, comparisonOperator, right, options, isNegated: isNegated)
     }
   }
 
-  private func order(_ left: SQLValue, _ right: SQLValue, _ options: ComparisonOptions) -> SQLText {
-    "cdgen_order(\(left.sql), \(right.sql), \(raw: String(options.rawValue)))"
-  }
-
   private func foldedEquality(
     _ left: SQLValue, _ right: SQLValue, _ options: ComparisonOptions, isEqual: Bool
-  ) -> SQLCondition {
-    let test: SQLText = "\(order(left, right, options)) IS 0"
+  ) -> SQLCondition? {
+    guard let order = dialect.order(left.sql, right.sql, options) else { return nil }
+    func equality(_ isEqual: Bool) -> SQLText {
+      dialect.equality(
+        SQLValue(order, .int(-1...1)), SQLValue("0", .int(0...0), isNullable: false), isEqual: isEqual)
+    }
     if left.isNullable, right.isNullable {
-      let either: SQLText = "\(test) OR (\(left.sql) IS NULL AND \(right.sql) IS NULL)"
+      let either: SQLText = "\(equality(true)) OR (\(left.sql) IS NULL AND \(right.sql) IS NULL)"
       return isEqual
         ? SQLCondition(sql: either, isExact: true, level: .or)
-        : SQLCondition(sql: "NOT (\(either))", isExact: true)
+        : SQLCondition(sql: dialect.isNotTrue(either), isExact: true)
     }
-    return SQLCondition(
-      sql: isEqual ? test : "\(order(left, right, options)) IS NOT 0", isExact: true)
+    return SQLCondition(sql: equality(isEqual), isExact: true)
   }
 }
 
@@ -259,7 +260,7 @@ extension SQLCompiler {
     case (.collection, _): return nil
     case (_, .constant(let container)):
       switch container {
-      case .value(.null): return .constant(isNegated)
+      case .value(.null): return constant(isNegated)
       case .collection(let elements): return list(member, elements, options, isNegated: isNegated)
       case .dictionary(let elements):
         return list(member, Evaluation.values(of: elements), options, isNegated: isNegated)
@@ -288,7 +289,7 @@ extension SQLCompiler {
     guard case .value(let value) = member else {
       guard case .constant(let constant) = member else { return nil }
       let holds = elements.contains { Equality.areEqual($0, constant, options) }
-      return .constant(holds != isNegated)
+      return self.constant(holds != isNegated)
     }
     if value.kind == .string, options.folds, elements.count > 1 {
       var conditions: [SQLCondition] = []
@@ -299,7 +300,7 @@ extension SQLCompiler {
         conditions.append(condition)
       }
       // Each condition calls a function. For a long list, the evaluator is as fast.
-      return conditions.count > 50 ? nil : Self.join(conditions, isNegated ? .and : .or)
+      return conditions.count > 50 ? nil : join(conditions, isNegated ? .and : .or)
     }
     if elements.count == 1 {
       return compare(member, .equalTo, .constant(elements[0]), options, isNegated: isNegated)
@@ -307,7 +308,7 @@ extension SQLCompiler {
     var hasNull = false
     var stored: [AttributeValue] = []
     for element in elements {
-      switch SQLConstant.form(element, as: value.kind, key) {
+      switch SQLConstant.form(element, as: value.kind, key, dialect) {
       case .null: hasNull = true
       case .stored(let form): stored.append(form)
       case .incomparable: break
@@ -321,27 +322,26 @@ extension SQLCompiler {
     _ value: SQLValue, _ stored: [AttributeValue], hasNull: Bool, isNegated: Bool
   ) -> SQLCondition? {
     if stored.isEmpty {
-      if !hasNull { return .constant(isNegated) }
+      if !hasNull { return constant(isNegated) }
       return SQLCondition(
         sql: isNegated ? "\(value.sql) IS NOT NULL" : "\(value.sql) IS NULL", isExact: true)
     }
-    let values: SQLText
-    if stored.count > 500, let array = SQLArray.json(stored) {
-      values = "SELECT value FROM json_each(\(bind: .string(array)))"
-    } else if stored.count <= 20_000 {
-      values = SQLText.joined(stored.map { "\(bind: $0)" }, ", ")
+    let test: SQLText
+    if stored.count > 500, let membership = dialect.membership(value.sql, in: stored) {
+      test = membership
+    } else if stored.count <= dialect.limits.listedValues {
+      test = "\(value.sql) IN (\(SQLText.joined(stored.map { "\(bind: $0)" }, ", ")))"
     } else {
       return nil
     }
-    let test: SQLText = "\(value.sql) IN (\(values))"
     if hasNull {
       let either: SQLText = "\(test) OR \(value.sql) IS NULL"
-      if isNegated { return SQLCondition(sql: "(\(either)) IS NOT 1", isExact: true) }
+      if isNegated { return SQLCondition(sql: dialect.isNotTrue(either), isExact: true) }
       return SQLCondition(sql: either, isExact: true, level: .or)
     }
     if !isNegated { return SQLCondition(sql: test, isExact: true) }
     return SQLCondition(
-      sql: value.isNullable ? "(\(test)) IS NOT 1" : "NOT \(test)", isExact: true)
+      sql: value.isNullable ? dialect.isNotTrue(test) : "NOT \(test)", isExact: true)
   }
 
   // MARK: Parts of strings and data
@@ -352,8 +352,8 @@ extension SQLCompiler {
     switch member {
     case .collection: return nil
     case .constant(let constant):
-      switch SQLConstant.form(constant, as: whole.kind, key) {
-      case .null, .incomparable: return .constant(isNegated)
+      switch SQLConstant.form(constant, as: whole.kind, key, dialect) {
+      case .null, .incomparable: return self.constant(isNegated)
       case .inexact: return nil
       case .stored(let stored):
         let part = SQLValue("\(bind: stored)", whole.kind, isNullable: false)
@@ -361,7 +361,7 @@ extension SQLCompiler {
       }
     case .value(let value):
       if value.kind == .opaque { return nil }
-      if value.kind != whole.kind { return .constant(isNegated) }
+      if value.kind != whole.kind { return constant(isNegated) }
       return search(whole, value, .anywhere, options, isNegated: isNegated)
     }
   }
@@ -377,24 +377,23 @@ extension SQLCompiler {
     case .endsWith: return search(left, right, .end, options, isNegated: isNegated)
     default:
       guard left.kind == .string else { return nil }
-      let test: SQLText =
-        "\(raw: PredicateFunctions.name(comparisonOperator))(\(left.sql), \(right.sql), \(raw: String(options.rawValue)))"
+      guard let test = dialect.match(left.sql, comparisonOperator, right.sql, options) else { return nil }
       return SQLCondition(sql: isNegated ? "NOT \(test)" : test, isExact: true)
     }
   }
 
   private func search(
     _ whole: SQLValue, _ part: SQLValue, _ index: SearchAnchor, _ options: ComparisonOptions, isNegated: Bool
-  ) -> SQLCondition {
-    let test: SQLText =
-      "cdgen_search(\(whole.sql), \(part.sql), \(raw: String(index.rawValue)), \(raw: String(options.rawValue)))"
+  ) -> SQLCondition? {
+    guard let test = dialect.search(whole.sql, for: part.sql, index, options) else { return nil }
     if isNegated { return SQLCondition(sql: "NOT \(test)", isExact: true) }
     guard index == .start, options.isEmpty, case .string(let prefix)? = part.sql.bindings.first,
       part.sql.text == "?", let end = Self.end(ofPrefix: prefix)
     else { return SQLCondition(sql: test, isExact: true) }
-    // The range lets SQLite use an index. The function then checks that the prefix does not cut a combining sequence.
+    // The range allows the use of an index. The test then checks that the prefix does not cut a combining sequence.
+    let text = dialect.ordered(whole)
     return SQLCondition(
-      sql: "\(whole.sql) >= \(bind: .string(prefix)) AND \(whole.sql) < \(bind: .string(end)) AND \(test)",
+      sql: "\(text) >= \(bind: .string(prefix)) AND \(text) < \(bind: .string(end)) AND \(test)",
       isExact: true, level: .and)
   }
 
@@ -410,40 +409,5 @@ extension SQLCompiler {
     guard isPlain, let last = bytes.popLast() else { return nil }
     bytes.append(last + 1)
     return String(decoding: bytes, as: UTF8.self)
-  }
-}
-
-/// Passes a long list as one parameter.
-private enum SQLArray {
-  /// Returns a JSON array of integers or strings. Returns nil if JSON could not give the same values back.
-  static func json(_ values: [AttributeValue]) -> String? {
-    var parts: [String] = []
-    parts.reserveCapacity(values.count)
-    for value in values {
-      switch value {
-      case .int(let number): parts.append(String(number))
-      case .string(let text):
-        // SQLite's JSON functions end a string at a NUL.
-        if text.utf8.contains(0) { return nil }
-        parts.append(quoted(text))
-      default: return nil
-      }
-    }
-    return "[" + parts.joined(separator: ",") + "]"
-  }
-
-  private static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\u{1}"..<"\u{20}":
-        let digits = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
   }
 }

@@ -72,8 +72,8 @@ extension SQLCompiler {
         case .stop(.collection(let inner)):
           // In memory, a nil object stays an element. A join in SQL would have no row for it.
           if collection.element.isNullable { return nil }
-          // SQLite joins at most 64 tables.
-          if collection.from.text.utf8.count(where: { $0 == UInt8(ascii: ",") }) > 55 { return nil }
+          let tables = 1 + collection.from.text.utf8.count(where: { $0 == UInt8(ascii: ",") })
+          if tables > dialect.limits.tables { return nil }
           stop = .collection(
             SQLCollection(
               from: "\(collection.from), \(inner.from)",
@@ -149,12 +149,13 @@ extension SQLCompiler {
       pathObject.alias == nil || pathObject.isNullable || !plan.isMandatory
       || slot.attribute?.derivation != nil
     return SQLValue(
-      text(ofColumn: plan.name, of: pathObject), SQLValue.Kind(storageType), isNullable: isNullable)
+      dialect.value(ofColumn: text(ofColumn: plan.name, of: pathObject), storageType),
+      SQLValue.Kind(storageType), isNullable: isNullable)
   }
 
   private mutating func text(ofColumn name: String, of pathObject: SQLPathObject) -> SQLText {
-    if let alias = pathObject.alias { return "\(raw: alias).\(raw: SQLite.quoted(name))" }
-    return select(SQLite.quoted(name), from: pathObject.entity, where: "_pk", is: pathObject.key)
+    if let alias = pathObject.alias { return "\(raw: alias).\(raw: SQLText.quoted(name))" }
+    return select(SQLText.quoted(name), from: pathObject.entity, where: "_pk", is: pathObject.key)
   }
 
   /// Selects a column of the row whose other column equals a key.
@@ -162,7 +163,7 @@ extension SQLCompiler {
     _ column: String, from entity: EntityPlan, where other: String, is key: SQLText
   ) -> SQLText {
     let alias = makeAlias(for: entity)
-    let table = SQLite.quoted(entity.table)
+    let table = SQLText.quoted(entity.table)
     return SQLText.joined(
       [
         "(SELECT \(raw: alias).\(raw: column) FROM \(raw: table) AS \(raw: alias)",
@@ -185,7 +186,7 @@ extension SQLCompiler {
       return SQLPathObject(entity: destination, alias: nil, key: key, isNullable: true)
     case .inverseReference:
       guard let column = model.inverseReferenceColumn(of: relationship) else { return nil }
-      let key = select("_pk", from: destination, where: SQLite.quoted(column.name), is: pathObject.key)
+      let key = select("_pk", from: destination, where: SQLText.quoted(column.name), is: pathObject.key)
       return SQLPathObject(entity: destination, alias: nil, key: key, isNullable: true)
     case .referencesOfOthers, .join: return nil
     }
@@ -197,20 +198,20 @@ extension SQLCompiler {
   {
     let destination = model.entities[relationship.destination]
     let alias = makeAlias(for: destination)
-    let table: SQLText = "\(raw: SQLite.quoted(destination.table)) AS \(raw: alias)"
+    let table: SQLText = "\(raw: SQLText.quoted(destination.table)) AS \(raw: alias)"
     let element = SQLPathObject(
       entity: destination, alias: alias, key: "\(raw: alias)._pk", isNullable: false)
     switch relationship.storage {
     case .referencesOfOthers:
       guard let column = model.inverseReferenceColumn(of: relationship) else { return nil }
       return SQLCollection(
-        from: table, condition: "\(raw: alias).\(raw: SQLite.quoted(column.name)) = \(pathObject.key)",
+        from: table, condition: "\(raw: alias).\(raw: SQLText.quoted(column.name)) = \(pathObject.key)",
         element: element)
     case .join(let number, let isSource):
       let join = makeAlias()
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       return SQLCollection(
-        from: "\(raw: SQLite.quoted(model.joins[number].table)) AS \(raw: join), \(table)",
+        from: "\(raw: SQLText.quoted(model.joins[number].table)) AS \(raw: join), \(table)",
         condition:
           "\(raw: join).\(raw: own) = \(pathObject.key) AND \(raw: alias)._pk = \(raw: join).\(raw: other)",
         element: element)
@@ -238,20 +239,19 @@ extension SQLCompiler {
       operand = try follow(rest, from: .collection(collection))
     }
     guard case .collection(let rows)? = operand, let value = rows.value else { return nil }
-    func select(_ what: SQLText) -> SQLText {
-      "(SELECT \(what) FROM \(rows.from) WHERE \(rows.condition))"
+    func select(_ what: SQLText?) -> SQLText? {
+      what.map { "(SELECT \($0) FROM \(rows.from) WHERE \(rows.condition))" }
     }
     switch (collectionOperator, value.kind) {
-    case (.min, let kind) where kind.isOrdered: return .value(SQLValue(select("min(\(value.sql))"), kind))
-    case (.max, let kind) where kind.isOrdered: return .value(SQLValue(select("max(\(value.sql))"), kind))
+    case (.min, let kind) where kind.isOrdered, (.max, let kind) where kind.isOrdered:
+      return select(dialect.extreme(name, of: value)).map { .value(SQLValue($0, kind)) }
     case (.sum, .int):
-      // SQLite's sum of integers fails on overflow, like the evaluator's.
       mayFail = true
-      return .value(
-        SQLValue(select("coalesce(sum(\(value.sql)), 0)"), .int(Int64.min...Int64.max), isNullable: false))
+      return select(dialect.sum(value.sql)).map {
+        .value(SQLValue($0, .int(Int64.min...Int64.max), isNullable: false))
+      }
     case (.avg, .int(let range)) where range.lowerBound > -(1 << 40) && range.upperBound < 1 << 40:
-      return .value(
-        SQLValue(select("CAST(sum(\(value.sql)) AS REAL) / count(\(value.sql))"), .double))
+      return select(dialect.average(value.sql)).map { .value(SQLValue($0, .double)) }
     default:
       // The sum of fractions depends on the order of addition, which SQL does not define.
       return nil

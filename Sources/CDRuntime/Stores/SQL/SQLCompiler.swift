@@ -9,8 +9,9 @@ import CDModel
 /// Compiles the parts of a predicate for which SQL gives the evaluator's result, and leaves out the other parts.
 ///
 /// The compiler moves NOT down to the comparisons, and compiles each negated comparison directly. A comparison without
-/// an exact form in SQL becomes 1. So the condition may accept too many rows, but never too few.
+/// an exact form in SQL becomes true. So the condition may accept too many rows, but never too few.
 struct SQLCompiler {
+  let dialect: any SQLDialect
   let model: ModelPlan
   let key: SQLPredicate.KeyLookup
   private let evaluator: PredicateEvaluator
@@ -29,8 +30,9 @@ struct SQLCompiler {
 
   init(
     entity: EntityPlan, model: ModelPlan, variables: [String: EvaluationValue], now: Date,
-    key: @escaping SQLPredicate.KeyLookup
+    key: @escaping SQLPredicate.KeyLookup, dialect: any SQLDialect
   ) {
+    self.dialect = dialect
     self.model = model
     self.key = key
     self.variables = Set(variables.keys)
@@ -52,16 +54,20 @@ struct SQLCompiler {
 
   // MARK: Predicates
 
+  func constant(_ holds: Bool) -> SQLCondition {
+    SQLCondition(sql: SQLText(text: holds ? dialect.always : dialect.never), isExact: true)
+  }
+
   mutating func condition(
     _ predicate: FetchPredicate, isNegated: Bool
   ) throws(EvaluationError) -> SQLCondition {
     switch predicate.kind {
-    case .constant(let holds): return .constant(holds != isNegated)
+    case .constant(let holds): return constant(holds != isNegated)
     case .not(let part): return try condition(part, isNegated: !isNegated)
     case .comparison(let comparison):
       if let condition = try self.comparison(comparison, isNegated: isNegated) { return condition }
       if inexactParts.count < 10 { inexactParts.append(Self.outline(comparison)) }
-      return SQLCondition(sql: "1", isExact: false)
+      return SQLCondition(sql: SQLText(text: dialect.always), isExact: false)
     case .and(let parts): return try compound(parts, isNegated: isNegated, level: isNegated ? .or : .and)
     case .or(let parts):
       return try compound(
@@ -75,20 +81,21 @@ struct SQLCompiler {
   ) throws(EvaluationError) -> SQLCondition {
     var conditions: [SQLCondition] = []
     var isExact = true
+    let (always, never) = (dialect.always, dialect.never)
     for part in parts {
       let condition = try condition(part, isNegated: isNegated)
       isExact = isExact && condition.isExact
       switch (level, condition.sql.text) {
-      case (.and, "1"), (.or, "0"): break
+      case (.and, always), (.or, never): break
       // This result holds for any value of the other parts, exact or not.
-      case (.and, "0") where condition.isExact: return .constant(false)
-      case (.or, "1") where condition.isExact: return .constant(true)
-      case (.or, "1"): return condition
+      case (.and, never) where condition.isExact: return constant(false)
+      case (.or, always) where condition.isExact: return constant(true)
+      case (.or, always): return condition
       default: conditions.append(condition)
       }
     }
     switch conditions.count {
-    case 0: return SQLCondition(sql: level == .and ? "1" : "0", isExact: isExact)
+    case 0: return SQLCondition(sql: SQLText(text: level == .and ? always : never), isExact: isExact)
     case 1: return SQLCondition(sql: conditions[0].sql, isExact: isExact, level: conditions[0].level)
     default:
       let texts = conditions.map { $0.operand(of: level) }
@@ -130,7 +137,8 @@ struct SQLCompiler {
     }
   }
 
-  /// Groups a long chain into a balanced tree. As a simple chain it could exceed SQLite's limit of 1,000 levels.
+  /// Groups a long chain into a balanced tree. As a simple chain it could exceed the limit of a database, such as SQLite's
+  /// limit of 1,000 levels.
   private static func balanced(_ texts: ArraySlice<SQLText>, _ word: String) -> SQLText {
     if texts.count <= 64 { return SQLText.joined(Array(texts), word) }
     let size = (texts.count + 63) / 64

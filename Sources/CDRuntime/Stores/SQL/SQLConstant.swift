@@ -20,13 +20,15 @@ enum SQLConstant {
   }
 
   static func form(
-    _ value: EvaluationValue, as kind: SQLValue.Kind, _ key: SQLPredicate.KeyLookup
+    _ value: EvaluationValue, as kind: SQLValue.Kind, _ key: SQLPredicate.KeyLookup,
+    _ dialect: any SQLDialect
   ) -> Form {
     if value.isNull { return .null }
     if kind == .opaque { return .inexact }
-    if kind.isNumber, let number = Number(value) { return form(number, as: kind) }
+    if kind.isNumber, let number = Number(value) { return form(number, as: kind, dialect) }
     switch (kind, value) {
-    case (.plain(let type), .value(let value)) where value.storageType == type: return .stored(value.stored)
+    case (.plain(let type), .value(let value)) where value.storageType == type:
+      return .stored(dialect.stored(value))
     case (.object(let root), .reference(let reference)): return form(reference, root, key)
     case (.object(let root), .subject(let subject)):
       return subject.evaluationIdentity.map { form($0, root, key) } ?? .incomparable
@@ -40,15 +42,20 @@ enum SQLConstant {
     key(reference, root).map { .stored(.int($0)) } ?? .incomparable
   }
 
-  private static func form(_ number: Number, as kind: SQLValue.Kind) -> Form {
+  private static func form(
+    _ number: Number, as kind: SQLValue.Kind, _ dialect: any SQLDialect
+  ) -> Form {
     if number.isNaN { return .inexact }
     switch (kind, number) {
     case (.int, .int(let number)): return .stored(.int(number))
     case (.double, .int(let number)), (.float, .int(let number)):
-      // In an IN list for a column of doubles, SQLite converts the integers to doubles.
+      // In an IN list for a column of doubles, a database converts the integers to doubles.
       return Int64(exactly: Double(number)) == number ? .stored(.int(number)) : .inexact
-    case (.int, .double(let number)), (.double, .double(let number)): return .stored(.double(number))
-    case (.int, .float(let number)): return .stored(.double(Double(number)))
+    case (.int(let range), .double(let number)):
+      return dialect.comparesExactly(range) ? .stored(.double(number)) : .inexact
+    case (.int(let range), .float(let number)):
+      return dialect.comparesExactly(range) ? .stored(.double(Double(number))) : .inexact
+    case (.double, .double(let number)): return .stored(.double(number))
     case (.float, .float(let number)): return .stored(.double(Double(number)))
     case (.float, .double(let number)): return .stored(.double(Double(Float(number))))
     case (.float, .decimal(let number)):
@@ -64,15 +71,15 @@ enum SQLConstant {
         return .stored(.double(double))
       }
       return .inexact
-    case (.decimal, .int(let number)): return text(Decimal(number))
-    case (.decimal, .decimal(let number)): return text(number)
-    case (.decimal, .double(let number)): return Number.decimal(number).map { text($0) } ?? .inexact
+    case (.decimal, .int(let number)): return text(Decimal(number), dialect)
+    case (.decimal, .decimal(let number)): return text(number, dialect)
+    case (.decimal, .double(let number)): return Number.decimal(number).map { text($0, dialect) } ?? .inexact
     case (.decimal, .float), (.double, .float): return .inexact
     default: return .incomparable
     }
   }
 
-  private static func text(_ number: Decimal) -> Form {
-    DecimalText.encode(number).map { .stored(.string($0)) } ?? .inexact
+  private static func text(_ number: Decimal, _ dialect: any SQLDialect) -> Form {
+    dialect.stored(number).map { .stored($0) } ?? .inexact
   }
 }

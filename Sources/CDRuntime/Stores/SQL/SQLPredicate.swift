@@ -13,7 +13,7 @@ import CDModel
 struct SQLPredicate: Equatable {
   /// The text after WHERE.
   let sql: String
-  /// The values of the parameters, in a form that SQLite can bind: nil, integers, doubles, strings and data.
+  /// The values of the parameters, as the dialect stores them.
   let bindings: [AttributeValue]
   /// Whether the rows are exactly those that meet the predicate. Otherwise, other rows may be among them, and
   /// ``PredicateEvaluator`` must decide.
@@ -26,21 +26,15 @@ struct SQLPredicate: Equatable {
   var inexactParts: [String] = []
 
   /// A condition that leaves the whole predicate to the evaluator.
-  static let unrestricted = SQLPredicate(sql: "1", bindings: [], isExact: false)
-
-  /// SQLite's limits are 32,766 parameters, a million bytes, and a parser stack of 100 entries. These limits are lower,
-  /// to leave room for the rest of the statement.
-  private static let maximumBindings = 30_000
-  private static let maximumLength = 900_000
-  private static let maximumDepth = 80
-
-  /// The maximum depth of the parser stack for a value outside the condition.
-  static let maximumTermDepth = 60
+  static func unrestricted(in dialect: any SQLDialect) -> SQLPredicate {
+    SQLPredicate(sql: dialect.always, bindings: [], isExact: false)
+  }
 
   /// Compiles a checked predicate.
   ///
   /// - Parameters:
   ///   - entity: The entity of the wanted objects.
+  ///   - dialect: The SQL of the database that runs the statement.
   ///   - variables: The values of variables such as `$name`.
   ///   - now: The result of `now()`.
   ///   - key: Finds the keys of objects that are constants. If nil, all objects of the model's entities are found, of
@@ -48,19 +42,18 @@ struct SQLPredicate: Equatable {
   /// - Throws: An error that the evaluator would throw for every row: an unbound variable, an unknown key, or a
   ///   malformed regular expression.
   static func compile(
-    _ predicate: FetchPredicate, entity: EntityPlan, plan: ModelPlan,
+    _ predicate: FetchPredicate, entity: EntityPlan, plan: ModelPlan, dialect: any SQLDialect,
     variables: [String: EvaluationValue] = [:], now: Date = Date(),
     key: KeyLookup? = nil
   ) throws(EvaluationError) -> SQLPredicate {
     guard predicate.depth <= FetchPredicate.maximumDepth else { throw .tooDeep(depth: predicate.depth) }
     var compiler = SQLCompiler(
-      entity: entity, model: plan, variables: variables, now: now, key: key ?? keys(in: plan))
+      entity: entity, model: plan, variables: variables, now: now, key: key ?? keys(in: plan),
+      dialect: dialect)
     let condition = try compiler.condition(predicate, isNegated: false)
-    guard condition.sql.bindings.count <= maximumBindings, condition.sql.text.utf8.count <= maximumLength,
-      condition.sql.parserDepth <= maximumDepth
-    else {
-      var all = unrestricted
-      all.inexactParts = ["a predicate beyond SQLite's limits"]
+    guard dialect.accepts(condition.sql) else {
+      var all = unrestricted(in: dialect)
+      all.inexactParts = ["a predicate beyond \(dialect.name)'s limits"]
       return all
     }
     return SQLPredicate(
@@ -78,28 +71,30 @@ struct SQLPredicate: Equatable {
   /// Returns the terms of ORDER BY for sort keys, with nil first as in memory. Returns nil if SQL cannot sort by these
   /// keys.
   static func order(
-    by keys: [SortKey], entity: EntityPlan, plan: ModelPlan
+    by keys: [SortKey], entity: EntityPlan, plan: ModelPlan, dialect: any SQLDialect
   ) throws(EvaluationError) -> String? {
-    try terms(of: keys, entity: entity, plan: plan)?.map { $0.value.sql.text + $0.suffix }
+    try terms(of: keys, entity: entity, plan: plan, dialect: dialect)?.map { $0.value.sql.text + $0.suffix }
       .joined(separator: ", ")
   }
 
   static func terms(
-    of keys: [SortKey], entity: EntityPlan, plan: ModelPlan
+    of keys: [SortKey], entity: EntityPlan, plan: ModelPlan, dialect: any SQLDialect
   ) throws(EvaluationError) -> [OrderTerm]? {
     var terms: [OrderTerm] = []
-    var compiler = SQLCompiler(entity: entity, model: plan, variables: [:], now: Date(), key: noKey)
+    var compiler = SQLCompiler(
+      entity: entity, model: plan, variables: [:], now: Date(), key: noKey, dialect: dialect)
     for key in keys {
       guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(key.keyPath)),
-        value.sql.bindings.isEmpty, value.sql.parserDepth <= maximumTermDepth
+        value.sql.bindings.isEmpty, dialect.acceptsTerm(value.sql)
       else { return nil }
-      var suffix = ""
       switch value.kind {
       case .opaque, .object: return nil
-      case .string: suffix = PredicateFunctions.collation(key.options).map { " COLLATE " + $0 } ?? ""
       default: break
       }
-      terms.append(OrderTerm(value: value, suffix: suffix + (key.isAscending ? "" : " DESC")))
+      guard let suffix = dialect.direction(value.kind, key.options, isAscending: key.isAscending) else {
+        return nil
+      }
+      terms.append(OrderTerm(value: value, suffix: suffix))
     }
     return terms
   }

@@ -4,9 +4,13 @@ import CDModel
 ///
 /// Values never become a part of the text. An interpolated ``SQLText`` adds its text and its values. `bind:` adds a `?`
 /// and a value. `raw:` is only for names and keywords from the model or the compiler.
+///
+/// The text has a neutral form: each parameter is a `?`, a name is in double quotes, and a string literal is in single
+/// quotes. Neither `?` nor a double quote occurs anywhere else. SQLite reads this form as it is. For a database with
+/// another form, ``SQLSpelling/rendered(_:)`` changes the complete statement in one pass.
 struct SQLText: ExpressibleByStringInterpolation, Equatable {
   private(set) var text: String
-  /// The values of the parameters, in a form that SQLite can bind: nil, integers, doubles, strings and data.
+  /// The values of the parameters, as the dialect stores them: see ``SQLDialect/stored(_:)``.
   private(set) var bindings: [AttributeValue]
 
   init(text: String, bindings: [AttributeValue] = []) {
@@ -48,32 +52,21 @@ struct SQLText: ExpressibleByStringInterpolation, Equatable {
     return result
   }
 
-  /// An upper limit for the number of entries that SQLite's parser needs on its stack for nested expressions. The
-  /// weights come from experiments: 10 for SELECT or CASE, 7 for the arguments of a function, 3 for any other
-  /// parenthesis.
-  var parserDepth: Int {
-    var open: [Int] = []
-    var depth = 0
-    var deepest = 0
-    let bytes = Array(text.utf8)
-    for (index, byte) in bytes.enumerated() {
-      if byte == UInt8(ascii: "(") {
-        var weight = 3
-        if bytes[(index + 1)...].starts(with: Self.select) || bytes[(index + 1)...].starts(with: Self.case) {
-          weight = 10
-        } else if index > 0, bytes[index - 1] != UInt8(ascii: " "), bytes[index - 1] != UInt8(ascii: "(") {
-          weight = 7
-        }
-        open.append(weight)
-        depth += weight
-        deepest = max(deepest, depth)
-      } else if byte == UInt8(ascii: ")") {
-        depth -= open.popLast() ?? 0
-      }
-    }
-    return deepest
+  // MARK: Names and literals
+
+  /// Returns a name in double quotes.
+  static func quoted(_ name: String) -> String {
+    "\"" + doubled(UInt8(ascii: "\""), in: name) + "\""
   }
 
-  private static let select = Array("SELECT".utf8)
-  private static let `case` = Array("CASE".utf8)
+  /// Returns a string literal.
+  static func literal(_ text: String) -> String {
+    "'" + doubled(UInt8(ascii: "'"), in: text) + "'"
+  }
+
+  // Works on bytes, as databases do. For Swift, a quote followed by a combining accent is a different character.
+  private static func doubled(_ quote: UInt8, in text: String) -> String {
+    guard text.utf8.contains(quote) else { return text }
+    return String(decoding: text.utf8.flatMap { $0 == quote ? [$0, $0] : [$0] }, as: UTF8.self)
+  }
 }

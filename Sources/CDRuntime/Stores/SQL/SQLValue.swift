@@ -107,10 +107,6 @@ struct SQLCondition {
   var isExact: Bool
   var level = Level.atom
 
-  static func constant(_ holds: Bool) -> SQLCondition {
-    SQLCondition(sql: holds ? "1" : "0", isExact: true)
-  }
-
   /// The text for use beside other conditions, in parentheses if necessary.
   func operand(of level: Level) -> SQLText {
     self.level == .atom || self.level == level ? sql : "(\(sql))"

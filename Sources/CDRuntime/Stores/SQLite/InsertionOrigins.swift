@@ -296,8 +296,8 @@ extension InsertionOrigins {
 extension SQLiteConnection {
   /// The SQL of the first key of a table that no object has had. The keys' counter may be missing.
   static func nextKeySQL(of root: String, table: String) -> String {
-    "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root))), 1), "
-      + "coalesce((SELECT max(_pk) + 1 FROM main.\(SQLite.quoted(table))), 1))"
+    "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLText.literal(root))), 1), "
+      + "coalesce((SELECT max(_pk) + 1 FROM main.\(SQLText.quoted(table))), 1))"
   }
 
   /// The metadata entries that make a copy of the store a replica: a new UUID, and the record of the original's objects.

@@ -80,3 +80,13 @@ final class NewExternalFiles {
   /// Returns whether an interrupted migration has left a journal of such files.
   static func hasLeftovers(_ url: URL) -> Bool { Disk.kind(of: journal(of: url)) == S_IFREG }
 }
+
+extension FileColumn {
+  /// Returns the statement that selects the names of all files to which the column refers.
+  ///
+  /// - Parameter schema: The database that contains the table.
+  func fileNames(in schema: String = "main") -> String {
+    let column = SQLText.quoted(name)
+    return "SELECT \(column) AS name FROM \(schema).\(SQLText.quoted(table)) WHERE typeof(\(column)) = 'text'"
+  }
+}

@@ -64,7 +64,7 @@ struct SQLiteSchema {
             declared.isNotNull = true
           } else {
             checks.append(
-              "CHECK (\"_entity\" NOT IN (\(entityList(owner))) OR \(SQLite.quoted(column.name)) IS NOT NULL)"
+              "CHECK (\"_entity\" NOT IN (\(entityList(owner))) OR \(SQLText.quoted(column.name)) IS NOT NULL)"
             )
           }
         }
@@ -166,7 +166,7 @@ struct SQLiteSchema {
   ) {
     guard !indexes.contains(where: { $0.name == name }) else { return }
     let sql =
-      "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(SQLite.quoted(name)) ON \(SQLite.quoted(table)) "
+      "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(SQLText.quoted(name)) ON \(SQLText.quoted(table)) "
       + "(\(columns.joined(separator: ", ")))" + (condition.map { " WHERE \($0)" } ?? "")
     indexes.append((name, sql))
   }
@@ -175,13 +175,13 @@ struct SQLiteSchema {
   private mutating func addReferenceIndexes(_ root: EntityPlan) {
     for kind in root.subtree.map({ model.entities[$0] }) {
       for column in kind.columns where column.isReference {
-        var columns = [SQLite.quoted(column.name)]
+        var columns = [SQLText.quoted(column.name)]
         let relationship = kind.slots[column.slot].relationship
         if let relationship, let slot = relationship.inverseSlot,
           let inverse = model.entities[relationship.destination].slots[slot].relationship,
           let position = model.positionColumn(of: inverse)
         {
-          columns.append(SQLite.quoted(position))
+          columns.append(SQLText.quoted(position))
         }
         // A unique index allows any number of NULLs. So the index covers all rows and also serves `== nil`.
         addIndex(
@@ -202,12 +202,12 @@ struct SQLiteSchema {
         guard !columns.isEmpty else { continue }
         addIndex(
           "\(kind.name).unique.\(constraint.joined(separator: "."))", table: root.table,
-          columns: columns.map(SQLite.quoted), isUnique: true, condition: condition)
+          columns: columns.map(SQLText.quoted), isUnique: true, condition: condition)
       }
       for index in kind.description.indexes {
         let columns = index.elements.flatMap { element in
           columnNames(element.keyPath, in: kind).map {
-            SQLite.quoted($0) + (element.isAscending ? "" : " DESC")
+            SQLText.quoted($0) + (element.isAscending ? "" : " DESC")
           }
         }
         guard !columns.isEmpty else { continue }
@@ -224,7 +224,7 @@ struct SQLiteSchema {
   }
 
   private func entityList(_ entity: EntityPlan) -> String {
-    entity.subtree.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
+    entity.subtree.map { SQLText.literal(model.entities[$0].name) }.joined(separator: ", ")
   }
 }
 

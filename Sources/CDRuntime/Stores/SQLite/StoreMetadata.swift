@@ -46,7 +46,7 @@ struct StoreMetadata {
   static func text(ofBackups names: [String]) -> String { names.joined(separator: "/") }
 
   /// The SQL condition of the rows that hold the app's own values.
-  static let areValues = "substr(\"key\", 1, \(valuePrefix.count)) = \(SQLite.literal(valuePrefix))"
+  static let areValues = "substr(\"key\", 1, \(valuePrefix.count)) = \(SQLText.literal(valuePrefix))"
 
   /// The metadata of a new store.
   @_optimize(none)

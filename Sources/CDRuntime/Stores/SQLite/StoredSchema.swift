@@ -138,7 +138,7 @@ struct StoredSchema {
   private func isAltered(_ object: Object, _ layout: TableLayout) throws -> Bool {
     guard let sql = object.sql else { return false }
     let columns = try connection.rows(
-      "SELECT name, dflt_value FROM pragma_table_xinfo(\(SQLite.literal(object.name))) ORDER BY cid")
+      "SELECT name, dflt_value FROM pragma_table_xinfo(\(SQLText.literal(object.name))) ORDER BY cid")
     let definitions = Dictionary(layout.columns.map { ($0.name, $0) }) { first, _ in first }
     guard columns.count == definitions.count else { return false }
     var texts: [String] = []
@@ -149,15 +149,15 @@ struct StoredSchema {
       texts.append(definition.sql + (column[1].map { " DEFAULT \($0)" } ?? ""))
     }
     return sql
-      == "CREATE TABLE \(SQLite.quoted(layout.name)) ("
+      == "CREATE TABLE \(SQLText.quoted(layout.name)) ("
       + (texts + layout.constraints).joined(separator: ", ") + ") \(layout.options)"
   }
 
   /// Returns whether an index has only columns, covers all rows and is not unique.
   private func isPlain(_ object: Object) throws -> Bool {
-    let name = SQLite.literal(object.name)
+    let name = SQLText.literal(object.name)
     let list = try connection.rows(
-      "SELECT \"unique\", partial FROM pragma_index_list(\(SQLite.literal(object.table))) WHERE name = \(name)"
+      "SELECT \"unique\", partial FROM pragma_index_list(\(SQLText.literal(object.table))) WHERE name = \(name)"
     )
     let expressions = try connection.rows("SELECT 1 FROM pragma_index_info(\(name)) WHERE cid < 0")
     return list.first == ["0", "0"] && expressions.isEmpty

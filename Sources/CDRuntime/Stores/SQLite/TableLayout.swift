@@ -11,7 +11,7 @@ struct TableLayout: Hashable, Sendable {
   /// - Parameter schema: The name of the connection's database for the table; nil for the main database.
   @_optimize(none)
   func sql(schema: String? = nil) -> String {
-    "CREATE TABLE \(schema.map { $0 + "." } ?? "")\(SQLite.quoted(name)) ("
+    "CREATE TABLE \(schema.map { $0 + "." } ?? "")\(SQLText.quoted(name)) ("
       + (columns.map(\.sql) + constraints).joined(separator: ", ") + ") \(options)"
   }
 }
@@ -34,8 +34,8 @@ struct ColumnLayout: Hashable, Sendable {
 
   var sql: String {
     let references = reference.map {
-      " REFERENCES \(SQLite.quoted($0.table)) (\"_pk\")\($0.action) DEFERRABLE INITIALLY DEFERRED"
+      " REFERENCES \(SQLText.quoted($0.table)) (\"_pk\")\($0.action) DEFERRABLE INITIALLY DEFERRED"
     }
-    return SQLite.quoted(name) + " " + type + key + (isNotNull ? " NOT NULL" : "") + (references ?? "")
+    return SQLText.quoted(name) + " " + type + key + (isNotNull ? " NOT NULL" : "") + (references ?? "")
   }
 }

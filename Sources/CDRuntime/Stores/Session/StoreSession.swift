@@ -102,6 +102,15 @@ protocol StoreSession: AnyObject {
   ///
   /// - Throws: ``StoreError/damagedMetadata(_:key:)`` if the notes cannot be read.
   func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins
+
+  // MARK: Metadata
+
+  /// Returns a store's metadata.
+  func metadata(of store: any AttachedStore) throws -> StoreMetadata
+  /// Returns the changes of keys that migrations of a store have made.
+  func movedKeys(of store: any AttachedStore) throws -> [MovedKeys]
+  /// Finds defects of the stored data that no object shows. Reads all data, and changes nothing.
+  func defects() throws -> [StoreDefect]
   /// Returns a text that changes when another connection has written to a store since the last call.
   func changeMark() throws -> String
 }

@@ -124,8 +124,6 @@ protocol StoreWriteSession: AnyObject {
 
   // MARK: Metadata
 
-  /// Returns a store's metadata.
-  func metadata(of store: any AttachedStore) throws -> StoreMetadata
   /// Replaces the app's own metadata of a store.
   func setMetadata(_ values: [String: String], of store: any AttachedStore) throws
 

@@ -80,7 +80,7 @@ import Testing
     let context = container.newContext()
     let entity = try #require(context.model.entity("Book"))
     let compiled = try SQLPredicate.compile(
-      try FetchPredicate(format: "isbn == '7'"), entity: entity, plan: context.model)
+      try FetchPredicate(format: "isbn == '7'"), entity: entity, plan: context.model, dialect: .sqlite)
     let select = try context.persistentStoreCoordinator.database.sql.selects[entity.index].sql
     let steps = try context.connection().rows(
       "EXPLAIN QUERY PLAN " + select + " WHERE "

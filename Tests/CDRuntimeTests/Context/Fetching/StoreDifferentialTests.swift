@@ -128,7 +128,7 @@ private struct DifferentialTally: CustomStringConvertible {
     if !isEmpty { filled += 1 }
     guard let predicate, let plan = context.model.entity(request.entityName) else { return }
     let compiled = try? SQLPredicate.compile(
-      predicate, entity: plan, plan: context.model,
+      predicate, entity: plan, plan: context.model, dialect: .sqlite,
       variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
     if compiled?.isExact == true { exact += 1 }
   }

@@ -239,6 +239,41 @@ final class PlainSession: StoreSession {
   }
 
   /// Nobody else writes to a plain engine.
+  // MARK: Metadata
+
+  func metadata(of store: any AttachedStore) throws -> StoreMetadata {
+    var metadata = StoreMetadata(model, storeID: store.storeID, store: store.index)
+    metadata.values = state.metadata[store.index] ?? [:]
+    return metadata
+  }
+
+  // Nothing migrates a store that is only in memory.
+  func movedKeys(of store: any AttachedStore) throws -> [MovedKeys] { [] }
+
+  func defects() throws -> [StoreDefect] {
+    var defects: [StoreDefect] = []
+    for root in model.entities where root.root == root.index && isHeld(root) {
+      let rows = rows(ofSubtree: root)
+      for (key, row) in rows { defects += danglingReferences(of: key, row) }
+      if let last = rows.last?.key, last >= state.nextKeys[root.index] ?? 1 {
+        defects.append(.keyTaken(entity: root.name))
+      }
+    }
+    return defects
+  }
+
+  private func danglingReferences(of key: ObjectKey, _ row: PlainState.Row) -> [StoreDefect] {
+    let entity = model.entities[row.entity]
+    return entity.relationships.compactMap { relationship in
+      guard let relationship, case .reference(let column) = relationship.storage,
+        case .int(let other) = row.values[column]
+      else { return nil }
+      let destination = model.entities[relationship.destination]
+      guard isHeld(destination), table(of: destination)[other] == nil else { return nil }
+      return .danglingReference(entity: entity.name, key: key, destination: destination.name)
+    }
+  }
+
   func changeMark() throws -> String { "" }
 }
 

@@ -307,12 +307,6 @@ final class PlainWriteSession: StoreWriteSession {
 
   // MARK: Metadata
 
-  func metadata(of store: any AttachedStore) throws -> StoreMetadata {
-    var metadata = StoreMetadata(model, storeID: store.storeID, store: store.index)
-    metadata.values = session.working.metadata[store.index] ?? engine.state.metadata[store.index] ?? [:]
-    return metadata
-  }
-
   func setMetadata(_ values: [String: String], of store: any AttachedStore) throws {
     session.working.metadata[store.index] = values
   }

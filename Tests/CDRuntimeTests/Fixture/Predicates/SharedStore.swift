@@ -48,7 +48,8 @@ struct SharedStore {
   ) throws -> SQLPredicate {
     let keys = keys
     return try SQLPredicate.compile(
-      predicate, entity: try #require(rows.plan.entity(entity)), plan: rows.plan, variables: variables,
+      predicate, entity: try #require(rows.plan.entity(entity)), plan: rows.plan, dialect: .sqlite,
+      variables: variables,
       key: { object, _ in keys[object.uri] })
   }
 

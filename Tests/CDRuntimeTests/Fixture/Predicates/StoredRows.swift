@@ -19,10 +19,10 @@ struct StoredRows {
       try connection.write {
         for row in rows {
           let columns = row.values.sorted { $0.key < $1.key }
-          let names = columns.map { SQLite.quoted($0.key) }.joined(separator: ", ")
+          let names = columns.map { SQLText.quoted($0.key) }.joined(separator: ", ")
           let marks = columns.map { _ in "?" }.joined(separator: ", ")
           let statement = try connection.statement(
-            "INSERT INTO \(SQLite.quoted(row.table)) (\(names)) VALUES (\(marks))")
+            "INSERT INTO \(SQLText.quoted(row.table)) (\(names)) VALUES (\(marks))")
           statement.bind(columns.map { Self.stored($0.value) })
           try statement.run()
         }
@@ -49,7 +49,7 @@ struct StoredRows {
   func keys(of entity: String, where predicate: SQLPredicate, orderedBy order: String = "t0._pk") throws
     -> [Int64]
   {
-    let table = SQLite.quoted(plan.entity(entity)?.table ?? "")
+    let table = SQLText.quoted(plan.entity(entity)?.table ?? "")
     return try store.writer.use { connection in
       let statement = try connection.statement(
         "SELECT t0._pk FROM \(table) AS t0 WHERE \(predicate.sql) ORDER BY \(order)")
@@ -63,7 +63,7 @@ struct StoredRows {
 
   /// The plan by which SQLite would look for the rows.
   func queryPlan(of entity: String, where predicate: SQLPredicate) throws -> [String] {
-    let table = SQLite.quoted(plan.entity(entity)?.table ?? "")
+    let table = SQLText.quoted(plan.entity(entity)?.table ?? "")
     return try store.writer.use { connection in
       let statement = try connection.statement(
         "EXPLAIN QUERY PLAN SELECT t0._pk FROM \(table) AS t0 WHERE \(predicate.sql)")

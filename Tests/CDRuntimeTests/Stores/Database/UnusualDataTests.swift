@@ -65,8 +65,8 @@ import Testing
   }
 
   @Test func quotesAreDoubledWhateverFollowsThem() throws {
-    #expect(SQLite.literal("it'\u{301}s").utf8.elementsEqual("'it''\u{301}s'".utf8))
-    #expect(SQLite.quoted("a\"\u{308}b").utf8.elementsEqual("\"a\"\"\u{308}b\"".utf8))
+    #expect(SQLText.literal("it'\u{301}s").utf8.elementsEqual("'it''\u{301}s'".utf8))
+    #expect(SQLText.quoted("a\"\u{308}b").utf8.elementsEqual("\"a\"\"\u{308}b\"".utf8))
   }
 
   @Test func metadataMayBeginWithAnAccent() throws {

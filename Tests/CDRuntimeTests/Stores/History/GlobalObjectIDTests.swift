@@ -456,7 +456,7 @@ import Testing
 
   private func put(_ text: String, into url: URL) throws {
     try PlainSQL.run(
-      "INSERT OR REPLACE INTO _cdgen_metadata (key, value) VALUES ('births', \(SQLite.literal(text)))",
+      "INSERT OR REPLACE INTO _cdgen_metadata (key, value) VALUES ('births', \(SQLText.literal(text)))",
       at: url)
   }
 

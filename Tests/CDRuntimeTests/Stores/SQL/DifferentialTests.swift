@@ -21,7 +21,7 @@ import Testing
       let compiled: SQLPredicate
       do {
         compiled = try SQLPredicate.compile(
-          predicate, entity: try #require(plan.entity(entity)), plan: plan,
+          predicate, entity: try #require(plan.entity(entity)), plan: plan, dialect: .sqlite,
           key: { object, _ in Int64(object.uri) })
       } catch {
         Issue.record("\(predicate): \(error)")
@@ -72,7 +72,8 @@ import Testing
       for isAscending in [true, false] {
         let keys = [SortKey(name, ascending: isAscending)]
         let order = try #require(
-          try SQLPredicate.order(by: keys, entity: book, plan: library.rows.plan), "\(name)")
+          try SQLPredicate.order(by: keys, entity: book, plan: library.rows.plan, dialect: .sqlite), "\(name)"
+        )
         let all = SQLPredicate(sql: "1", bindings: [], isExact: true)
         let found = try library.rows.keys(of: "Book", where: all, orderedBy: order + ", t0._pk")
         #expect(found == (try PredicateEvaluator().sorted(books, by: keys).map(\.key)), "\(name)")

@@ -65,7 +65,8 @@ import Testing
     let predicate = ExpressionChecker(graph: library.rows.plan.graph)
       .check(try FetchPredicate(format: test.format), on: "Book").predicate
     let compiled = try SQLPredicate.compile(
-      predicate, entity: plan, plan: library.rows.plan, key: { object, _ in Int64(object.uri) })
+      predicate, entity: plan, plan: library.rows.plan, dialect: .sqlite,
+      key: { object, _ in Int64(object.uri) })
     #expect(!compiled.isExact)
     #expect(compiled.inexactParts == test.inner + [test.reason])
     #expect(compiled.sql == test.filter)
@@ -81,7 +82,7 @@ import Testing
     let rows = try StoredRows(PredicateModel.version)
     let compiled = try SQLPredicate.compile(
       FetchPredicate(format: "title BEGINSWITH[cd] 'a' AND ANY tags.word == 'b'"),
-      entity: try #require(rows.plan.entity("Book")), plan: rows.plan)
+      entity: try #require(rows.plan.entity("Book")), plan: rows.plan, dialect: .sqlite)
     #expect(compiled.isExact && compiled.inexactParts.isEmpty)
   }
 }

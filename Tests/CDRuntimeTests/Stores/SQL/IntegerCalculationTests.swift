@@ -97,7 +97,7 @@ import Testing
     #expect(!checked.hasErrors)
     let plan = try #require(rows.plan.entity("Pair"))
     var compiler = SQLCompiler(
-      entity: plan, model: rows.plan, variables: [:], now: Date(), key: SQLPredicate.noKey)
+      entity: plan, model: rows.plan, variables: [:], now: Date(), key: SQLPredicate.noKey, dialect: .sqlite)
     guard case .value(let compiled)? = try compiler.operand(checked.expression) else {
       Issue.record("SQL has no form of it")
       return
@@ -135,7 +135,7 @@ import Testing
     let plan = try #require(rows.plan.entity("Pair"))
     let format = "a" + String(repeating: " + 1 - b", count: 4)
     var compiler = SQLCompiler(
-      entity: plan, model: rows.plan, variables: [:], now: Date(), key: SQLPredicate.noKey)
+      entity: plan, model: rows.plan, variables: [:], now: Date(), key: SQLPredicate.noKey, dialect: .sqlite)
     guard case .value(let compiled)? = try compiler.operand(ValueExpression(format: format)) else {
       Issue.record("SQL has no form of it")
       return
@@ -146,7 +146,8 @@ import Testing
   @Test func aFetchAnswersAsMemoryDoes() throws {
     let plan = try #require(rows.plan.entity("Pair"))
     for (format, isExact) in [("a + 1 > 5", true), ("a < 100 AND a + 1 > 5", true), ("a ** b > 5", false)] {
-      let compiled = try SQLPredicate.compile(FetchPredicate(format: format), entity: plan, plan: rows.plan)
+      let compiled = try SQLPredicate.compile(
+        FetchPredicate(format: format), entity: plan, plan: rows.plan, dialect: .sqlite)
       #expect(compiled.isExact == isExact, "\(format)")
     }
   }
@@ -155,7 +156,7 @@ import Testing
 extension StoredRows {
   /// The value of an expression for one row.
   func value(_ sql: SQLText, ofRow key: Int64, in entity: String) throws -> AttributeValue {
-    let table = SQLite.quoted(plan.entity(entity)?.table ?? "")
+    let table = SQLText.quoted(plan.entity(entity)?.table ?? "")
     return try inspect { connection in
       let statement = try connection.statement("SELECT \(sql.text) FROM \(table) AS t0 WHERE t0._pk = \(key)")
       defer { statement.reset() }

@@ -15,7 +15,7 @@ import Testing
   ) throws -> SQLPredicate {
     let compiled = try SQLPredicate.compile(
       FetchPredicate(format: format, arguments: arguments), entity: try #require(rows.plan.entity(entity)),
-      plan: rows.plan, variables: variables)
+      plan: rows.plan, dialect: .sqlite, variables: variables)
     // SQLite takes the text, whatever a test says of it.
     _ = try rows.keys(of: entity, where: compiled)
     return compiled
@@ -217,12 +217,16 @@ import Testing
   @Test func orders() throws {
     let book = try #require(rows.plan.entity("Book"))
     let order = try SQLPredicate.order(
-      by: [SortKey("pages"), SortKey("author.name", ascending: false)], entity: book, plan: rows.plan)
+      by: [SortKey("pages"), SortKey("author.name", ascending: false)], entity: book, plan: rows.plan,
+      dialect: .sqlite)
     #expect(
       order
         == "t0.\"pages\", (SELECT r1.\"name\" FROM \"Author\" AS r1 WHERE r1._pk = t0.\"author\") DESC")
-    #expect(try SQLPredicate.order(by: [SortKey("draft")], entity: book, plan: rows.plan) == nil)
-    #expect(try SQLPredicate.order(by: [SortKey("tags.word")], entity: book, plan: rows.plan) == nil)
+    #expect(
+      try SQLPredicate.order(by: [SortKey("draft")], entity: book, plan: rows.plan, dialect: .sqlite) == nil)
+    #expect(
+      try SQLPredicate.order(by: [SortKey("tags.word")], entity: book, plan: rows.plan, dialect: .sqlite)
+        == nil)
   }
 
   /// Predicates as long and as deep as the parser takes them: SQLite has limits of its own.

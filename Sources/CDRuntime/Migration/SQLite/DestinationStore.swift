@@ -16,7 +16,7 @@ final class DestinationStore: ImportTarget {
   /// key.
   static let placeholder: ObjectKey = -1
 
-  let sqlite: SQLiteSession
+  private let sqlite: SQLiteSession
   private let database: SQLiteDatabase
   var session: any StoreSession { sqlite }
   private var connection: SQLiteConnection { sqlite.connection }
@@ -83,6 +83,19 @@ final class DestinationStore: ImportTarget {
     for slot in slots { object.extras?.values[slot] = .int(Self.placeholder) }
   }
 
+  /// Returns an entity's rows, without those of subentities, whose keys are between two keys.
+  func rows(
+    of plan: EntityPlan, after key: ObjectKey, before end: ObjectKey, count: Int
+  ) throws -> RowCursor {
+    let select = sqlite.sql.selects[plan.index]
+    let own = plan.hasEntityColumn ? "t0._entity = \(SQLText.literal(plan.name)) AND " : ""
+    let statement = try connection.statement(
+      select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk < ?2 ORDER BY t0._pk LIMIT \(count)")
+    statement.bind(key, at: 1)
+    statement.bind(end, at: 2)
+    return sqlite.cursor(statement, select)
+  }
+
   func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {
     if let failure { throw failure }
     // This is checked before anything is written, so that an invalid object does not damage the file.
@@ -132,7 +145,7 @@ final class DestinationStore: ImportTarget {
   @_optimize(none)
   private func index(_ table: String, _ column: String) throws {
     guard indexed.insert("\(table)\u{0}\(column)").inserted else { return }
-    let start = "ON \(SQLite.quoted(table)) (\(SQLite.quoted(column))"
+    let start = "ON \(SQLText.quoted(table)) (\(SQLText.quoted(column))"
     let final = SQLiteSchema(model, store: 0).indexes.first {
       $0.sql.contains(start) && !$0.sql.hasPrefix("CREATE UNIQUE ") && !$0.sql.contains(" WHERE ")
     }
@@ -141,7 +154,7 @@ final class DestinationStore: ImportTarget {
     let name = "_cdgen_passing_\(temporaryIndexes.count)"
     temporaryIndexes.append(name)
     try connection.execute(
-      "CREATE INDEX \(SQLite.quoted(name)) ON \(SQLite.quoted(table)) (\(SQLite.quoted(column)))")
+      "CREATE INDEX \(SQLText.quoted(name)) ON \(SQLText.quoted(table)) (\(SQLText.quoted(column)))")
   }
 
   /// Creates the index that is needed to find a relationship's objects quickly.

@@ -40,34 +40,3 @@ struct MovedKeys: Hashable, Sendable {
     ).canonicalText
   }
 }
-
-extension PersistentStoreCoordinator {
-  /// The identifier that an object has now, for an identifier from before any migration; nil if the entity or the store
-  /// is gone.
-  func currentID(of id: ManagedObjectID) -> ManagedObjectID? {
-    guard let name = managedObjectModel.currentName(ofEntity: id.entityName),
-      engine.stores[id.storeID] != nil
-    else { return nil }
-    var text: String?
-    do {
-      // Only SQLite's engine migrates a store. The keys of other engines never change.
-      let database = engine as? SQLiteDatabase
-      text = try database?.writer.use { connection -> String? in
-        guard let stores = database?.attached else { return nil }
-        guard let store = stores[id.storeID] else { return nil }
-        return try connection.metadata(MovedKeys.metadataKey, schema: stores.schema(of: store))
-      }
-    } catch {
-      // Without the list, the key may belong to another object now.
-      return nil
-    }
-    var key = id.key
-    if let text {
-      let moved = MovedKeys.list(text).filter {
-        key < $0.below && managedObjectModel.currentName(ofEntity: $0.entity) == name
-      }
-      key += moved.min { $0.below < $1.below }?.offset ?? 0
-    }
-    return ManagedObjectID(storeID: id.storeID, entityName: name, key: key)
-  }
-}

@@ -28,6 +28,8 @@ final class RehearsalCopy {
     try connection.execute("DELETE FROM _cdgen_files")
   }
 
+  var location: StoreLocation { .sqlite(url) }
+
   private var path: String { url.path(percentEncoded: false) }
 
   @_optimize(none)

@@ -56,8 +56,8 @@ struct LossCount {
 
   /// The number of objects of an entity, without those of its subentities.
   static func count(_ entity: EntityPlan, _ session: MigrationSession) throws -> Int {
-    let condition = entity.hasEntityColumn ? " WHERE _entity = \(SQLite.literal(entity.name))" : ""
-    return Int(try session.number("SELECT count(*) FROM \(SQLite.quoted(entity.table))\(condition)"))
+    let condition = entity.hasEntityColumn ? " WHERE _entity = \(SQLText.literal(entity.name))" : ""
+    return Int(try session.number("SELECT count(*) FROM \(SQLText.quoted(entity.table))\(condition)"))
   }
 
   /// The number of objects of an entity that no mapping's filter accepts.
@@ -110,13 +110,13 @@ struct LossCount {
       }
       guard !columns.isEmpty else { return sum }
       var conditions = [
-        "(" + columns.map { "\(SQLite.quoted($0.name)) IS NOT NULL" }.joined(separator: " OR ") + ")"
+        "(" + columns.map { "\(SQLText.quoted($0.name)) IS NOT NULL" }.joined(separator: " OR ") + ")"
       ]
-      if entity.hasEntityColumn { conditions.append("_entity = \(SQLite.literal(entity.name))") }
+      if entity.hasEntityColumn { conditions.append("_entity = \(SQLText.literal(entity.name))") }
       return sum
         + Int(
           try session.number(
-            "SELECT count(*) FROM \(SQLite.quoted(entity.table)) WHERE \(conditions.joined(separator: " AND "))"
+            "SELECT count(*) FROM \(SQLText.quoted(entity.table)) WHERE \(conditions.joined(separator: " AND "))"
           ))
     }
   }
@@ -132,13 +132,13 @@ struct LossCount {
       var conditions = [condition].compactMap(\.self)
       if entity.hasEntityColumn {
         conditions.append(
-          "p.owner IN (SELECT _pk FROM \(SQLite.quoted(entity.table)) WHERE _entity = \(SQLite.literal(entity.name)))"
+          "p.owner IN (SELECT _pk FROM \(SQLText.quoted(entity.table)) WHERE _entity = \(SQLText.literal(entity.name)))"
         )
       }
       if let lost {
         let targets = lost.compactMap(plan.source.entity).filter { $0.storeIndex == 0 }.map { target in
-          let own = target.hasEntityColumn ? " WHERE _entity = \(SQLite.literal(target.name))" : ""
-          return "p.target IN (SELECT _pk FROM \(SQLite.quoted(target.table))\(own))"
+          let own = target.hasEntityColumn ? " WHERE _entity = \(SQLText.literal(target.name))" : ""
+          return "p.target IN (SELECT _pk FROM \(SQLText.quoted(target.table))\(own))"
         }
         guard !targets.isEmpty else { return sum }
         conditions.append("(" + targets.joined(separator: " OR ") + ")")

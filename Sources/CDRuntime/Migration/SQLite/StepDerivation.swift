@@ -27,7 +27,7 @@ struct StepDerivation {
         for (key, values) in batch {
           for (column, value) in values {
             try session.run(
-              "UPDATE \(raw: SQLite.quoted(entity.table)) SET \(raw: SQLite.quoted(column)) = \(bind: value) WHERE _pk = \(bind: .int(key))"
+              "UPDATE \(raw: SQLText.quoted(entity.table)) SET \(raw: SQLText.quoted(column)) = \(bind: value) WHERE _pk = \(bind: .int(key))"
             )
           }
         }

@@ -102,7 +102,7 @@ struct FileStoreMigration {
     // Backups of earlier migrations too, if the store was not opened in between.
     let pending = former.pendingBackups + (description.keepsBackup ? [] : [backup])
     if !pending.isEmpty {
-      let names = SQLite.literal(StoreMetadata.text(ofBackups: pending))
+      let names = SQLText.literal(StoreMetadata.text(ofBackups: pending))
       try connection.execute(
         "INSERT INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES ('pendingBackup', \(names))")
     }

@@ -64,18 +64,19 @@ struct EvaluatedRows {
     if let predicate = sourceMapping.mapping.filter {
       guard
         let condition = try? SQLPredicate.compile(
-          predicate, entity: sourceMapping.source, plan: plan.source, now: plan.now), condition.isExact
+          predicate, entity: sourceMapping.source, plan: plan.source, dialect: .sqlite, now: plan.now),
+        condition.isExact
       else { return false }
       filter = SQLText(text: condition.sql, bindings: condition.bindings)
     }
     let own =
       sourceMapping.source.hasEntityColumn
-      ? "t0._entity = \(SQLite.literal(sourceMapping.source.name)) AND " : ""
+      ? "t0._entity = \(SQLText.literal(sourceMapping.source.name)) AND " : ""
     do {
       try session.run(
         SQLText(
           text:
-            "INSERT INTO \(chosen) SELECT t0._pk FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0 "
+            "INSERT INTO \(chosen) SELECT t0._pk FROM main.\(SQLText.quoted(sourceMapping.source.table)) AS t0 "
             + "WHERE \(own)(\(filter.text))", bindings: filter.bindings))
       return true
     } catch let error as MigrationError where error.isOfStatement {
@@ -86,7 +87,7 @@ struct EvaluatedRows {
 
   @inline(never)
   private func pairs(_ sourceMapping: StepPlan.SourceMapping, _ evaluation: StepPlan.Evaluation) -> String {
-    SQLite.quoted("pairs_\(sourceMapping.number)_\(evaluation.name)")
+    SQLText.quoted("pairs_\(sourceMapping.number)_\(evaluation.name)")
   }
 
   /// Calls a body with each object of a source mapping's source.

@@ -22,7 +22,7 @@ struct StepCopy {
   private var schema: String { Self.schema }
 
   @inline(never)
-  private func newTable(_ table: String) -> String { "\(schema).\(SQLite.quoted(table))" }
+  private func newTable(_ table: String) -> String { "\(schema).\(SQLText.quoted(table))" }
 
   /// Creates everything except the derived values, which are computed from the finished store.
   ///
@@ -68,9 +68,10 @@ struct StepCopy {
   private func checkRows() throws {
     for root in plan.source.entities
     where root.root == root.index && root.storeIndex == 0 && root.hasEntityColumn {
-      let names = root.subtree.map { SQLite.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
+      let names = root.subtree.map { SQLText.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
       let unknown = try session.key(
-        SQLText(text: "SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE _entity NOT IN (\(names)) LIMIT 1"))
+        SQLText(text: "SELECT _pk FROM \(SQLText.quoted(root.table)) WHERE _entity NOT IN (\(names)) LIMIT 1")
+      )
       if let unknown {
         session.entity = root.name
         throw session.error(.verificationFailed("a row has an unknown entity"), key: unknown)
@@ -81,7 +82,7 @@ struct StepCopy {
   private func count(_ sourceMapping: StepPlan.SourceMapping) throws -> Int64 {
     let condition = plan.condition(sourceMapping, "t0").map { " WHERE \($0)" } ?? ""
     return try session.number(
-      "SELECT count(*) FROM \(SQLite.quoted(sourceMapping.source.table)) AS t0\(condition)")
+      "SELECT count(*) FROM \(SQLText.quoted(sourceMapping.source.table)) AS t0\(condition)")
   }
 
   /// - Returns: The next free key, by the index of the destination's root.
@@ -155,7 +156,7 @@ struct StepCopy {
     var values: [SQLText] = ["t0._pk\(raw: offset)", "t0._version"]
     if entity.hasEntityColumn {
       names.append("_entity")
-      values.append("\(raw: SQLite.literal(entity.name))")
+      values.append("\(raw: SQLText.literal(entity.name))")
     }
     for column in entity.columns {
       names.append(column.name)
@@ -167,7 +168,7 @@ struct StepCopy {
       names.append(column)
       values.append("\(raw: position)")
     }
-    let list = names.map(SQLite.quoted).joined(separator: ", ")
+    let list = names.map(SQLText.quoted).joined(separator: ", ")
     let rows = self.rows(sourceMapping)
     let lacksValues =
       try session.log?.findMissingValues(of: sourceMapping, plan, from: rows, session) {
@@ -185,10 +186,10 @@ struct StepCopy {
 
   /// The `FROM …` clause for the rows of a source mapping.
   private func rows(_ sourceMapping: StepPlan.SourceMapping) -> String {
-    var sql = "FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0"
+    var sql = "FROM main.\(SQLText.quoted(sourceMapping.source.table)) AS t0"
     if let chosen = sourceMapping.selectionTable { sql += " JOIN \(chosen) AS e ON e.pk = t0._pk" }
     if sourceMapping.source.hasEntityColumn {
-      sql += " WHERE t0._entity = \(SQLite.literal(sourceMapping.source.name))"
+      sql += " WHERE t0._entity = \(SQLText.literal(sourceMapping.source.name))"
     }
     return sql
   }
@@ -237,7 +238,7 @@ struct StepCopy {
     var owner = pairs.target.name
     if plan.source.entities[pairs.target.root].hasEntityColumn {
       let rows = try session.rows(
-        "SELECT _entity FROM main.\(SQLite.quoted(pairs.target.table)) WHERE _pk = \(found)")
+        "SELECT _entity FROM main.\(SQLText.quoted(pairs.target.table)) WHERE _pk = \(found)")
       owner = rows.first?.first.flatMap(\.self) ?? owner
     }
     return .leftBehind(property: property, owner: owner, ownerKey: found)
@@ -275,7 +276,7 @@ struct StepCopy {
           names.append(isSource ? "_inverse_position" : "_position")
           values.append("b")
         }
-        let list = names.map(SQLite.quoted).joined(separator: ", ")
+        let list = names.map(SQLText.quoted).joined(separator: ", ")
         for rows in joined(sourceMapping, pairs, relationship) {
           try session.execute(
             "INSERT OR IGNORE INTO \(newTable(join.table)) (\(list)) SELECT \(values.joined(separator: ", ")) "
@@ -340,7 +341,7 @@ extension StepCopy {
     var owners = [
       (
         "t0._pk\(offset)",
-        "JOIN main.\(SQLite.quoted(sourceMapping.source.table)) AS t0 ON t0._pk = p.owner\(condition)"
+        "JOIN main.\(SQLText.quoted(sourceMapping.source.table)) AS t0 ON t0._pk = p.owner\(condition)"
       )
     ]
     if let number = plan.associationIndex(sourceMapping) {
@@ -375,7 +376,7 @@ extension StepCopy {
     guard plan.hasReplacedRelationships else { return "" }
     func condition(_ relationship: RelationshipPlan, _ key: String) -> String {
       " AND NOT EXISTS (SELECT 1 FROM \(Associations.replaced) AS r "
-        + "WHERE r.name = \(SQLite.literal(relationship.path)) AND r.pk = \(key))"
+        + "WHERE r.name = \(SQLText.literal(relationship.path)) AND r.pk = \(key))"
     }
     var result = condition(relationship, "o")
     if let slot = relationship.inverseSlot,
@@ -409,8 +410,8 @@ extension StepCopy {
         guard position != "NULL", let inverse = relationship.inverseSlot,
           let reference = plan.destination.entities[relationship.destination].slots[inverse].columns.first
         else { continue }
-        let name = SQLite.quoted(column)
-        let owner = SQLite.quoted(
+        let name = SQLText.quoted(column)
+        let owner = SQLText.quoted(
           plan.destination.entities[relationship.destination].columns[reference].name)
         try update(
           sourceMapping, name, "\(raw: position)", where: "d.\(name) IS NULL AND d.\(owner) IS NOT NULL")
@@ -427,13 +428,13 @@ extension StepCopy {
     if plan.hasReplacedRelationships, let inverse = relationship.inverseSlot,
       let path = plan.destination.entities[relationship.destination].slots[inverse].relationship?.path
     {
-      let name = SQLite.literal(path)
+      let name = SQLText.literal(path)
       value =
         "(SELECT v FROM (SELECT \(value) AS v) WHERE NOT EXISTS (SELECT 1 FROM \(raw: Associations.replaced) AS r WHERE r.name = \(raw: name) AND r.pk = v))"
     }
     plan.placeholderColumns.insert(Self.path(sourceMapping.destination, column))
     if column.isMandatory { value = "coalesce(\(value), \(raw: "\(DestinationStore.placeholder)"))" }
-    let name = SQLite.quoted(column.name)
+    let name = SQLText.quoted(column.name)
     try update(sourceMapping, name, value, where: "d.\(name) = \(DestinationStore.placeholder)")
   }
 
@@ -446,13 +447,13 @@ extension StepCopy {
   private func update(
     _ sourceMapping: StepPlan.SourceMapping, _ column: String, _ value: SQLText, where condition: String
   ) throws {
-    let old = SQLite.quoted(sourceMapping.source.table)
+    let old = SQLText.quoted(sourceMapping.source.table)
     var conditions = [condition]
     if sourceMapping.destination.hasEntityColumn {
-      conditions.append("d._entity = \(SQLite.literal(sourceMapping.destination.name))")
+      conditions.append("d._entity = \(SQLText.literal(sourceMapping.destination.name))")
     }
     if sourceMapping.source.hasEntityColumn {
-      conditions.append("t0._entity = \(SQLite.literal(sourceMapping.source.name))")
+      conditions.append("t0._entity = \(SQLText.literal(sourceMapping.source.name))")
     }
     let all = conditions.joined(separator: " AND ")
     let table = newTable(sourceMapping.destination.table)
@@ -470,7 +471,7 @@ extension StepCopy {
   @_optimize(none)
   func resolvePlaceholders(_ work: CustomWork) throws {
     for name in work.store.temporaryIndexes {
-      try session.execute("DROP INDEX \(Self.schema).\(SQLite.quoted(name))")
+      try session.execute("DROP INDEX \(Self.schema).\(SQLText.quoted(name))")
     }
     var seen: Set<String> = []
     for entity in plan.destination.entities where entity.storeIndex == 0 {
@@ -480,7 +481,7 @@ extension StepCopy {
         guard plan.placeholderColumns.contains(path) || isTouched, seen.insert(path).inserted else {
           continue
         }
-        let name = SQLite.quoted(column.name)
+        let name = SQLText.quoted(column.name)
         let isPlaceholder = "\(name) = \(DestinationStore.placeholder)"
         if column.isMandatory {
           let found = try session.key(
@@ -533,11 +534,11 @@ extension StepCopy {
     defer { session.entity = nil }
     let columns = rule.properties.flatMap { key -> [String] in
       entity.slot(key).map { slot in slot.columns.map { entity.columns[$0].name } } ?? []
-    }.map(SQLite.quoted)
+    }.map(SQLText.quoted)
     guard !columns.isEmpty else { return }
     var conditions = columns.map { "\($0) IS NOT NULL" }
     if entity.root != entity.index {
-      let names = entity.subtree.map { SQLite.literal(plan.destination.entities[$0].name) }
+      let names = entity.subtree.map { SQLText.literal(plan.destination.entities[$0].name) }
       conditions.append("_entity IN (\(names.joined(separator: ", ")))")
     }
     let survivor = rule.survivor == .keepFirst ? "min" : "max"
@@ -563,7 +564,7 @@ extension StepCopy {
           model.entities[relationship.destination].root == entity.root,
           seen.insert("\(plan.table)\u{0}\(column.name)").inserted
         else { continue }
-        let name = SQLite.quoted(column.name)
+        let name = SQLText.quoted(column.name)
         try session.execute(
           "UPDATE \(newTable(plan.table)) SET \(name) = (SELECT kept FROM temp.gone WHERE pk = \(name)) "
             + "WHERE \(name) IN (SELECT pk FROM temp.gone)")
@@ -614,7 +615,7 @@ extension StepCopy {
     {
       let condition = plan.condition(sourceMapping, "t0").map { " WHERE \($0)" } ?? ""
       wanted += try session.number(
-        "SELECT count(*) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0\(condition)")
+        "SELECT count(*) FROM main.\(SQLText.quoted(sourceMapping.source.table)) AS t0\(condition)")
     }
     var found = 0 as Int64
     for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
@@ -647,11 +648,11 @@ extension StepPlan {
     guard let (entity, constraint) = destination.uniqueConstraint(ofIndex: index) else {
       return error(.duplicate(properties: [index]))
     }
-    let columns = entity.columnNames(of: constraint).map(SQLite.quoted)
+    let columns = entity.columnNames(of: constraint).map(SQLText.quoted)
     let conditions = destination.isPart(entity) + columns.map { "\($0) IS NOT NULL" }
     let key = try session.key(
       SQLText(
-        text: "SELECT max(_pk) FROM \(schema).\(SQLite.quoted(entity.table)) "
+        text: "SELECT max(_pk) FROM \(schema).\(SQLText.quoted(entity.table)) "
           + "WHERE \(conditions.joined(separator: " AND ")) "
           + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1"))
     return error(.duplicate(properties: constraint), entity.name, key)
@@ -664,7 +665,7 @@ extension MigrationSession {
   func verifyReferences(_ schema: String, routeStep plan: StepPlan) throws {
     try MigrationFaults.reach("foreign_key_check")
     let rows = try rows(
-      "SELECT \"table\", rowid FROM pragma_foreign_key_check WHERE schema = \(SQLite.literal(schema)) LIMIT 1"
+      "SELECT \"table\", rowid FROM pragma_foreign_key_check WHERE schema = \(SQLText.literal(schema)) LIMIT 1"
     )
     guard let row = rows.first else { return }
     throw plan.error(.danglingReference(table: row[0] ?? ""), nil, row[1].flatMap { Int64($0) })

@@ -177,11 +177,11 @@ struct StoreMigration {
     let tables = stored.tables
     for root in source.entities
     where root.root == root.index && root.storeIndex == 0 && tables.contains(root.table) {
-      let name = SQLite.literal(root.name)
+      let name = SQLText.literal(root.name)
       let isRight = try connection.scalar(
         "SELECT coalesce((SELECT next FROM _cdgen_keys WHERE entity = \(name)), 1) "
-          + "BETWEEN 1 AND \(SQLiteDatabase.largestKey) AND (SELECT coalesce(max(_pk), 0) FROM "
-          + "\(SQLite.quoted(root.table))) <= \(SQLiteDatabase.largestKey)")
+          + "BETWEEN 1 AND \(KeyRanges.largestKey) AND (SELECT coalesce(max(_pk), 0) FROM "
+          + "\(SQLText.quoted(root.table))) <= \(KeyRanges.largestKey)")
       guard isRight == "1" else { throw StoreError.damagedKeys(url, entity: root.name) }
     }
   }
@@ -401,7 +401,7 @@ struct StoreMigration {
     try step.run(session, keepsFiles: description.keepsBackup)
     try session.execute(
       "DELETE FROM _cdgen_metadata WHERE NOT \(StoreMetadata.areValues) AND key NOT IN ("
-        + "\(SQLite.literal(MovedKeys.metadataKey)), \(SQLite.literal(InsertionOrigins.metadataKey)))")
+        + "\(SQLText.literal(MovedKeys.metadataKey)), \(SQLText.literal(InsertionOrigins.metadataKey)))")
     session.report(0.95)
     try MigrationFaults.reach("metadata")
     do { try metadata(plan, found).write(to: session.connection) } catch { throw session.wrapped(error) }
@@ -417,7 +417,7 @@ struct StoreMigration {
       source.absoluteURL.absoluteString + "?mode=ro", routeStep: plan.routeStep, stepPosition: stepPosition)
     // No journal, because an unfinished file is thrown away.
     try session.execute("PRAGMA foreign_keys = OFF")
-    try session.execute("ATTACH \(SQLite.literal(target)) AS \(StepCopy.schema)")
+    try session.execute("ATTACH \(SQLText.literal(target)) AS \(StepCopy.schema)")
     _ = try session.rows("PRAGMA \(StepCopy.schema).journal_mode = OFF")
     try session.execute("PRAGMA \(StepCopy.schema).synchronous = OFF")
     try session.execute("BEGIN")

@@ -38,7 +38,7 @@ struct OwnedRows {
   /// The condition that a row with the given alias is of one of some entities.
   private func isOf(_ subtree: some Sequence<Int>, _ entity: EntityPlan, _ alias: String) -> String {
     guard plan.source.entities[entity.root].hasEntityColumn else { return "1" }
-    let names = subtree.map { SQLite.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
+    let names = subtree.map { SQLText.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
     return "\(alias)._entity IN (\(names))"
   }
 
@@ -59,7 +59,7 @@ struct OwnedRows {
       let chosen = plan.sourceMappings.filter { $0.source.index == entity.index }.compactMap(\.selectionTable)
         .map { " AND x._pk NOT IN (SELECT pk FROM \($0))" }.joined()
       try session.execute(
-        "INSERT INTO \(exclusionTable(entity)) SELECT x._pk, 0 FROM main.\(SQLite.quoted(entity.table)) AS x "
+        "INSERT INTO \(exclusionTable(entity)) SELECT x._pk, 0 FROM main.\(SQLText.quoted(entity.table)) AS x "
           + "WHERE \(isOf([entity.index], entity, "x"))\(chosen)")
     }
     try follow(session)
@@ -80,13 +80,13 @@ struct OwnedRows {
       for (owner, relationship) in links {
         let pairs = plan.pairs(relationship, of: owner)
         let subtree = pairs.target.subtree.filter(reached.contains)
-        let table = SQLite.quoted(pairs.target.table)
+        let table = SQLText.quoted(pairs.target.table)
         let count = try session.run(
           SQLText(
             text:
               "INSERT OR IGNORE INTO \(exclusionTable(pairs.target)) SELECT t._pk, \(turn + 1) FROM (\(pairs.sql)) AS p "
               + "JOIN \(exclusionTable(owner)) AS g ON g.pk = p.owner AND g.turn = \(turn) "
-              + "JOIN main.\(SQLite.quoted(owner.table)) AS o ON o._pk = p.owner AND \(isOf([owner.index], owner, "o")) "
+              + "JOIN main.\(SQLText.quoted(owner.table)) AS o ON o._pk = p.owner AND \(isOf([owner.index], owner, "o")) "
               + "JOIN main.\(table) AS t ON t._pk = p.target AND \(isOf(subtree, pairs.target, "t"))"))
         if count > 0 { isDone = false }
       }
@@ -106,8 +106,8 @@ struct OwnedRows {
         SQLText(
           text: "SELECT p.owner FROM (\(pairs.sql)) AS p "
             + "JOIN \(exclusionTable(owner)) AS g ON g.pk = p.owner "
-            + "JOIN main.\(SQLite.quoted(owner.table)) AS o ON o._pk = p.owner AND \(isOf([owner.index], owner, "o")) "
-            + "JOIN main.\(SQLite.quoted(sourceMapping.source.table)) AS t ON t._pk = p.target\(condition) "
+            + "JOIN main.\(SQLText.quoted(owner.table)) AS o ON o._pk = p.owner AND \(isOf([owner.index], owner, "o")) "
+            + "JOIN main.\(SQLText.quoted(sourceMapping.source.table)) AS t ON t._pk = p.target\(condition) "
             + "ORDER BY p.owner LIMIT 1"))
       if let key { throw plan.error(.ownsObjects(relationship: relationship.name), owner.name, key) }
     }
@@ -126,7 +126,7 @@ struct OwnedRows {
         let entity = plan.source.entities[index]
         result[entity.name] = Int(
           try session.number(
-            "SELECT count(*) FROM \(exclusionTable(entity)) AS g JOIN main.\(SQLite.quoted(entity.table)) AS x "
+            "SELECT count(*) FROM \(exclusionTable(entity)) AS g JOIN main.\(SQLText.quoted(entity.table)) AS x "
               + "ON x._pk = g.pk AND \(isOf([index], entity, "x")) WHERE g.turn > 0"))
       }
       return result

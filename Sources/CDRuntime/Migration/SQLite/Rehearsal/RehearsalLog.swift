@@ -143,11 +143,11 @@ final class RehearsalLog {
       guard let name = error.entity, let entity = plan.destination.entity(name),
         case .duplicate(let properties) = error.reason
       else { throw error }
-      let columns = entity.columnNames(of: properties).map(SQLite.quoted)
+      let columns = entity.columnNames(of: properties).map(SQLText.quoted)
       let conditions = plan.destination.isPart(entity) + columns.map { "\($0) IS NOT NULL" }
       let list = columns.joined(separator: ", ")
       let table =
-        "FROM (SELECT _pk, count(*) OVER (PARTITION BY \(list)) AS n FROM \(schema).\(SQLite.quoted(entity.table)) "
+        "FROM (SELECT _pk, count(*) OVER (PARTITION BY \(list)) AS n FROM \(schema).\(SQLText.quoted(entity.table)) "
         + "WHERE \(conditions.joined(separator: " AND "))) WHERE n > 1"
       let count = try session.number("SELECT count(*) \(table)")
       let keys = try session.keys(
@@ -230,7 +230,7 @@ extension StepPlan {
     let renamed = sourceMapping.destination.slots[column.slot].attribute?.renamedFrom
     let name = renamed?.split(separator: ".").last.map(String.init) ?? parts[0]
     return sourceColumn(.keyPath([name] + parts.dropFirst()), of: sourceMapping.source).map {
-      "t0.\(raw: SQLite.quoted($0.name))"
+      "t0.\(raw: SQLText.quoted($0.name))"
     }
   }
 }

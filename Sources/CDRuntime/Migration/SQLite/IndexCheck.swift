@@ -21,7 +21,7 @@ struct IndexCheck {
     for table in tables.sorted() {
       // Other programs may have created indexes too, and SQLite uses them for our statements.
       let indexes = try session.rows(
-        "SELECT l.name, l.partial, m.sql FROM pragma_index_list(\(SQLite.literal(table))) AS l "
+        "SELECT l.name, l.partial, m.sql FROM pragma_index_list(\(SQLText.literal(table))) AS l "
           + "JOIN main.sqlite_master AS m ON m.type = 'index' AND m.name = l.name WHERE l.origin = 'c' ORDER BY l.name"
       )
       guard !indexes.isEmpty else { continue }
@@ -32,16 +32,16 @@ struct IndexCheck {
         if index[1] == "1" { condition = self.condition(ofIndex: name, index[2]) }
         let isWhole =
           if let condition {
-            try count(table, "INDEXED BY \(SQLite.quoted(name)) WHERE \(condition)")
+            try count(table, "INDEXED BY \(SQLText.quoted(name)) WHERE \(condition)")
               == count(table, "NOT INDEXED WHERE \(condition)")
           } else if index[1] == "0" {
             // Without a `WHERE` clause SQLite would count the entries of its smallest index instead.
-            try count(table, "INDEXED BY \(SQLite.quoted(name)) WHERE 1") == rows
+            try count(table, "INDEXED BY \(SQLText.quoted(name)) WHERE 1") == rows
           } else {
             false
           }
         if isWhole { continue }
-        try session.execute("DROP INDEX \(SQLite.quoted(name))")
+        try session.execute("DROP INDEX \(SQLText.quoted(name))")
         isChanged = true
       }
     }
@@ -56,6 +56,6 @@ struct IndexCheck {
   }
 
   private func count(_ table: String, _ rest: String) throws -> Int64 {
-    try session.number("SELECT count(*) FROM \(SQLite.quoted(table)) \(rest)")
+    try session.number("SELECT count(*) FROM \(SQLText.quoted(table)) \(rest)")
   }
 }

@@ -171,3 +171,72 @@ extension MigrationSession {
     }
   }
 }
+
+// The source rows of custom mappings.
+extension MigrationSession {
+  /// Counts the rows of a source.
+  func count(of sourceMapping: StepPlan.SourceMapping) throws -> Int64 {
+    try number(
+      "SELECT count(*) FROM main.\(SQLText.quoted(sourceMapping.source.table)) AS t0"
+        + sourceMapping.ownCondition)
+  }
+}
+
+extension StoreSession {
+  /// Returns the rows of a source, in the order of their keys; nil for an engine that no migration uses.
+  ///
+  /// The statement reads the columns of this entity only, because the condition excludes subentities.
+  func rows(of sourceMapping: StepPlan.SourceMapping) throws -> RowCursor? {
+    guard let session = self as? SQLiteSession else { return nil }
+    let entity = sourceMapping.source
+    let columns = ["t0._pk", "t0._version"] + entity.columns.map { "t0." + SQLText.quoted($0.name) }
+    return RowCursor(
+      try session.connection.makeStatement(
+        "SELECT \(columns.joined(separator: ", ")) FROM \(SQLText.quoted(entity.table)) AS t0"
+          + "\(sourceMapping.ownCondition) ORDER BY t0._pk"))
+  }
+}
+
+extension StepPlan.SourceMapping {
+  fileprivate var ownCondition: String {
+    source.hasEntityColumn ? " WHERE t0._entity = \(SQLText.literal(source.name))" : ""
+  }
+}
+
+// The record of the global identifiers.
+extension MigrationSession {
+  /// Returns the next free keys of the source roots, by their indexes.
+  func nextKeys(of plan: StepPlan) throws -> [Int: ObjectKey] {
+    var result: [Int: ObjectKey] = [:]
+    for root in plan.source.entities where root.root == root.index && root.storeIndex == 0 {
+      result[root.index] = try number(SQLiteConnection.nextKeySQL(of: root.name, table: root.table))
+    }
+    return result
+  }
+
+  /// Returns the old store's record.
+  func insertionOrigins() throws -> InsertionOrigins {
+    let id = try metadata("storeUUID").flatMap { UUID(uuidString: $0) }
+    do {
+      guard let id else { throw StoreError.damagedMetadata(url, key: "storeUUID") }
+      return try InsertionOrigins(text: metadata(InsertionOrigins.metadataKey), storeID: id, url: url)
+    } catch { throw wrapped(error) }
+  }
+
+  /// Writes the record of the new store to a schema: `main` for a step in place, or the schema of the new file.
+  func write(
+    _ origins: InsertionOrigins, nextKeys: [Int: ObjectKey], after plan: StepPlan, to schema: String
+  ) throws {
+    let newest = try number("SELECT max(id) FROM main._cdgen_history")
+    let oldest = try number("SELECT min(id) FROM main._cdgen_history")
+    let migrated = plan.migratedOrigins(
+      origins, nextKeys: nextKeys, saves: newest > 0 && oldest <= newest ? oldest...newest : nil)
+    if migrated == origins, schema == "main" { return }
+    let key = InsertionOrigins.metadataKey
+    if schema == "main" { try run("DELETE FROM main._cdgen_metadata WHERE key = \(bind: .string(key))") }
+    if migrated.isEmpty { return }
+    try run(
+      "INSERT INTO \(raw: schema)._cdgen_metadata (key, value) VALUES (\(bind: .string(key)), \(bind: .string(migrated.text)))"
+    )
+  }
+}

@@ -125,7 +125,7 @@ struct InPlaceStep {
     /// The value for a row `t0`.
     var sql: SQLText {
       switch self {
-      case .column(let name): "t0.\(raw: SQLite.quoted(name))"
+      case .column(let name): "t0.\(raw: SQLText.quoted(name))"
       case .constant(let value): "\(bind: value)"
       case .expression(let sql): sql
       }
@@ -225,7 +225,7 @@ struct InPlaceStep {
     } else {
       value = "CASE t0.\"_entity\""
       for (sourceMapping, origin) in origins {
-        value = "\(value) WHEN \(raw: SQLite.literal(sourceMapping.source.name)) THEN \(origin.sql)"
+        value = "\(value) WHEN \(raw: SQLText.literal(sourceMapping.source.name)) THEN \(origin.sql)"
       }
       value = "\(value) END"
     }
@@ -242,7 +242,7 @@ struct InPlaceStep {
       guard case .objects(let value)? = plan.objects(of: sourceMapping, relationship.name),
         let plain = plan.plainRelationship(value, of: sourceMapping.source),
         case .reference(let old) = plain.storage,
-        text == "t0." + SQLite.quoted(sourceMapping.source.columns[old].name)
+        text == "t0." + SQLText.quoted(sourceMapping.source.columns[old].name)
       else { return nil }
       return .column(sourceMapping.source.columns[old].name)
     }
@@ -324,14 +324,14 @@ extension InPlaceStep {
   @_optimize(none)
   func run(_ session: MigrationSession, keepsFiles: Bool = false) throws {
     let counts = try changes.map { change in
-      change.isTouched ? try session.number("SELECT count(*) FROM \(SQLite.quoted(change.old.name))") : 0
+      change.isTouched ? try session.number("SELECT count(*) FROM \(SQLText.quoted(change.old.name))") : 0
     }
     let nextKeys = try session.nextKeys(of: plan)
     let origins = try session.insertionOrigins()
     let lost = keepsFiles ? [] : lostFileColumns
     try session.listFiles(of: lost, in: "main", at: plan.now)
     try dropIndexes(session)
-    for name in dropped { try session.execute("DROP TABLE \(SQLite.quoted(name))") }
+    for name in dropped { try session.execute("DROP TABLE \(SQLText.quoted(name))") }
     for change in changes {
       try compute(change, session)
       try alter(change, session)
@@ -343,7 +343,7 @@ extension InPlaceStep {
     try renameKeys(session) { plan.firstKey(of: $0, origins, nextKeys: nextKeys) }
     try session.write(origins, nextKeys: nextKeys, after: plan, to: "main")
     for (change, count) in zip(changes, counts) where change.isTouched {
-      let found = try session.number("SELECT count(*) FROM \(SQLite.quoted(change.new.name))")
+      let found = try session.number("SELECT count(*) FROM \(SQLText.quoted(change.new.name))")
       guard found == count else {
         throw plan.error(
           .verificationFailed("\(found) rows were created instead of \(count)"), change.new.name)
@@ -352,7 +352,7 @@ extension InPlaceStep {
     try makeIndexes(session)
     for table in changes.filter(\.isTouched).map(\.new.name) + created.map(\.name) {
       let rows = try session.rows(
-        "SELECT \"table\", rowid FROM pragma_foreign_key_check(\(SQLite.literal(table))) LIMIT 1")
+        "SELECT \"table\", rowid FROM pragma_foreign_key_check(\(SQLText.literal(table))) LIMIT 1")
       if let row = rows.first {
         throw plan.error(.danglingReference(table: row[0] ?? ""), nil, row[1].flatMap { Int64($0) })
       }
@@ -387,19 +387,19 @@ extension InPlaceStep {
         try wanted[name] != row[1] || altered.contains(table)
           || !computed.isEmpty && !computed.isDisjoint(with: columns(ofIndex: name, session))
       else { continue }
-      try session.execute("DROP INDEX \(SQLite.quoted(name))")
+      try session.execute("DROP INDEX \(SQLText.quoted(name))")
     }
   }
 
   private func columns(ofIndex name: String, _ session: MigrationSession) throws -> [String] {
-    try session.rows("SELECT name FROM pragma_index_info(\(SQLite.literal(name)))").compactMap { $0[0] }
+    try session.rows("SELECT name FROM pragma_index_info(\(SQLText.literal(name)))").compactMap { $0[0] }
   }
 
   /// Adds the new columns, and computes the values of all rows.
   @_optimize(none)
   private func compute(_ change: Change, _ session: MigrationSession) throws {
     guard !change.computed.isEmpty else { return }
-    let table = SQLite.quoted(change.old.name)
+    let table = SQLText.quoted(change.old.name)
     session.entity = change.new.name
     defer { session.entity = nil }
     for each in change.computed where each.old == nil {
@@ -410,12 +410,12 @@ extension InPlaceStep {
           + (each.column.isNotNull ? " DEFAULT \(passing ?? "0")" : ""))
     }
     let assignments = change.computed.map { each -> SQLText in
-      "\(raw: SQLite.quoted(each.column.name)) = \(each.value)"
+      "\(raw: SQLText.quoted(each.column.name)) = \(each.value)"
     }
     try session.run("UPDATE \(raw: table) AS t0 SET \(SQLText.joined(assignments, ", "))")
     // The column is declared as mandatory afterwards, so its values are checked here.
     for each in change.computed where each.column.isNotNull && each.old?.isNotNull == false {
-      let name = SQLite.quoted(each.column.name)
+      let name = SQLText.quoted(each.column.name)
       guard try session.rows("SELECT 1 FROM \(table) WHERE \(name) IS NULL LIMIT 1").isEmpty else {
         throw ValueMissing()
       }
@@ -429,7 +429,7 @@ extension InPlaceStep {
   /// store yet.
   @_optimize(none)
   private func declare(_ change: Change, _ session: MigrationSession) throws {
-    let name = SQLite.literal(change.new.name)
+    let name = SQLText.literal(change.new.name)
     let computed = Set(change.computed.filter { $0.old == nil }.map(\.column.name))
     let columns = try session.rows("SELECT name, dflt_value FROM pragma_table_xinfo(\(name)) ORDER BY cid")
     let definitions = columns.compactMap { row -> String? in
@@ -442,7 +442,7 @@ extension InPlaceStep {
       throw plan.error(.verificationFailed("its columns do not match the model"), change.new.name)
     }
     let sql =
-      "CREATE TABLE \(SQLite.quoted(change.new.name)) (\((definitions + change.new.constraints).joined(separator: ", "))) "
+      "CREATE TABLE \(SQLText.quoted(change.new.name)) (\((definitions + change.new.constraints).joined(separator: ", "))) "
       + change.new.options
     try session.execute("PRAGMA writable_schema = ON")
     try session.run(
@@ -452,21 +452,21 @@ extension InPlaceStep {
 
   @_optimize(none)
   private func alter(_ change: Change, _ session: MigrationSession) throws {
-    let table = SQLite.quoted(change.old.name)
+    let table = SQLText.quoted(change.old.name)
     session.entity = change.new.name
     defer { session.entity = nil }
     for name in change.dropped {
-      try session.execute("ALTER TABLE \(table) DROP COLUMN \(SQLite.quoted(name))")
+      try session.execute("ALTER TABLE \(table) DROP COLUMN \(SQLText.quoted(name))")
     }
     // Names may be exchanged, or differ only in case, so each column first gets a temporary name.
     let renamed = change.kept.filter { $0.old != $0.new }
     for (number, names) in renamed.enumerated() {
       try session.execute(
-        "ALTER TABLE \(table) RENAME COLUMN \(SQLite.quoted(names.old)) TO \"_cdgen_renamed_\(number)\"")
+        "ALTER TABLE \(table) RENAME COLUMN \(SQLText.quoted(names.old)) TO \"_cdgen_renamed_\(number)\"")
     }
     for (number, names) in renamed.enumerated() {
       try session.execute(
-        "ALTER TABLE \(table) RENAME COLUMN \"_cdgen_renamed_\(number)\" TO \(SQLite.quoted(names.new))")
+        "ALTER TABLE \(table) RENAME COLUMN \"_cdgen_renamed_\(number)\" TO \(SQLText.quoted(names.new))")
     }
     for (column, value) in change.added {
       let literal = try value == .null ? nil : self.literal(value, session)
@@ -491,11 +491,11 @@ extension InPlaceStep {
     let renamed = changes.filter { $0.old.name != $0.new.name }
     for (number, change) in renamed.enumerated() {
       try session.execute(
-        "ALTER TABLE \(SQLite.quoted(change.old.name)) RENAME TO \"_cdgen_renamed_\(number)\"")
+        "ALTER TABLE \(SQLText.quoted(change.old.name)) RENAME TO \"_cdgen_renamed_\(number)\"")
     }
     for (number, change) in renamed.enumerated() {
       try session.execute(
-        "ALTER TABLE \"_cdgen_renamed_\(number)\" RENAME TO \(SQLite.quoted(change.new.name))")
+        "ALTER TABLE \"_cdgen_renamed_\(number)\" RENAME TO \(SQLText.quoted(change.new.name))")
     }
   }
 
