@@ -33,8 +33,7 @@ struct CDGenGraph: ParsableCommand {
   var output: String?
 
   static func main() {
-    Console.begin()
-    main(nil)
+    runProgram()
   }
 
   func run() throws {

@@ -26,7 +26,6 @@ struct CDGen: ParsableCommand {
     ])
 
   static func main() {
-    Console.begin()
-    main(nil)
+    runProgram()
   }
 }

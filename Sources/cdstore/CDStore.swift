@@ -26,7 +26,6 @@ struct CDStore: ParsableCommand {
     ])
 
   static func main() {
-    Console.begin()
-    main(nil)
+    runProgram()
   }
 }

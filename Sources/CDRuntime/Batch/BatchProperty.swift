@@ -89,7 +89,7 @@ final class BatchProperty {
   /// - Parameters:
   ///   - write: Called with the stored value of each column.
   ///   - mistake: Called with a rule that the value breaks, and with the name of the field in a composite.
-  /// - Throws: ``PropertyError/wrongType(entity:key:expected:given:)``, and ``PropertyError/unknownKey(entity:key:)``
+  /// - Throws: ``PropertyError/wrongType(entity:key:expected:given:)``, and ``PropertyError/unknownKey(entity:key:suggestion:)``
   ///   for a field that a composite does not have.
   @inline(__always)
   func store(

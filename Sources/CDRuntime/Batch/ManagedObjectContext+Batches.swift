@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   /// Only the store counts: unsaved changes of contexts have no effect. This context learns of the rows at once,
   /// other contexts when they next read.
   ///
-  /// - Throws: ``FetchError/unknownEntity(_:)``, ``FetchError/abstractEntity(_:)``, ``PropertyError``, ``BatchError``
+  /// - Throws: ``FetchError/unknownEntity(_:suggestion:)``, ``FetchError/abstractEntity(_:)``, ``PropertyError``, ``BatchError``
   ///   or ``StoreError``; nothing has been written then.
   @discardableResult
   public func execute<Object>(_ request: BatchInsertRequest<Object>) throws -> BatchResult {

@@ -263,7 +263,7 @@ public final class ManagedObjectContext {
 
   /// Inserts a new object of an entity.
   ///
-  /// - Throws: ``FetchError/unknownEntity(_:)`` or ``FetchError/abstractEntity(_:)``;
+  /// - Throws: ``FetchError/unknownEntity(_:suggestion:)`` or ``FetchError/abstractEntity(_:)``;
   ///   ``StoreError/noStore(entity:)`` if none of the coordinator's stores holds the entity.
   @discardableResult
   public func insert(entityNamed name: String) throws -> ManagedObject {

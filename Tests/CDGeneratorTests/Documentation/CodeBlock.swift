@@ -67,6 +67,10 @@ struct CodeBlock {
 }
 
 extension CodeBlock {
+  /// Whether the block is the program that `cdgen init` writes. A program has statements outside of functions, so it is
+  /// not compiled with the other blocks. `.ci/readme` builds it and runs it.
+  var isFirstProgram: Bool { lines.contains { $0.contains("NotesModel.self") } }
+
   /// Whether the code is a package's manifest, which has a module of its own to compile against.
   var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version") ?? false }
 

@@ -161,7 +161,7 @@ extension Fields where Root == Book {
     let books = try Book.objects(in: context)
     #expect(books.map(\.price) == [Decimal(string: "9.99"), 5])
     #expect(books.map(\.shippedTo) == [nil, Address(street: "Main")])
-    #expect(throws: PropertyError.unknownKey(entity: "Tag", key: "nam")) {
+    #expect(throws: PropertyError.unknownKey(entity: "Tag", key: "nam", suggestion: "name")) {
       try context.execute(
         BatchInsertRequest<ManagedObject>(entityName: "Tag", rows: [["name": "a", "nam": "b"]]))
     }

@@ -136,7 +136,7 @@ import Testing
         {"error":"Note has no 'txt'; did you mean 'text'?","stage":"check","position":0}
         {"ids":["n2"]}
         {"error":"variable '$t' has no value; add one to `variables`","stage":"check"}
-        {"error":"the context's model has no entity 'Nope'","stage":"check"}
+        {"error":"the context's model has no entity 'Nope'; did you mean 'Note'?","stage":"check"}
         {"error":"/ divides by 0","stage":"evaluate"}
         {"error":"the request is not JSON: byte 0: expected a value","stage":"parse"}
         {"ids":["n2"]}

@@ -167,7 +167,7 @@ extension ManagedObjectContext {
   /// Returns the request of a fetch template of the model, with the values of its variables. If a variable has no
   /// value, the fetch throws.
   ///
-  /// - Throws: ``FetchError/unknownEntity(_:)`` and ``FetchError/unknownTemplate(entity:name:)``.
+  /// - Throws: ``FetchError/unknownEntity(_:suggestion:)`` and ``FetchError/unknownTemplate(entity:name:suggestion:)``.
   public func fetchRequest(
     forEntityNamed name: String, template: String, variables: [String: any FormatArgument] = [:]
   ) throws -> FetchRequest<ManagedObject> {

@@ -2,7 +2,7 @@
 extension ManagedObject {
   /// Returns the value of an attribute, a relationship or a fetched property.
   ///
-  /// - Throws: ``PropertyError/unknownKey(entity:key:)``, and the errors of a fetched property's fetch.
+  /// - Throws: ``PropertyError/unknownKey(entity:key:suggestion:)``, and the errors of a fetched property's fetch.
   public final func value(forKey key: String) throws -> PropertyValue {
     if let slot = scope.plan.slot(key) {
       if scope.plan.isObservable { follow(slot.number) }
@@ -19,7 +19,7 @@ extension ManagedObject {
   /// The types are those of generated code: an attribute of type Int32 has the type `Int32` or, as each number that
   /// loses nothing, `Int`. An optional type accepts nil.
   ///
-  /// - Throws: ``PropertyError/unknownKey(entity:key:)``; ``PropertyError/wrongType(entity:key:expected:given:)`` if the
+  /// - Throws: ``PropertyError/unknownKey(entity:key:suggestion:)``; ``PropertyError/wrongType(entity:key:expected:given:)`` if the
   ///   value does not have the type.
   public final func value<Value: AttributeValueConvertible>(
     forKey key: String, as type: Value.Type
