@@ -54,7 +54,7 @@ final class BatchProperty {
     case (.composite(_, let fields), 2):
       guard let index = fields.firstIndex(where: { $0.description.name == keys[1] }) else {
         throw PropertyError.unknownKey(
-        entity: entity.name, key: name, suggestion: closestName(to: name, in: entity.slots.map(\.name)))
+          entity: entity.name, key: name, suggestion: closestName(to: name, in: entity.slots.map(\.name)))
       }
       kind = .attribute(fields[index].description, fields[index].storageType)
       columns = [names[index]]
@@ -71,7 +71,8 @@ final class BatchProperty {
       isMandatory = !relationship.description.isOptional
       isRuled = false
       plainType = nil
-    default: throw PropertyError.unknownKey(
+    default:
+      throw PropertyError.unknownKey(
         entity: entity.name, key: name, suggestion: closestName(to: name, in: entity.slots.map(\.name)))
     }
   }

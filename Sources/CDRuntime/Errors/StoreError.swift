@@ -228,7 +228,8 @@ extension StoreError: PresentableError {
     case .inUse, .busy, .severalNames: .storeBusy
     case .diskFull: .diskFull
     case .inputOutput, .sqlite: .inputOutput
-    case .formatFailed, .otherConfiguration, .openedTwice, .notSupported, .noStore, .nestedWrite: .mistakeOfApp
+    case .formatFailed, .otherConfiguration, .openedTwice, .notSupported, .noStore, .nestedWrite:
+      .mistakeOfApp
     }
   }
 }

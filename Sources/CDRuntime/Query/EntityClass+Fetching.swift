@@ -102,7 +102,8 @@ extension EntityClass {
     where condition: TypedPredicate<Self>? = nil, sortedBy order: TypedSort<Self> = [], limit: Int? = nil,
     offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
-    try context.fetch(FetchRequest(where: condition?.predicate, sortedBy: order, limit: limit, offset: offset))
+    try context.fetch(
+      FetchRequest(where: condition?.predicate, sortedBy: order, limit: limit, offset: offset))
   }
 
   /// Returns the objects that meet a condition, in ascending order of an attribute.
@@ -141,7 +142,8 @@ extension EntityClass {
 
   /// Returns the objects whose attribute is true, in ascending order of another attribute.
   public static func fetch<Value>(
-    where path: KeyPath<Fields<Self>, Attribute<Bool>>, sortedBy order: KeyPath<Fields<Self>, Attribute<Value>>,
+    where path: KeyPath<Fields<Self>, Attribute<Bool>>,
+    sortedBy order: KeyPath<Fields<Self>, Attribute<Value>>,
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
     try fetch(

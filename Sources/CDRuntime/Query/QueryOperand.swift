@@ -221,10 +221,14 @@ extension QueryOperand where Value: StringAttributeValue {
   }
 
   /// The string in lower case, by Unicode's rules for all languages.
-  public func lowercased() -> Calculated<Value> { Calculated(expression: .function(.lowercase, [expression])) }
+  public func lowercased() -> Calculated<Value> {
+    Calculated(expression: .function(.lowercase, [expression]))
+  }
 
   /// The string in upper case, by Unicode's rules for all languages.
-  public func uppercased() -> Calculated<Value> { Calculated(expression: .function(.uppercase, [expression])) }
+  public func uppercased() -> Calculated<Value> {
+    Calculated(expression: .function(.uppercase, [expression]))
+  }
 
   /// Returns a condition: the string begins with a text. No string begins with the empty text.
   public func hasPrefix(_ text: String, options: ComparisonOptions = []) -> FetchPredicate {

@@ -30,14 +30,16 @@ enum ReservedNames {
     "objectID", "entity", "managedObjectContext", "value", "setValue", "values", "changedValues",
     "committedValues", "isFault", "isInaccessible", "isDeleted", "isInserted", "isUpdated", "hasChanges",
     "hash", "hashValue", "description", "awakeFromInsert", "awakeFromFetch", "willSave", "didSave",
-    "delete", "prepareForDeletion", "validateForInsert", "validateForUpdate", "validateForDelete", "init", "self",
+    "delete", "prepareForDeletion", "validateForInsert", "validateForUpdate", "validateForDelete", "init",
+    "self",
     "Type",
     "Protocol",
   ]
 
   /// The static members that every generated class has.
   static let statics: Set<String> = [
-    "objects", "object", "fetch", "first", "count", "exists", "delete", "aggregate", "Fields", "Key", "entityName", "init", "self", "Type", "Protocol",
+    "objects", "object", "fetch", "first", "count", "exists", "delete", "aggregate", "Fields", "Key",
+    "entityName", "init", "self", "Type", "Protocol",
   ]
 
   /// Names that a field of a generated struct cannot have.

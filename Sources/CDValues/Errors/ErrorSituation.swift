@@ -106,7 +106,8 @@ public enum ErrorSituation: String, Hashable, Sendable, CaseIterable {
       )
     case .olderStore:
       (
-        "The data cannot be opened yet.", "An older version of the app has written it, and it has not been updated.",
+        "The data cannot be opened yet.",
+        "An older version of the app has written it, and it has not been updated.",
         "Open the data in the app, which updates it."
       )
     case .inputOutput:
@@ -116,7 +117,8 @@ public enum ErrorSituation: String, Hashable, Sendable, CaseIterable {
       )
     case .migrationFailed:
       (
-        "The data could not be updated for this version of the app.", "Some of the data does not fit the new version.",
+        "The data could not be updated for this version of the app.",
+        "Some of the data does not fit the new version.",
         "Your data is unchanged. Contact the app's developers."
       )
     case .migrationCancelled:

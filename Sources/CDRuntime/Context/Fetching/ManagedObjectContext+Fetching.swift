@@ -121,7 +121,8 @@ extension ManagedObjectContext {
   func unknownTemplate(_ name: String, of entity: String) -> FetchError {
     .unknownTemplate(
       entity: entity, name: name,
-      suggestion: closestName(to: name, in: model.graph.lineage(of: entity).flatMap { $0.fetchTemplates.map(\.name) }))
+      suggestion: closestName(
+        to: name, in: model.graph.lineage(of: entity).flatMap { $0.fetchTemplates.map(\.name) }))
   }
 
   // MARK: Fetched properties
@@ -350,7 +351,8 @@ extension ManagedObjectContext {
     let names = request.groupBy + request.aggregates.map(\.name)
     let groups = rows.map { Dictionary(zip(names, $0), uniquingKeysWith: { _, last in last }) }
     guard let having = request.having else { return groups }
-    let evaluator = PredicateEvaluator(variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
+    let evaluator = PredicateEvaluator(
+      variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
     do {
       return try MatchBudget.run(isCancellable: true) {
         try groups.filter { try evaluator.matches(having, Self.subject($0)) }

@@ -60,7 +60,8 @@ import Testing
     var everything = FetchRequest<ManagedObject>(entityName: request.entityName)
     everything.includesSubentities = request.includesSubentities
     let all = try context.fetch(everything)
-    let evaluator = PredicateEvaluator(variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
+    let evaluator = PredicateEvaluator(
+      variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
     var matching: [ManagedObject] = []
     var failing: Set<ManagedObject> = []
     for object in all {
