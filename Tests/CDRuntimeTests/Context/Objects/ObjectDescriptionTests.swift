@@ -2,6 +2,13 @@ import CDRuntime
 import Foundation
 import Testing
 
+/// A class with an attribute named `id`, as many models have: it compiles, and the attribute is what `id` means.
+private final class Badge: ManagedObject {
+  var id: String { "own" }
+
+  static func own(_ badge: Badge) -> String { badge.id }
+}
+
 /// An object in words, as an identifiable value, and its values as Swift types.
 @Suite struct ObjectDescriptionTests {
   private let container: PersistentContainer
