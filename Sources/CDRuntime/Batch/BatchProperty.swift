@@ -31,7 +31,7 @@ final class BatchProperty {
         throw PropertyError.readOnly(entity: entity.name, key: name)
       }
       throw PropertyError.unknownKey(
-        entity: entity.name, key: name, suggestion: closestName(to: name, in: entity.slots.map(\.name)))
+        entity: entity.name, key: name, suggestion: entity.closestKey(to: name))
     }
     self.slot = slot
     let names = slot.columns.map { entity.columns[$0].name }
@@ -54,7 +54,7 @@ final class BatchProperty {
     case (.composite(_, let fields), 2):
       guard let index = fields.firstIndex(where: { $0.description.name == keys[1] }) else {
         throw PropertyError.unknownKey(
-          entity: entity.name, key: name, suggestion: closestName(to: name, in: entity.slots.map(\.name)))
+          entity: entity.name, key: name, suggestion: entity.closestKey(to: name))
       }
       kind = .attribute(fields[index].description, fields[index].storageType)
       columns = [names[index]]
@@ -73,7 +73,7 @@ final class BatchProperty {
       plainType = nil
     default:
       throw PropertyError.unknownKey(
-        entity: entity.name, key: name, suggestion: closestName(to: name, in: entity.slots.map(\.name)))
+        entity: entity.name, key: name, suggestion: entity.closestKey(to: name))
     }
   }
 

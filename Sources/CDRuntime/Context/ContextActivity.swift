@@ -1,5 +1,5 @@
-/// The work of a context that is running: saves, a method of the app, the derivation of attributes. Some things cannot
-/// be done meanwhile.
+/// The work of a context that is running: saves, a method of the app, the derivation of attributes. While it
+/// runs, the context refuses some operations.
 final class ContextActivity {
   /// A method of the app in which the context cannot be saved.
   enum Hook: String {

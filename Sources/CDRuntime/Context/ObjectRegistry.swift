@@ -211,7 +211,7 @@ final class ObjectRegistry {
   /// Leaves the objects that other code holds to the data of a released context.
   ///
   /// - Parameter pending: The objects with changes.
-  /// - Returns: Whether there are such objects.
+  /// - Returns: Whether other code still holds objects of the context.
   func leave(to released: ReleasedContext, pending: [WeakObject]) -> Bool {
     guard released.adopt(scopes, maps, pending: pending) else { return false }
     for scope in scopes { scope.releasedContext = released }

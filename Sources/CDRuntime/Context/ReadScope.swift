@@ -16,7 +16,7 @@ final class ReadScope {
 
   init(isEnabled: Bool) { self.isEnabled = isEnabled }
 
-  /// Sets what is called when a snapshot has begun. If it throws, the snapshot ends.
+  /// Sets the closure that runs when a snapshot has begun. If the closure throws, the snapshot ends.
   func whenBegun(_ didBegin: @escaping (any StoreSession) throws -> Void) { self.didBegin = didBegin }
 
   /// Makes each snapshot last until ``end(_:)``.

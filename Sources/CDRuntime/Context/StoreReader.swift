@@ -107,7 +107,7 @@ final class StoreReader {
   /// Whether a snapshot is held, or would be if the stores had snapshots.
   var isReading: Bool { snapshot.isOpen || snapshot.isInTurn }
 
-  /// Sets what is called when a snapshot has begun, before anything else is read from it.
+  /// Sets the closure that runs when a snapshot has begun. The closure runs before any other read from the snapshot.
   func whenSnapshotBegins(_ didBegin: @escaping (any StoreSession) throws -> Void) {
     snapshot.whenBegun(didBegin)
   }

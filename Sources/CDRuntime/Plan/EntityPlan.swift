@@ -131,6 +131,13 @@ final class EntityPlan: Sendable {
 
   func slot(_ key: String) -> PropertyPlan? { slotNumbers[key].map { slots[$0] } }
 
+  /// The property whose name is most like an unknown one, for a message; nil if none is like it.
+  ///
+  /// - Parameter others: Further names that the key could stand for.
+  func closestKey(to key: String, or others: [String] = []) -> String? {
+    closestName(to: key, in: slots.map(\.name) + others)
+  }
+
   /// The columns of a property, or of a field given as `composite.field`; empty if it is not stored.
   @_optimize(none)
   func columnNumbers(_ key: String) -> [Int] {

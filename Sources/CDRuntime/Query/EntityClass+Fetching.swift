@@ -16,7 +16,7 @@ extension EntityClass {
 
   /// Returns the object whose attribute has a value; nil if there is none.
   ///
-  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if there are several such objects. At most two rows are read.
+  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if several objects match. The fetch reads at most two rows.
   public static func object<Value: AttributeValueConvertible>(
     matching path: KeyPath<Fields<Self>, Attribute<Value>>, _ value: Value, in context: ManagedObjectContext
   ) throws -> Self? {
@@ -37,7 +37,7 @@ extension EntityClass {
 
   /// Returns the object whose to-one relationship leads to an object; nil if there is none.
   ///
-  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if there are several such objects. At most two rows are read.
+  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if several objects match. The fetch reads at most two rows.
   public static func object<Destination>(
     matching path: KeyPath<Fields<Self>, ToOne<Destination>>, _ object: Destination?,
     in context: ManagedObjectContext
@@ -74,7 +74,7 @@ extension EntityClass {
 
   /// Returns the object that matches all of these values, or with `.or`, at least one of them; nil if there is none.
   ///
-  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if there are several such objects. At most two rows are read.
+  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if several objects match. The fetch reads at most two rows.
   public static func object(
     matching values: KeyValuePairs<AttributeKey<Self>, (any AttributeValueConvertible)?>,
     using combination: MatchCombination = .and, in context: ManagedObjectContext

@@ -69,8 +69,10 @@ public enum ErrorSituation: String, Hashable, Sendable, CaseIterable {
   /// The app has a mistake, which its developers must correct.
   case mistakeOfApp = "app.mistake"
 
+  typealias Texts = (description: String, reason: String, suggestion: String)
+
   /// The English texts.
-  var english: (description: String, reason: String, suggestion: String) {
+  var english: Texts {
     switch self {
     case .storeBusy:
       ("The data is in use.", "Another program or window is working with it.", "Try again in a moment.")

@@ -35,15 +35,15 @@ extension PresentableError {
 
   /// What did not work, in one sentence.
   public var errorDescription: String? {
-    ErrorTexts.text(situation.rawValue + ".description", situationNames)
+    ErrorTexts.text(of: self, "description", \.description)
   }
   /// The cause, in one sentence.
-  public var failureReason: String? { ErrorTexts.text(situation.rawValue + ".reason", situationNames) }
+  public var failureReason: String? { ErrorTexts.text(of: self, "reason", \.reason) }
   /// Nil: the errors have no pages of help.
   public var helpAnchor: String? { nil }
   /// The remedy, in one sentence.
   public var recoverySuggestion: String? {
-    ErrorTexts.text(situation.rawValue + ".suggestion", situationNames)
+    ErrorTexts.text(of: self, "suggestion", \.suggestion)
   }
 }
 
@@ -80,8 +80,17 @@ public enum ErrorTexts {
     return result
   }
 
-  static func text(_ key: String, _ names: [String]) -> String? {
-    guard let text = lookUp?(key) ?? english[key] else { return nil }
+  /// Returns a text of an error's situation, translated and with names in it.
+  fileprivate static func text(
+    of error: some PresentableError, _ part: String, _ english: (ErrorSituation.Texts) -> String
+  ) -> String {
+    let situation = error.situation
+    let text = lookUp?("\(situation.rawValue).\(part)") ?? english(situation.english)
+    return filled(text, with: error.situationNames)
+  }
+
+  /// Replaces `{0}` and so on by names.
+  private static func filled(_ text: String, with names: [String]) -> String {
     var parts = text.split(separator: "{", omittingEmptySubsequences: false).map(String.init)
     for index in parts.indices.dropFirst() {
       let digits = parts[index].prefix { $0.isNumber }

@@ -4,7 +4,7 @@ import Testing
 
 /// Errors in words for the people who use an app. Serialized, because a translation is for the whole program.
 @Suite(.serialized) struct PresentableErrorTests {
-  private let url = URL(filePath: "/tmp/store.sqlite")
+  private let url = URL(filePath: "store.sqlite")
 
   private func texts(_ error: any Error) -> [String] {
     let error = error as? any LocalizedError

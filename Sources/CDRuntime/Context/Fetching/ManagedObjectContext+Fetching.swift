@@ -314,7 +314,7 @@ extension ManagedObjectContext {
   private func matched(_ value: AttributeValue, key: String, of plan: EntityPlan) throws -> AttributeValue {
     guard let slot = plan.slot(key) else {
       throw FetchError.unknownKey(
-        entity: plan.name, key: key, suggestion: closestName(to: key, in: plan.slots.map(\.name)))
+        entity: plan.name, key: key, suggestion: plan.closestKey(to: key))
     }
     guard case .attribute(_, let storageType) = slot.kind, let fitted = storageType.fitted(value) else {
       throw FetchError.wrongType(

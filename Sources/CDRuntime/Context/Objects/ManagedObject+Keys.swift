@@ -124,7 +124,7 @@ extension ManagedObject {
     let fetched = scope.context?.model.graph.fetchedProperties(of: scope.plan.name).map(\.name) ?? []
     return .unknownKey(
       entity: scope.plan.name, key: key,
-      suggestion: closestName(to: key, in: scope.plan.slots.map(\.name) + fetched))
+      suggestion: scope.plan.closestKey(to: key, or: fetched))
   }
 
   final func value(of slot: PropertyPlan) -> PropertyValue {

@@ -77,7 +77,7 @@ final class ChangeNotices {
     for change in changes { change() }
   }
 
-  /// Forgets what is scheduled and who is not notified, when the context is released.
+  /// Drops all scheduled notifications and the list of unnotified observers. Called when the context is released.
   func close() {
     notices.removeAll()
     laterChanges.removeAll()
