@@ -17,6 +17,8 @@ extension ValueExpression {
     try Self.forEachPart(of: kind, body)
   }
 
+  // The optimiser would make a copy of this switch for each caller and merge it with the caller's own switch.
+  @inline(never) @_semantics("optimize.sil.specialize.closure.never")
   static func forEachPart(of kind: Kind, _ body: (ExpressionPart) throws -> Void) rethrows {
     switch kind {
     case .constant, .object, .anyKey, .variable: break
@@ -54,6 +56,7 @@ extension FetchPredicate {
     try Self.forEachPart(of: kind, body)
   }
 
+  @inline(never)
   static func forEachPart(of kind: Kind, _ body: (ExpressionPart) throws -> Void) rethrows {
     switch kind {
     case .constant: break
