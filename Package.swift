@@ -13,6 +13,8 @@ let settings: [SwiftSetting] = [
 // threads generate code, as in a release build. The other flags suppress the warning and the remark about this setting.
 let whole =
   settings + [
+    // The compiler would check its own intermediate code, a sixtieth of its time.
+    .unsafeFlags(["-Xfrontend", "-disable-llvm-verify"], .when(platforms: [.linux])),
     .unsafeFlags(
       [
         "-whole-module-optimization", "-disable-batch-mode", "-num-threads", "4", "-suppress-remarks",

@@ -72,9 +72,8 @@ struct MigrationFiles {
   }
 
   private var leftovers: [String] {
-    [work(0), work(1), finished].flatMap {
-      [$0, $0 + "-journal", $0 + "-wal", $0 + "-shm", $0 + "-external"]
-    }
+    let suffixes = ["", "-journal", "-wal", "-shm", "-external"]
+    return [work(0), work(1), finished].flatMap { file in suffixes.map { suffix in file + suffix } }
   }
 
   /// Removes the files that a migration creates before the switch. The caller must hold the store's lock.
