@@ -91,6 +91,29 @@ import Testing
     }
   }
 
+  /// The page that translates Core Data's names mentions only names of ours that exist. DocC checks those that are links.
+  @Test func coreDataNamesLeadToTypesThatExist() throws {
+    let page = try String(
+      contentsOf: CodeBlock.root.appending(path: "Sources/CDRuntime/CDRuntime.docc/CoreDataNames.md"),
+      encoding: .utf8)
+    var types = Set<Substring>()
+    for module in ["CDRuntime", "CDModel", "CDMapping", "CDValues", "CDMigrationTesting"] {
+      for symbol in try SymbolGraph(of: module).symbols where symbol.isType {
+        types.insert(Substring(symbol.pathComponents.last ?? ""))
+      }
+    }
+    // Swift's own, and the generated types of the documentation's models.
+    types.formUnion(["Sendable", "Codable", "Book", "LibraryModel"])
+    var checked = 0
+    for row in page.matches(of: #/(?m)^\| (.+?) \| (.+) \|$/#) {
+      for name in row.2.matches(of: #/(?:^|[^`])`([A-Z]\w*)/#) {
+        checked += 1
+        #expect(types.contains(name.1), "CoreDataNames.md mentions '\(name.1)', which is no public type")
+      }
+    }
+    #expect(checked > 20)
+  }
+
   /// DocC warns of links that lead nowhere or to several symbols, and of parameters without a comment.
   @Test(arguments: modules.map(\.0))
   func docCHasNothingToWarnOf(module: String) throws {
