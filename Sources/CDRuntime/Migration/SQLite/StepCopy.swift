@@ -198,8 +198,8 @@ struct StepCopy {
   /// property. Other errors are returned unchanged.
   @_optimize(none)
   private func explained(_ error: any Error, _ sourceMapping: StepPlan.SourceMapping) throws -> any Error {
-    guard case .store(.sqlite(_, let code, let message, _))? = (error as? MigrationError)?.reason,
-      code & 0xFF == 19
+    guard case .store(let reason)? = (error as? MigrationError)?.reason,
+      case .engine(_, let engineError) = reason, reason.isConstraintViolation
     else { return error }
     for column in sourceMapping.destination.columns
     where column.isMandatory && !plan.isDerived(column, in: sourceMapping.destination) {
@@ -213,7 +213,7 @@ struct StepCopy {
         return plan.error(reason, sourceMapping.destination.name, key)
       }
     }
-    return plan.error(.verificationFailed(message), sourceMapping.destination.name)
+    return plan.error(.verificationFailed(engineError.message), sourceMapping.destination.name)
   }
 
   /// The reason of an error that names the object which a row's relationship leads to and which stays behind; nil if
@@ -637,7 +637,7 @@ extension MigrationError {
   var isOfRows: Bool { isOfStatement || isConstraintViolation }
 
   var isConstraintViolation: Bool {
-    if case .store(.sqlite(_, let code, _, _)) = reason { code & 0xFF == 19 } else { false }
+    if case .store(let error) = reason { error.isConstraintViolation } else { false }
   }
 }
 

@@ -276,11 +276,10 @@ public final class StoreBuilder {
 
   private static func formatError(_ error: StoreError, _ row: [StoreValue], _ table: StoreTable) -> any Error
   {
-    guard case .sqlite(_, let code, let message, _) = error, code & 0xFF == SQLITE_CONSTRAINT else {
-      return error
-    }
+    guard error.isConstraintViolation, case .engine(_, let engineError) = error else { return error }
+    let message = engineError.message
     let key = key(row, table.kind)
-    if error.isUniquenessViolation || code == SQLITE_CONSTRAINT | (10 << 8) {
+    if error.isUniquenessViolation || error.sqliteCode == SQLITE_CONSTRAINT | (10 << 8) {
       return StoreFormatError(.duplicateKey(entity: table.name, key: key))
     }
     // The message ends with the column, for example `NOT NULL constraint failed: Table.column`.
