@@ -108,7 +108,7 @@ private struct StoredRows {
     try stored.check(SQLiteSchema(model, store: 0), of: url)
     fileColumns = model.fileColumns(ofStore: 0)
     if !fileColumns.isEmpty { try ExternalFiles(store: url).checkFolder() }
-    let rows = StoreRows(model, store: 0)
+    let rows = StoreTables(model, store: 0)
     contents = try StoreContents(
       rows, connection, schema: "main", isCopy: true,
       replacing: isReplica ? connection.replicaEntries(of: url, roots: rows.roots) : [:])

@@ -1,8 +1,5 @@
 /// The tables and indexes of a model's store, as <doc:SQLiteLayout> describes them.
 struct SQLiteSchema {
-  /// The version of the layout that this release writes.
-  static let formatVersion = 1
-
   /// The tables, in the order of the model.
   private(set) var layouts: [TableLayout] = []
   /// The names of the indexes and their `CREATE INDEX` statements.

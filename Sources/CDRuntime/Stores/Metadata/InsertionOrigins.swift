@@ -63,7 +63,7 @@ struct InsertionOrigins: Hashable, Sendable {
   /// its keys start there, so that no identifier is used twice.
   var formerKeys: [String: ObjectKey] = [:]
 
-  /// The key in `_cdgen_metadata`.
+  /// The key of the record's entry in the metadata.
   static let metadataKey = "births"
 
   init(storeID: UUID) { tables = Tables(storeID: storeID) }
@@ -290,32 +290,5 @@ extension InsertionOrigins {
       result.tables.set(tables.intervals(of: 1...next - 1, in: root), of: root)
     }
     return result
-  }
-}
-
-extension SQLiteConnection {
-  /// The SQL of the first key of a table that no object has had. The keys' counter may be missing.
-  static func nextKeySQL(of root: String, table: String) -> String {
-    "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLText.literal(root))), 1), "
-      + "coalesce((SELECT max(_pk) + 1 FROM main.\(SQLText.quoted(table))), 1))"
-  }
-
-  /// The metadata entries that make a copy of the store a replica: a new UUID, and the record of the original's objects.
-  func replicaEntries(of url: URL, roots: [String]) throws -> [String: String] {
-    let found = try StoreMetadata(self, url: url)
-    let origins = try InsertionOrigins(
-      text: metadata(InsertionOrigins.metadataKey), storeID: found.storeID, url: url)
-    var nextKeys: [String: ObjectKey] = [:]
-    for root in roots {
-      // Another program may have replaced the counter by something that is not a key.
-      let next = try scalar(Self.nextKeySQL(of: root, table: root)).flatMap { ObjectKey($0) }
-      guard let next, next < .max else { throw StoreError.damagedKeys(url, entity: root) }
-      nextKeys[root] = next
-    }
-    let storeID = UUID.random()
-    return [
-      "storeUUID": storeID.uuidString,
-      InsertionOrigins.metadataKey: origins.replica(storeID, nextKeys: nextKeys).text,
-    ]
   }
 }
