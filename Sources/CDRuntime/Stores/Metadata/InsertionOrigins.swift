@@ -1,16 +1,16 @@
 import CDModel
 
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// A store's record of where its objects were inserted first, as ranges of keys. Global identifiers are derived from it.
 ///
 /// By default an object was inserted in this store, into its present table, with its present key. Only replicas and
 /// migrations make this untrue, so only they write records. Saves write none.
-struct InsertionOrigins: Hashable, Sendable {
+package struct InsertionOrigins: Hashable, Sendable {
   /// A range of keys of a table. The objects were inserted with keys of a range of the same length.
   struct Interval: Hashable, Sendable {
     let keys: ClosedRange<ObjectKey>
@@ -64,9 +64,10 @@ struct InsertionOrigins: Hashable, Sendable {
   var formerKeys: [String: ObjectKey] = [:]
 
   /// The key of the record's entry in the metadata.
-  static let metadataKey = "births"
+  package static let metadataKey = "births"
 
-  init(storeID: UUID) { tables = Tables(storeID: storeID) }
+  /// An empty record: all objects were inserted in this store.
+  package init(storeID: UUID) { tables = Tables(storeID: storeID) }
 }
 
 extension InsertionOrigins.Tables {
@@ -155,9 +156,10 @@ extension InsertionOrigins.Tables {
 // The text of the record in the metadata.
 extension InsertionOrigins {
   /// Whether the defaults hold for all objects and history entries.
-  var isEmpty: Bool { tables.intervals.isEmpty && past.isEmpty && formerKeys.isEmpty }
+  package var isEmpty: Bool { tables.intervals.isEmpty && past.isEmpty && formerKeys.isEmpty }
 
-  var text: String {
+  /// The text of the record, which the metadata contain.
+  package var text: String {
     func object(_ values: [String: JSONValue]) -> JSONValue {
       .object(values.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, $0.value) })
     }
@@ -269,7 +271,7 @@ extension InsertionOrigins {
   /// Reads the record of a store from the metadata entry; a store without the entry has an empty record.
   ///
   /// - Throws: ``StoreError/damagedMetadata(_:key:)`` for a text that no release writes.
-  init(text: String?, storeID: UUID, url: URL) throws(StoreError) {
+  package init(text: String?, storeID: UUID, url: URL) throws(StoreError) {
     guard let text else {
       self.init(storeID: storeID)
       return

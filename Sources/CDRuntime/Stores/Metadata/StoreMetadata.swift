@@ -1,34 +1,34 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// The metadata of a store: entries of texts by key, which each engine keeps in its own way.
-struct StoreMetadata {
+package struct StoreMetadata {
   /// The version of the format that this release writes.
-  static let currentFormatVersion = 1
+  package static let currentFormatVersion = 1
 
-  var formatVersion: Int
-  var storeID: UUID
-  var modelID: UUID
-  var modelName: String
-  var versionNumber: Int
+  package var formatVersion: Int
+  package var storeID: UUID
+  package var modelID: UUID
+  package var modelName: String
+  package var versionNumber: Int
   /// The canonical JSON of the version that the store was written with.
-  var version: String
-  var dataHash: String
-  var layoutHash: String
-  var definitionHash: String
+  package var version: String
+  package var dataHash: String
+  package var layoutHash: String
+  package var definitionHash: String
   /// A JSON object with the data hash of each entity by name.
-  var entityHashes: String
-  var createdBy: String
+  package var entityHashes: String
+  package var createdBy: String
   /// The version of each model in a store of several merged models, by the models' identities. Empty for any other
   /// store, and if the release that wrote the store did not record the versions.
-  var partVersions: [UUID: Int] = [:]
+  package var partVersions: [UUID: Int] = [:]
   /// The names of the backups of the last migrations, which the next opening removes.
-  var pendingBackups: [String] = []
+  package var pendingBackups: [String] = []
   /// The app's own values, without the prefix of their keys in the entries.
-  var values: [String: String] = [:]
+  package var values: [String: String] = [:]
 
   /// Returns whether users may have stores like this one: the version is a locked version of the model or of one of its
   /// parts.
@@ -41,17 +41,17 @@ struct StoreMetadata {
   }
 
   /// The identity of the store's model.
-  var model: ModelIdentity { ModelIdentity(name: modelName, id: modelID) }
+  package var model: ModelIdentity { ModelIdentity(name: modelName, id: modelID) }
 
   /// The prefix of the keys of the app's own values.
-  static let valuePrefix = "app."
+  package static let valuePrefix = "app."
 
   /// The value of the entry `pendingBackup` for some names. A name contains no slash.
   static func text(ofBackups names: [String]) -> String { names.joined(separator: "/") }
 
   /// The metadata of a new store.
   @_optimize(none)
-  init(_ model: ModelPlan, storeID: UUID, store: Int) {
+  package init(_ model: ModelPlan, storeID: UUID, store: Int) {
     formatVersion = Self.currentFormatVersion
     let source = model.source(ofStore: store)
     self.storeID = storeID
@@ -76,7 +76,7 @@ struct StoreMetadata {
   /// - Parameter url: The URL that errors show.
   /// - Throws: ``StoreError/newerFormat(_:found:supported:)``, or ``StoreError/damagedMetadata(_:key:)`` for an entry
   ///   that is missing or has a value that no release writes.
-  init(entries values: [String: String], url: URL) throws {
+  package init(entries values: [String: String], url: URL) throws {
     func text(_ key: String) throws -> String {
       guard let value = values[key] else { throw StoreError.damagedMetadata(url, key: key) }
       return value
@@ -129,7 +129,7 @@ struct StoreMetadata {
   }
 
   /// The entries, without the app's own values.
-  var entries: [String: String] {
+  package var entries: [String: String] {
     var result = modelEntries
     if !partVersions.isEmpty {
       result["parts"] =
@@ -152,7 +152,7 @@ struct StoreMetadata {
   }
 
   /// All entries, with the app's own values.
-  var allEntries: [String: String] {
+  package var allEntries: [String: String] {
     var result = entries
     for (key, value) in values { result[Self.valuePrefix + key] = value }
     return result
