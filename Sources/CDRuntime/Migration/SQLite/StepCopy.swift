@@ -30,8 +30,8 @@ struct StepCopy {
   @_optimize(none)
   func run(reading read: () throws -> PersistentStoreCoordinator) throws {
     try checkRows()
-    let layout = SQLiteSchema(plan.destination, store: 0)
-    for sql in SQLiteSchema.systemTables {
+    let layout = SQLSchema(plan.destination, store: 0)
+    for sql in SQLSchema.systemTables {
       try session.execute(sql.replacing("CREATE TABLE ", with: "CREATE TABLE \(schema)."))
     }
     for table in layout.layouts { try session.execute(table.sql(schema: schema)) }
@@ -583,7 +583,7 @@ extension StepCopy {
   }
 
   @_optimize(none)
-  private func makeIndexes(_ layout: SQLiteSchema) throws {
+  private func makeIndexes(_ layout: SQLSchema) throws {
     let present = Set(
       try session.rows("SELECT name FROM \(Self.schema).sqlite_master WHERE type = 'index'").compactMap {
         $0[0]

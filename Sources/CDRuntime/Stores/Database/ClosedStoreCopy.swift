@@ -105,7 +105,7 @@ private struct StoredRows {
       tables.contains)
     let model = try ModelPlan(
       metadata.managedObjectModel, assignment: StoreAssignment(roots: Set(roots)))
-    try stored.check(SQLiteSchema(model, store: 0), of: url)
+    try stored.check(SQLSchema(model, store: 0), of: url)
     fileColumns = model.fileColumns(ofStore: 0)
     if !fileColumns.isEmpty { try ExternalFiles(store: url).checkFolder() }
     let rows = StoreTables(model, store: 0)

@@ -149,7 +149,7 @@ private final class SQLiteTableReceiver: TableReceiver {
   private let url: URL
   /// Whether the store gets a UUID of its own, instead of that in the metadata.
   private let isReplica: Bool
-  private var tables: (schema: SQLiteSchema, model: ModelPlan, roots: [String])?
+  private var tables: (schema: SQLSchema, model: ModelPlan, roots: [String])?
 
   init(_ connection: SQLiteConnection, url: URL, isReplica: Bool) {
     self.connection = connection
@@ -158,9 +158,9 @@ private final class SQLiteTableReceiver: TableReceiver {
   }
 
   func begin(_ model: ModelPlan, store: Int, metadata: [String: String]) throws {
-    let schema = SQLiteSchema(model, store: store)
+    let schema = SQLSchema(model, store: store)
     try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
-    for sql in SQLiteSchema.systemTables + schema.tables { try connection.execute(sql) }
+    for sql in SQLSchema.systemTables + schema.tables { try connection.execute(sql) }
     try connection.writeMetadata(metadata)
     tables = (schema, model, StoreTables(model, store: store).roots)
   }

@@ -36,6 +36,18 @@ package protocol SQLDialect: Sendable {
   /// Whether the database compares integers of a range with doubles exactly, and not as two doubles.
   func comparesExactly(_ integers: ClosedRange<Int64>) -> Bool
 
+  // MARK: Tables
+
+  /// The type of a column.
+  ///
+  /// - Parameter mayNameFile: Whether the column holds either data, or a text with the name of the file that contains
+  ///   them.
+  func columnType(_ type: StorageType, mayNameFile: Bool) -> String
+  /// The text after the columns of a table; empty for none.
+  ///
+  /// - Parameter hasOwnKey: Whether the rows have a key `_pk`. The rows of a join table have none.
+  func tableOptions(hasOwnKey: Bool) -> String
+
   // MARK: Conditions
 
   /// The conditions that hold for every row and for no row.
