@@ -89,9 +89,12 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    // Instructions of the processor that Swift has no functions for. It has only a header.
+    .systemLibrary(name: "CProcessor"),
     // Uses SQLite's own interface. A library above it would only add a layer between statements and objects, and every
     // user's build would have to compile it.
-    .target(name: "CDRuntime", dependencies: ["CDMapping", "CDModel", "CSQLite"], swiftSettings: small),
+    .target(
+      name: "CDRuntime", dependencies: ["CDMapping", "CDModel", "CProcessor", "CSQLite"], swiftSettings: small),
     // Reads Core Data's SQLite stores as a store format. An app without such stores does not compile it.
     .target(
       name: "CDCoreDataStore",

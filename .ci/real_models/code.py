@@ -23,9 +23,10 @@ for feature in ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisib
 def compiled(setting, folder, *options):
     """A run of the compiler over the files of a folder."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    map = os.path.join(root, "Sources", "CSQLite", "module.modulemap")
+    maps = [option for name in ["CProcessor", "CSQLite"] for option in (
+        "-Xcc", f"-fmodule-map-file={os.path.join(root, 'Sources', name, 'module.modulemap')}")]
     files = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".swift")]
-    return run("swiftc", *OPTIONS, "-I", setting.modules, "-Xcc", f"-fmodule-map-file={map}", *options, *files)
+    return run("swiftc", *OPTIONS, "-I", setting.modules, *maps, *options, *files)
 
 
 def newest(setting, bundle, entries, folder, scalars="optional"):

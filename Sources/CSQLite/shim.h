@@ -23,9 +23,6 @@ static inline int csqlite_file_read(sqlite3 *connection, void *buffer, int count
   return file ? file->pMethods->xRead(file, buffer, count, offset) : SQLITE_CANTOPEN;
 }
 
-/// Has the processor fetch what is at an address while it goes on with other work. Any address will do.
-static inline void csqlite_prefetch(const void *address) { __builtin_prefetch(address); }
-
 /// Runs no triggers and reads no views: no store has any, and those of a file that somebody has prepared would run with
 /// the rights of the program that opens it.
 ///

@@ -2,12 +2,12 @@
 ///
 /// Generation uses it for the expressions of the schema, and the runtime for those of fetches, so both report the same
 /// mistakes.
-public struct ExpressionChecker: Sendable {
+package struct ExpressionChecker: Sendable {
   /// The version that names are looked up in.
-  public let graph: EntityGraph
+  package let graph: EntityGraph
 
   /// A checker for the expressions of a version.
-  public init(graph: EntityGraph) {
+  package init(graph: EntityGraph) {
     self.graph = graph
   }
 
@@ -19,7 +19,7 @@ public struct ExpressionChecker: Sendable {
   ///   - fetchSource: The entity of `$FETCH_SOURCE`, for a fetched property's predicate.
   ///   - isTemplate: Whether each variable must get a type from its uses. True for a fetch template, whose variables
   ///     become parameters.
-  public func check(
+  package func check(
     _ predicate: FetchPredicate, on entity: String, fetchSource: String? = nil, isTemplate: Bool = false
   ) -> CheckedPredicate {
     var (session, checked) = run(on: entity, fetchSource: fetchSource, depth: predicate.depth) { session in
@@ -40,7 +40,7 @@ public struct ExpressionChecker: Sendable {
   ///     a narrower number type fits a wider one. Every other conversion needs a CAST.
   ///   - allowsNil: Whether nil is also valid, if a type is expected.
   ///   - isTemplate: Whether each variable must get a type from its uses.
-  public func check(
+  package func check(
     _ expression: ValueExpression, on entity: String, expecting expected: ExpressionType? = nil,
     allowsNil: Bool = true, isTemplate: Bool = false
   ) -> CheckedExpression {
@@ -101,55 +101,55 @@ public struct ExpressionChecker: Sendable {
 }
 
 /// The result of checking a predicate.
-public struct CheckedPredicate: Hashable, Sendable {
+package struct CheckedPredicate: Hashable, Sendable {
   /// The predicate to evaluate: names of enumeration cases are replaced by their raw values.
-  public let predicate: FetchPredicate
+  package let predicate: FetchPredicate
   /// All mistakes, in the order of the text.
-  public let diagnostics: [ExpressionDiagnostic]
+  package let diagnostics: [ExpressionDiagnostic]
   /// The variables, in the order of their first appearance, without those of SUBQUERY and of assignments.
-  public let variables: [CheckedVariable]
+  package let variables: [CheckedVariable]
   /// Whether a store can evaluate the predicate: it uses no transient attribute and no FUNCTION.
-  public let isStorable: Bool
+  package let isStorable: Bool
 
   /// Whether the predicate cannot be evaluated. Mistakes and warnings do not prevent evaluation.
-  public var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
+  package var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 }
 
 /// The result of checking a value expression.
-public struct CheckedExpression: Hashable, Sendable {
+package struct CheckedExpression: Hashable, Sendable {
   /// The expression, with the names of enumeration cases replaced by their raw values.
-  public let expression: ValueExpression
+  package let expression: ValueExpression
   /// The type of the value; `.unknown` if the checker cannot determine it.
-  public let type: ExpressionType
+  package let type: ExpressionType
   /// Whether the value may be nil.
-  public let isOptional: Bool
+  package let isOptional: Bool
   /// All mistakes, in the order of the text.
-  public let diagnostics: [ExpressionDiagnostic]
+  package let diagnostics: [ExpressionDiagnostic]
   /// The variables, in the order of their first appearance.
-  public let variables: [CheckedVariable]
+  package let variables: [CheckedVariable]
   /// Whether the expression has a value for every object: it uses no CAST that may fail without an `else`, and no
   /// FUNCTION.
-  public let isTotal: Bool
+  package let isTotal: Bool
   /// Whether a store can evaluate the expression: it uses no transient attribute and no FUNCTION.
-  public let isStorable: Bool
+  package let isStorable: Bool
   /// The CASTs that may fail and have no third argument for that case.
   package let partialConversions: [SourceSpan?]
 
   /// Whether the expression cannot be evaluated.
-  public var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
+  package var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 }
 
 /// A variable of an expression, with the type that its uses give it.
-public struct CheckedVariable: Hashable, Sendable {
+package struct CheckedVariable: Hashable, Sendable {
   /// The name, without `$`.
-  public let name: String
+  package let name: String
   /// The type; `.unknown` if no use gives one.
-  public let type: ExpressionType
+  package let type: ExpressionType
   /// Whether the variable may be nil: it is only tested for equality with values that may be nil.
-  public let isOptional: Bool
+  package let isOptional: Bool
 
   /// A variable as given.
-  public init(name: String, type: ExpressionType, isOptional: Bool) {
+  package init(name: String, type: ExpressionType, isOptional: Bool) {
     self.name = name
     self.type = type
     self.isOptional = isOptional

@@ -1,5 +1,5 @@
 /// The type of a value expression.
-public indirect enum ExpressionType: Hashable, Sendable {
+package indirect enum ExpressionType: Hashable, Sendable {
   /// A type that an attribute can have: a string, a number type, an enumeration or a composite, for example.
   case attribute(AttributeType)
   /// A managed object of an entity or of one of its subentities.
@@ -21,19 +21,19 @@ public indirect enum ExpressionType: Hashable, Sendable {
   static let date = ExpressionType.attribute(.date)
 
   /// Whether the type is a collection.
-  public var isCollection: Bool {
+  package var isCollection: Bool {
     if case .collection = self { true } else { false }
   }
 
   /// The type of a collection's elements; nil for other types.
-  public var element: ExpressionType? {
+  package var element: ExpressionType? {
     if case .collection(let element) = self { element } else { nil }
   }
 }
 
 extension ExpressionType: CustomStringConvertible {
   /// The type in words, as the schema language writes it: `String`, `Book`, `[Book]`.
-  public var description: String {
+  package var description: String {
     switch self {
     case .attribute(let type): type.schemaName
     case .object(let entity): entity

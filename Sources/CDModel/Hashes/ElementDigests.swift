@@ -2,22 +2,22 @@
 ///
 /// Together the digests cover the same content as ``ModelHashes/definition``: two versions with equal definition hashes
 /// have equal digests, and two with different hashes differ in at least one element.
-public struct ElementDigests: Hashable, Sendable {
+package struct ElementDigests: Hashable, Sendable {
   /// An element and its digest.
-  public struct Entry: Hashable, Sendable {
+  package struct Entry: Hashable, Sendable {
     /// The element.
-    public let element: ModelElement
+    package let element: ModelElement
     /// The digest of the element's own declaration.
-    public let digest: Digest
+    package let digest: Digest
   }
 
   /// The digests in this order: the version's bases, its types, its configurations, then each entity with its parts.
   /// Elements of each sort are ordered by name, so that the order of declarations has no effect.
-  public let entries: [Entry]
+  package let entries: [Entry]
 
   /// Computes the digests of a version, in time proportional to its size. If several elements have the same name, which
   /// is a mistake, the first one counts.
-  public init(_ version: ModelVersion) {
+  package init(_ version: ModelVersion) {
     var collector = ElementCollector()
     collector.add(version)
     entries = collector.entries
@@ -25,7 +25,7 @@ public struct ElementDigests: Hashable, Sendable {
 
   /// The digest of an element; nil if the version does not have the element.
   @_optimize(none)
-  public subscript(element: ModelElement) -> Digest? {
+  package subscript(element: ModelElement) -> Digest? {
     entries.first { $0.element == element }?.digest
   }
 }

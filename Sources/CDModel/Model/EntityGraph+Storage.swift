@@ -1,17 +1,17 @@
 /// A numbered property of an entity. Generated code and the runtime identify properties by these slot numbers.
-public struct PropertySlot: Hashable, Sendable {
+package struct PropertySlot: Hashable, Sendable {
   /// The slot's number, counted from 0.
-  public let number: Int
+  package let number: Int
   /// The entity that declares the property: the entity itself or an ancestor.
-  public let entity: String
+  package let entity: String
   /// The attribute or relationship. A fetched property has no slot.
-  public let property: PropertyDescription
+  package let property: PropertyDescription
 }
 
 /// A numbered column of an entity's rows, in addition to the row's own key and version.
-public struct StoredColumn: Hashable, Sendable {
+package struct StoredColumn: Hashable, Sendable {
   /// The sort of value that a column holds.
-  public enum Kind: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// The value of an attribute whose type is not a composite.
     case attribute
     /// A field of a composite attribute.
@@ -21,26 +21,26 @@ public struct StoredColumn: Hashable, Sendable {
   }
 
   /// The column's number, counted from 0.
-  public let ordinal: Int
+  package let ordinal: Int
   /// The number of the slot whose value, or part of it, the column holds.
-  public let slot: Int
+  package let slot: Int
   /// The entity that declares the property: the entity itself or an ancestor.
-  public let entity: String
+  package let entity: String
   /// The property.
-  public let property: PropertyDescription
+  package let property: PropertyDescription
   /// The field of the composite; nil for columns of other kinds.
-  public let field: AttributeDescription?
+  package let field: AttributeDescription?
   /// The sort of value that the column holds.
-  public let kind: Kind
+  package let kind: Kind
 
   /// The property's name, or `property.field`. The column in the table has this name, unless a sibling entity has a
   /// column of the same name.
-  public var name: String {
+  package var name: String {
     field.map { "\(property.name).\($0.name)" } ?? property.name
   }
 
   /// The type of the column's values; nil for a reference.
-  public var type: AttributeType? {
+  package var type: AttributeType? {
     if let field { return field.type }
     if case .attribute(let attribute) = property { return attribute.type }
     return nil
@@ -53,7 +53,7 @@ extension EntityGraph {
   ///
   /// For each entity from the root down to this one, the attributes come first, in order of declaration and including
   /// transient and derived ones. The relationships follow.
-  public func slots(of name: String) -> [PropertySlot] {
+  package func slots(of name: String) -> [PropertySlot] {
     var slots: [PropertySlot] = []
     for entity in lineage(of: name) {
       for attribute in entity.attributes {
@@ -73,7 +73,7 @@ extension EntityGraph {
   /// For each entity from the root down to this one, the stored attributes come first, in order of declaration. A
   /// composite takes one column for each field. The to-one relationships whose reference is stored in this entity's
   /// table follow.
-  public func columns(of name: String) -> [StoredColumn] {
+  package func columns(of name: String) -> [StoredColumn] {
     var columns: [StoredColumn] = []
     func add(_ slot: PropertySlot, _ field: AttributeDescription?, _ kind: StoredColumn.Kind) {
       columns.append(

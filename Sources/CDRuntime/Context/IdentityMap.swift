@@ -1,4 +1,4 @@
-import CSQLite
+import CProcessor
 
 /// The objects of one inheritance root in one context, by key.
 ///
@@ -115,7 +115,7 @@ final class IdentityMap {
 
   /// Prefetches the memory of a key's entry. Entries of keys that are not in sequence are far apart, and waiting for
   /// their memory takes as long as reading a few columns.
-  @inline(__always) func prefetch(_ key: ObjectKey) { csqlite_prefetch(entries + start(key)) }
+  @inline(__always) func prefetch(_ key: ObjectKey) { cprocessor_prefetch(entries + start(key)) }
 
   /// Whether enough objects have been added since the last sweep for another one.
   var isSweepDue: Bool { count >= sweepCount }

@@ -16,9 +16,9 @@
 /// }
 /// ```
 public enum StoreError: Error, Hashable, Sendable {
-  /// The file is not a SQLite database.
+  /// The file is not a database.
   case notADatabase(URL)
-  /// The file is a SQLite database that cdgen has not created.
+  /// The file is a database that cdgen has not created.
   case foreignDatabase(URL)
   /// The file of an XML, binary or custom store is damaged, or has another format.
   case unreadable(URL, StoreFormatError)
@@ -56,7 +56,7 @@ public enum StoreError: Error, Hashable, Sendable {
   /// that differ from those of the store's model. They could run another author's SQL when the store is read or
   /// written.
   case foreignSchema(URL, objects: [String])
-  /// The rollback journal beside the file names another file, which SQLite would remove. No release of cdgen creates
+  /// The rollback journal beside the file names another file, which a rollback would remove. No release of cdgen creates
   /// such a journal. Another program created it, perhaps as an attack.
   case foreignJournal(URL)
   /// The next key of an entity's counter belongs to an object already, or no keys follow it.
@@ -66,7 +66,7 @@ public enum StoreError: Error, Hashable, Sendable {
   /// None of the coordinator's stores holds the entity.
   case noStore(entity: String)
   /// Another connection was writing for longer than ``PersistentStoreDescription/busyTimeout``. If a coordinator has
-  /// several stores, this error and the six that follow name all of them, because SQLite does not report which one
+  /// several stores, this error and the six that follow name all of them, because an engine may not report which one
   /// failed.
   case busy([URL])
   /// A coordinator is writing. The write has called code of the app (the sequence of a batch, or a store format), and
@@ -76,14 +76,14 @@ public enum StoreError: Error, Hashable, Sendable {
   case nestedWrite([URL])
   /// The disk has too little space for the data to be written.
   case diskFull([URL])
-  /// The file is damaged: its contents are not what SQLite wrote.
+  /// The file is damaged: its contents are not what the engine wrote.
   case damaged([URL], reason: String)
-  /// The file cannot be written to, or the folder in which SQLite keeps its journal.
+  /// The file cannot be written to, or the folder in which the engine keeps its journal.
   case notWritable([URL], reason: String)
   /// The operating system could not read or write.
   case inputOutput([URL], reason: String)
-  /// SQLite reported any other error. The code is its extended result code.
-  case sqlite([URL], code: Int32, message: String, during: String)
+  /// The engine of the stores reported any other error.
+  case engine([URL], StoreEngineError)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -91,10 +91,11 @@ extension StoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .notADatabase(let url):
-      "\(url.path(percentEncoded: false)) is not a SQLite database; it was not changed. Choose another file for "
+      "\(url.path(percentEncoded: false)) is not a database; it was not changed. Choose another file for "
         + "the store"
     case .foreignDatabase(let url):
-      "\(url.path(percentEncoded: false)) is a SQLite database, but not a store of cdgen; it was not changed. "
+      "\(url.path(percentEncoded: false)) is a database of another program, not a store of cdgen; it was not "
+        + "changed. "
         + "Choose another file for the store"
     case .unreadable(let url, let error):
       "the store \(url.path(percentEncoded: false)) cannot be read, and was not changed: \(error)"
@@ -173,8 +174,8 @@ extension StoreError: CustomStringConvertible {
         + "open it with `isReadOnly`"
     case .inputOutput(let urls, let reason):
       "\(Self.names(urls)) cannot be read or written: \(reason)"
-    case .sqlite(let urls, let code, let message, let operation):
-      "SQLite error \(code) of \(Self.names(urls)) while \(operation): \(message)"
+    case .engine(let urls, let error):
+      "\(error.engine) error \(error.code) of \(Self.names(urls)) while \(error.operation): \(error.message)"
     }
   }
 
@@ -186,6 +187,45 @@ extension StoreError: CustomStringConvertible {
     urls.count == 1
       ? "the store \(urls[0].path(percentEncoded: false))"
       : "one of the stores \(urls.map { $0.path(percentEncoded: false) }.joined(separator: ", "))"
+  }
+}
+
+/// An error that the engine of a store reported, and that has no case of its own in ``StoreError``.
+///
+/// ```swift
+/// do {
+///   try context.save()
+/// } catch StoreError.engine(_, let error) {
+///   print("\(error.engine) refuses the save with the code \(error.code): \(error.message)")
+/// }
+/// ```
+public struct StoreEngineError: Error, Hashable, Sendable {
+  /// The name of the engine, such as `SQLite`.
+  public let engine: String
+  /// The engine's own code, such as `19`. For SQLite it is the extended result code.
+  public let code: String
+  /// The engine's own message.
+  public let message: String
+  /// What the engine was doing.
+  public let operation: String
+  /// Whether the cause is the query itself, such as a calculation that fails for one of the rows, and not the store. A
+  /// fetch then asks the evaluator.
+  package let isOfQuery: Bool
+
+  /// Creates an error for an engine to throw in ``StoreError/engine(_:_:)``.
+  package init(engine: String, code: String, message: String, operation: String, isOfQuery: Bool = false) {
+    self.engine = engine
+    self.code = code
+    self.message = message
+    self.operation = operation
+    self.isOfQuery = isOfQuery
+  }
+}
+
+extension StoreError {
+  /// Whether the error comes from the statement and not from the store.
+  var isOfStatement: Bool {
+    if case .engine(_, let error) = self { error.isOfQuery } else { false }
   }
 }
 
@@ -227,7 +267,7 @@ extension StoreError: PresentableError {
     case .replaced: .storeMissing
     case .inUse, .busy, .severalNames: .storeBusy
     case .diskFull: .diskFull
-    case .inputOutput, .sqlite: .inputOutput
+    case .inputOutput, .engine: .inputOutput
     case .formatFailed, .otherConfiguration, .openedTwice, .notSupported, .noStore, .nestedWrite:
       .mistakeOfApp
     }

@@ -9,27 +9,30 @@ struct EntityTraits: Sendable {
 }
 
 /// An entity with all information that its objects and its table need. It is immutable, and all contexts share it.
-final class EntityPlan: Sendable {
+package final class EntityPlan: Sendable {
   /// The index in ``ModelPlan/entities``.
-  let index: Int
-  let description: EntityDescription
+  package let index: Int
+  package let description: EntityDescription
   /// The index of the root entity, whose table holds the objects.
-  let root: Int
-  let table: String
+  package let root: Int
+  /// The table that holds the objects of the root and its subentities.
+  package let table: String
   /// The index of the store that holds the objects; nil if none of the coordinator's stores does.
-  let storeIndex: Int?
-  let slots: [PropertyPlan]
+  package let storeIndex: Int?
+  /// The properties, in the order of their slots.
+  package let slots: [PropertyPlan]
   let slotNumbers: [String: Int]
   /// The relationships by slot; nil if the slot is an attribute's.
-  let relationships: [RelationshipPlan?]
-  let columns: [ColumnPlan]
+  package let relationships: [RelationshipPlan?]
+  /// The columns that hold the values, in the order of their numbers.
+  package let columns: [ColumnPlan]
   /// The indexes of this entity and all its descendants.
-  let subtree: [Int]
+  package let subtree: [Int]
   /// The indexes of this entity and its ancestors.
-  let lineage: [Int]
+  package let lineage: [Int]
   let lineageNames: Set<String>
   /// Whether the table has a column that names the entity of each row.
-  let hasEntityColumn: Bool
+  package let hasEntityColumn: Bool
   /// Whether there is a generated class, whose objects have their values as properties.
   let isTyped: Bool
   /// Whether the class conforms to ``ManagedObjectLifecycle``.
@@ -43,11 +46,11 @@ final class EntityPlan: Sendable {
   /// The slots whose default is computed at each insertion.
   let insertionDefaults: [(slot: Int, value: DefaultValue)]
   /// The slots that have columns, in order.
-  let storedSlots: [Int]
+  package let storedSlots: [Int]
   let transientSlots: [Int]
   let derivedSlots: [Int]
   /// The slots whose large values are stored in files beside the store.
-  let externalSlots: [Int]
+  package let externalSlots: [Int]
   /// The slots whose values may have any size.
   let largeSlots: [Int]
   /// The slots of stored attributes that need a value before a new object of a generated class is saved. Empty for an
@@ -63,8 +66,9 @@ final class EntityPlan: Sendable {
   /// Whether other objects in memory keep their pairs with a deleted object until the deletion is saved.
   let leavesPairs: Bool
 
-  var name: String { description.name }
-  var isPolymorphic: Bool { subtree.count > 1 }
+  package var name: String { description.name }
+  /// Whether the entity has subentities.
+  package var isPolymorphic: Bool { subtree.count > 1 }
 
   @_optimize(none)
   init(
@@ -125,7 +129,7 @@ final class EntityPlan: Sendable {
   }
 
   /// The relationship of a slot; nil for an attribute's slot and for an invalid number.
-  func relationship(_ slot: Int) -> RelationshipPlan? {
+  package func relationship(_ slot: Int) -> RelationshipPlan? {
     relationships.indices.contains(slot) ? relationships[slot] : nil
   }
 
@@ -140,7 +144,7 @@ final class EntityPlan: Sendable {
 
   /// The columns of a property, or of a field given as `composite.field`; empty if it is not stored.
   @_optimize(none)
-  func columnNumbers(_ key: String) -> [Int] {
+  package func columnNumbers(_ key: String) -> [Int] {
     if let slot = slot(key) { return Array(slot.columns) }
     let parts = key.split(separator: ".", maxSplits: 1).map(String.init)
     guard parts.count == 2, let slot = slot(parts[0]), case .composite(_, let fields) = slot.kind,
@@ -149,7 +153,8 @@ final class EntityPlan: Sendable {
     return [slot.columns.lowerBound + index]
   }
 
-  func isKind(of other: EntityPlan) -> Bool { lineage.contains(other.index) }
+  /// Whether the entity is another one or a subentity of it.
+  package func isKind(of other: EntityPlan) -> Bool { lineage.contains(other.index) }
 
   /// A plan for an object that was created with an unknown entity name. It has no properties and no table.
   static func unknown(_ name: String) -> EntityPlan {

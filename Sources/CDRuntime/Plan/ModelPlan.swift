@@ -8,13 +8,17 @@ struct StoreSource: Sendable {
 }
 
 /// A model's current version with all information that objects and stores need. It is immutable and shared.
-final class ModelPlan: Sendable {
-  let model: ManagedObjectModel
-  let version: ModelVersion
-  let graph: EntityGraph
-  let entities: [EntityPlan]
-  let entityIndices: [String: Int]
-  let joins: [JoinPlan]
+package final class ModelPlan: Sendable {
+  package let model: ManagedObjectModel
+  /// The current version of the model.
+  package let version: ModelVersion
+  package let graph: EntityGraph
+  /// The entities by their indexes.
+  package let entities: [EntityPlan]
+  /// The indexes of the entities by their names.
+  package let entityIndices: [String: Int]
+  /// The join tables by their indexes.
+  package let joins: [JoinPlan]
   private let versionHashes: VersionHashes
   /// The current versions of the models that a merged model consists of.
   private let parts: [StoreSource]
@@ -26,17 +30,17 @@ final class ModelPlan: Sendable {
   let derivedNames: Set<String>
   /// The references without an inverse that the store clears when the row that they lead to is deleted, by the root of
   /// that row. The history does not record that they were cleared.
-  let clearedReferences: [Int: [(entity: EntityPlan, slot: Int)]]
+  package let clearedReferences: [Int: [(entity: EntityPlan, slot: Int)]]
   /// The relationships without an inverse that need a minimum number of objects. Deleting such an object changes them,
   /// although no relationship leads from it to their owners.
   let oneSidedMinimums: [RelationshipPlan]
   /// Whether many-to-many relationships need a minimum number of objects.
   let hasPairMinimums: Bool
   /// Whether an entity has values that may be stored in files.
-  let hasExternalSlots: Bool
+  package let hasExternalSlots: Bool
 
   /// Whether entities of one store have values that may be stored in files beside it.
-  func hasExternalSlots(ofStore store: Int) -> Bool {
+  package func hasExternalSlots(ofStore store: Int) -> Bool {
     entities.contains { $0.storeIndex == store && !$0.externalSlots.isEmpty }
   }
 
@@ -109,14 +113,14 @@ final class ModelPlan: Sendable {
   var hasDerivedSlots: Bool { !derivedNames.isEmpty }
 
   /// The data hash of the entities that a store holds. It is the version's own hash if the store holds all entities.
-  func dataHash(ofStore storeIndex: Int) -> Digest {
+  package func dataHash(ofStore storeIndex: Int) -> Digest {
     let names = entities.filter { $0.storeIndex == storeIndex }.map(\.name)
     let hashes = source(ofStore: storeIndex).hashes
     return names.count == hashes.entities.count ? hashes.data : hashes.data(of: names)
   }
 
   /// Whether a store has all entities of the model.
-  func isWhole(store storeIndex: Int) -> Bool {
+  package func isWhole(store storeIndex: Int) -> Bool {
     parts.isEmpty && entities.allSatisfy { $0.storeIndex == storeIndex }
   }
 
@@ -127,14 +131,15 @@ final class ModelPlan: Sendable {
       ?? StoreSource(model: model, version: version, versionHashes: versionHashes)
   }
 
-  func entity(_ name: String) -> EntityPlan? { entityIndices[name].map { entities[$0] } }
+  /// Returns the entity with a name; nil if the model has none.
+  package func entity(_ name: String) -> EntityPlan? { entityIndices[name].map { entities[$0] } }
 }
 
 // The columns that hold the references of a relationship.
 extension ModelPlan {
   /// The column that holds the order of a to-many relationship, in the table that holds its references; nil if the
   /// relationship is not ordered, or if a join table holds the order.
-  func positionColumn(of relationship: RelationshipPlan) -> String? {
+  package func positionColumn(of relationship: RelationshipPlan) -> String? {
     guard relationship.isOrdered, case .referencesOfOthers = relationship.storage,
       let column = inverseReferenceColumn(of: relationship)
     else { return nil }
@@ -142,7 +147,7 @@ extension ModelPlan {
   }
 
   /// The column of the destination that holds the references of a relationship's inverse.
-  func inverseReferenceColumn(of relationship: RelationshipPlan) -> ColumnPlan? {
+  package func inverseReferenceColumn(of relationship: RelationshipPlan) -> ColumnPlan? {
     let destination = entities[relationship.destination]
     guard let slot = relationship.inverseSlot, let column = destination.slots[slot].columns.first
     else { return nil }

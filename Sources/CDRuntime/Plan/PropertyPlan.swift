@@ -1,22 +1,24 @@
 /// A property of an entity, with the information for reading and writing it. It is a class so that passing it costs
 /// little.
-final class PropertyPlan: Sendable {
-  enum Kind: Sendable {
+package final class PropertyPlan: Sendable {
+  /// What a property is.
+  package enum Kind: Sendable {
     case attribute(AttributeDescription, StorageType)
     case composite(AttributeDescription, [FieldPlan])
     case relationship(RelationshipPlan)
   }
 
-  let number: Int
-  let name: String
+  /// The number of the property's slot.
+  package let number: Int
+  package let name: String
   /// The entity that declares the property.
-  let owner: String
-  let kind: Kind
+  package let owner: String
+  package let kind: Kind
   /// The columns that hold the value; empty if it is not stored.
-  let columns: Range<Int>
+  package let columns: Range<Int>
   /// The storage type of an attribute; nil for a composite and for a relationship. Reading it from `kind` would retain
   /// and release the values in `kind`.
-  let storageType: StorageType?
+  package let storageType: StorageType?
   let reading: Reading
   /// Whether a value can break only two rules: a mandatory value is missing, or a number is NaN.
   let isMerelyMandatory: Bool
@@ -42,7 +44,8 @@ final class PropertyPlan: Sendable {
       && attribute.pattern == nil && !isEnumeration
   }
 
-  var isStored: Bool { !columns.isEmpty }
+  /// Whether the property has columns.
+  package var isStored: Bool { !columns.isEmpty }
 
   /// How the value is read from a row.
   enum Reading {
@@ -64,14 +67,14 @@ final class PropertyPlan: Sendable {
     }
   }
 
-  var attribute: AttributeDescription? {
+  package var attribute: AttributeDescription? {
     switch kind {
     case .attribute(let attribute, _), .composite(let attribute, _): attribute
     case .relationship: nil
     }
   }
 
-  var relationship: RelationshipPlan? {
+  package var relationship: RelationshipPlan? {
     if case .relationship(let relationship) = kind { return relationship }
     return nil
   }
@@ -99,14 +102,15 @@ extension PropertyPlan {
 }
 
 /// A field of a composite.
-struct FieldPlan: Sendable {
-  let description: AttributeDescription
-  let storageType: StorageType
+package struct FieldPlan: Sendable {
+  package let description: AttributeDescription
+  package let storageType: StorageType
 }
 
 /// A relationship, with the information about its storage. It is a class so that passing it costs little.
-final class RelationshipPlan: Sendable {
-  enum Storage: Sendable {
+package final class RelationshipPlan: Sendable {
+  /// Where the keys of related objects are.
+  package enum Storage: Sendable {
     /// A column of the entity's own table, by its index.
     case reference(column: Int)
     /// A column of the destination's table, which belongs to the inverse. Both sides are to-one.
@@ -117,18 +121,19 @@ final class RelationshipPlan: Sendable {
     case join(Int, isSource: Bool)
   }
 
-  let description: RelationshipDescription
-  let slot: Int
+  package let description: RelationshipDescription
+  package let slot: Int
   /// The entity that declares the relationship.
-  let owner: String
+  package let owner: String
   /// The index of the destination in the model plan.
-  let destination: Int
+  package let destination: Int
   /// The slot of the inverse in the destination entity.
-  let inverseSlot: Int?
-  let inverse: RelationshipDescription?
-  let storage: Storage
+  package let inverseSlot: Int?
+  /// The inverse; nil for a relationship without one.
+  package let inverse: RelationshipDescription?
+  package let storage: Storage
   /// Whether the same store holds the objects of both sides.
-  let isWithinStore: Bool
+  package let isWithinStore: Bool
 
   init(
     description: RelationshipDescription, slot: Int, owner: String, destination: Int, inverseSlot: Int?,
@@ -157,44 +162,47 @@ final class RelationshipPlan: Sendable {
     return description.deleteRule == .noAction && inverse != nil
   }
 
-  var name: String { description.name }
+  package var name: String { description.name }
   /// The name, with the entity that declares the relationship.
-  var path: String { "\(owner).\(name)" }
-  var isToMany: Bool { description.isToMany }
-  var isOrdered: Bool { description.isToMany && description.isOrdered }
+  package var path: String { "\(owner).\(name)" }
+  package var isToMany: Bool { description.isToMany }
+  /// Whether the related objects have an order that the store keeps.
+  package var isOrdered: Bool { description.isToMany && description.isOrdered }
 
   /// Whether a rule requires a minimum number of objects.
-  var hasMinimum: Bool {
+  package var hasMinimum: Bool {
     !description.isOptional || description.isToMany && description.minimumCount ?? 0 > 0
   }
 
   /// Whether both sides are to-one.
-  var isOneToOne: Bool { !isToMany && inverse?.isToMany == false }
+  package var isOneToOne: Bool { !isToMany && inverse?.isToMany == false }
 
   /// Whether the store guarantees that the object of a reference exists.
-  var isGuaranteed: Bool { isWithinStore && inverse?.deleteRule != .noAction }
+  package var isGuaranteed: Bool { isWithinStore && inverse?.deleteRule != .noAction }
 
   /// Whether the relationship is its own inverse.
-  var isSymmetric: Bool { inverse != nil && inverseSlot == slot && inverse == description }
+  package var isSymmetric: Bool { inverse != nil && inverseSlot == slot && inverse == description }
 }
 
 /// A table that holds the pairs of a many-to-many or one-sided to-many relationship.
-struct JoinPlan: Sendable {
-  let table: String
+package struct JoinPlan: Sendable {
+  package let table: String
   /// The indexes of both sides' entities in the model plan.
-  let source: Int
-  let target: Int
+  package let source: Int
+  package let target: Int
   /// Whether the relationships of the source side and of the target side are ordered.
-  let isOrdered: Bool
-  let isInverseOrdered: Bool
+  package let isOrdered: Bool
+  package let isInverseOrdered: Bool
 }
 
 /// A column of an entity.
-struct ColumnPlan: Sendable {
+package struct ColumnPlan: Sendable {
   /// The name in the table, not quoted.
-  let name: String
-  let slot: Int
-  let storageType: StorageType
-  let isReference: Bool
-  let isMandatory: Bool
+  package let name: String
+  package let slot: Int
+  package let storageType: StorageType
+  /// Whether the column holds the key of another object.
+  package let isReference: Bool
+  /// Whether each object has a value.
+  package let isMandatory: Bool
 }

@@ -6,7 +6,7 @@
 
 extension StorageType {
   /// The storage type of an attribute's type; nil for a composite and for an unknown enumeration.
-  init?(_ type: AttributeType, in graph: EntityGraph) {
+  package init?(_ type: AttributeType, in graph: EntityGraph) {
     switch type {
     case .codable: self = .codable
     case .enumeration(let name):
@@ -21,7 +21,7 @@ extension StorageType {
 
   /// The value as the column stores it; nil for a value of another type. Integers are widened or narrowed if nothing is
   /// lost. Null fits every type. Zero has no sign: see ``AttributeValue/withPlainZero``.
-  func fitted(_ value: AttributeValue) -> AttributeValue? {
+  package func fitted(_ value: AttributeValue) -> AttributeValue? {
     let value = value.withPlainZero
     switch (self, value) {
     case (_, .null), (.int64, .int), (.codable, .string): return value
@@ -35,16 +35,16 @@ extension StorageType {
   }
 
   /// The value of a mandatory attribute before it is set.
-  var empty: AttributeValue { traits?.empty ?? .null }
+  package var empty: AttributeValue { traits?.empty ?? .null }
 
   /// Whether an attribute can be set to a value of the type that no store accepts.
-  var hasNotANumber: Bool { storageClass == .real || self == .decimal }
+  package var hasNotANumber: Bool { storageClass == .real || self == .decimal }
 }
 
 extension AttributeValue {
   /// The value with 0.0 instead of -0.0, as every store keeps it. SQLite writes a REAL that is an integer as an
   /// integer, which has no negative zero.
-  var withPlainZero: AttributeValue {
+  package var withPlainZero: AttributeValue {
     switch self {
     case .double(let number) where number == 0: .double(0)
     case .date(let date) where date.timeIntervalSinceReferenceDate == 0: .date(EmptyValue.date)
@@ -53,7 +53,7 @@ extension AttributeValue {
   }
 
   /// Whether the value is -0.0.
-  var isMinusZero: Bool {
+  package var isMinusZero: Bool {
     switch self {
     case .double(let number): number == 0 && number.sign == .minus
     case .date(let date):

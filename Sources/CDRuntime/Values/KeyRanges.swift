@@ -1,13 +1,17 @@
 /// The keys of a table's rows. Consecutive keys are kept as one range.
-struct KeyRanges {
+package struct KeyRanges {
   /// The greatest key of an object. It is well below the greatest Int64, so that sums of keys and counts never
   /// overflow.
   static let largestKey: ObjectKey = 1 << 62
 
   /// The ranges in the order in which they were appended.
-  private(set) var ranges: [ClosedRange<ObjectKey>] = []
+  package private(set) var ranges: [ClosedRange<ObjectKey>] = []
 
-  @inline(__always) mutating func append(_ key: ObjectKey) {
+  /// Creates an empty set of keys.
+  package init() {}
+
+  /// Appends a key.
+  @inline(__always) package mutating func append(_ key: ObjectKey) {
     if let last = ranges.last, last.upperBound < .max, last.upperBound + 1 == key {
       ranges[ranges.count - 1] = last.lowerBound...key
     } else {
@@ -15,10 +19,11 @@ struct KeyRanges {
     }
   }
 
-  mutating func append(_ keys: ClosedRange<ObjectKey>) { ranges.append(keys) }
+  /// Appends consecutive keys.
+  package mutating func append(_ keys: ClosedRange<ObjectKey>) { ranges.append(keys) }
 
   /// The number of keys.
-  var count: Int { ranges.reduce(0) { $0 + $1.count } }
+  package var count: Int { ranges.reduce(0) { $0 + $1.count } }
 
   /// The ranges in ascending order, with overlapping and adjacent ranges joined.
   static func normalized(_ ranges: [ClosedRange<ObjectKey>]) -> [ClosedRange<ObjectKey>] {

@@ -1,5 +1,5 @@
 /// A set of slot numbers.
-struct SlotSet: Hashable, Sendable {
+package struct SlotSet: Hashable, Sendable {
   private var low: UInt64 = 0
   /// The slots from 64 on, which few entities have.
   private var high: Set<Int> = []
@@ -8,13 +8,15 @@ struct SlotSet: Hashable, Sendable {
 
   /// Checks the usual case first: a save compares two sets for each updated object, and `high` is nearly always empty
   /// in both.
-  static func == (first: SlotSet, second: SlotSet) -> Bool {
+  package static func == (first: SlotSet, second: SlotSet) -> Bool {
     first.low == second.low && (first.high.isEmpty && second.high.isEmpty || first.high == second.high)
   }
 
-  var isEmpty: Bool { low == 0 && high.isEmpty }
+  /// Whether the set has no slots.
+  package var isEmpty: Bool { low == 0 && high.isEmpty }
 
-  func contains(_ slot: Int) -> Bool {
+  /// Returns whether the set has a slot.
+  package func contains(_ slot: Int) -> Bool {
     slot < 64 ? low & (1 << UInt64(slot)) != 0 : high.contains(slot)
   }
 

@@ -133,11 +133,12 @@ struct SwiftCompiler {
       isSuccess: process.terminationStatus == 0, messages: String(decoding: output, as: UTF8.self))
   }
 
-  /// The map of the C module that CDRuntime imports.
+  /// The maps of the C modules that CDRuntime imports.
   private var moduleMaps: [String] {
     let checkout = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
-    let map = checkout.appending(path: "Sources/CSQLite/module.modulemap")
-    return ["-Xcc", "-fmodule-map-file=\(map.path)"]
+    return ["CProcessor", "CSQLite"].flatMap { name in
+      ["-Xcc", "-fmodule-map-file=\(checkout.appending(path: "Sources/\(name)/module.modulemap").path)"]
+    }
   }
 }

@@ -50,7 +50,7 @@ extension PersistentStoreCoordinator {
       var result: [String: [[StoreValue]]] = [:]
       for store in database.attached.all {
         let contents = try StoreContents(
-          StoreRows(plan, store: store.index), connection, schema: database.attached.schema(of: store))
+          StoreTables(plan, store: store.index), connection, schema: database.attached.schema(of: store))
         for table in contents.tables {
           try contents.forEachRow(of: table) { result[table.name, default: []].append($0) }
         }

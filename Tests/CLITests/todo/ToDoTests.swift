@@ -131,7 +131,7 @@ import Testing
     try expect(
       "list", status: 1,
       errors:
-        "Error: \(path) is not a SQLite database; it was not changed. Choose another file for the store\n")
+        "Error: \(path) is not a database; it was not changed. Choose another file for the store\n")
     #expect(try folder.text(of: "list.store") == "some text, and no store\n")
   }
 

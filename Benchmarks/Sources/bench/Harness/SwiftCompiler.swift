@@ -66,10 +66,12 @@ struct SwiftCompiler {
     return seconds
   }
 
-  /// The module map of the C module that CDRuntime imports. CDRuntime's module does not contain its path.
+  /// The module maps of the C modules that CDRuntime imports. CDRuntime's module does not contain their paths.
   private var moduleMaps: [String] {
     var checkout = URL(filePath: #filePath)
     for _ in 0..<5 { checkout.deleteLastPathComponent() }
-    return ["-Xcc", "-fmodule-map-file=\(checkout.appending(path: "Sources/CSQLite/module.modulemap").path)"]
+    return ["CProcessor", "CSQLite"].flatMap { name in
+      ["-Xcc", "-fmodule-map-file=\(checkout.appending(path: "Sources/\(name)/module.modulemap").path)"]
+    }
   }
 }

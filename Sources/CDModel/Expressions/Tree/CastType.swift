@@ -1,5 +1,5 @@
 /// The type that `CAST(value, 'type')` converts to.
-public enum CastType: Hashable, Sendable {
+package enum CastType: Hashable, Sendable {
   /// A type of the schema language, or Apple's class for it: `NSDate` means `Date`.
   case attribute(AttributeType)
   /// `NSNumber`: a number keeps its number type; a string becomes the number type that its text shows.
@@ -12,7 +12,7 @@ public enum CastType: Hashable, Sendable {
   case unknown(String)
 
   /// Finds the type of a name; ``unknown(_:)`` if there is none.
-  public init(name: String) {
+  package init(name: String) {
     if let named = AttributeType.named.first(where: { $0.name == name }) {
       self = .attribute(named.type)
     } else if let type = Self.appleNames[name] {
@@ -23,7 +23,7 @@ public enum CastType: Hashable, Sendable {
   }
 
   /// The type's name in canonical text.
-  public var name: String {
+  package var name: String {
     switch self {
     case .attribute(let type): type.schemaName
     case .number: "NSNumber"

@@ -1,18 +1,18 @@
 /// A comparison of two values: `left operator[options] right`, optionally with ANY or ALL before it.
-public struct Comparison: Hashable, Sendable {
+package struct Comparison: Hashable, Sendable {
   /// The left side. With ANY or ALL, it is a collection.
-  public var left: ValueExpression
+  package var left: ValueExpression
   /// The operator.
-  public var `operator`: ComparisonOperator
+  package var `operator`: ComparisonOperator
   /// The right side.
-  public var right: ValueExpression
+  package var right: ValueExpression
   /// How many elements of the left side must satisfy the comparison.
-  public var modifier: ComparisonModifier
+  package var modifier: ComparisonModifier
   /// How strings are compared. The options have no effect on other values.
-  public var options: ComparisonOptions
+  package var options: ComparisonOptions
 
   /// Creates a comparison. Without options, strings are compared by their code units.
-  public init(
+  package init(
     left: ValueExpression, operator: ComparisonOperator, right: ValueExpression,
     modifier: ComparisonModifier = .direct, options: ComparisonOptions = []
   ) {
@@ -25,7 +25,7 @@ public struct Comparison: Hashable, Sendable {
 }
 
 /// The operator of a comparison. The raw value is its canonical text.
-public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
+package enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
   /// Equal values, or nil on both sides. Numbers of different types are compared by their numeric value.
   case equalTo = "=="
   /// The opposite of `==`: nil is unequal to every value.
@@ -95,7 +95,7 @@ public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
 }
 
 /// How many elements of a collection must satisfy a comparison.
-public enum ComparisonModifier: Hashable, Sendable, CaseIterable {
+package enum ComparisonModifier: Hashable, Sendable, CaseIterable {
   /// The left side itself is compared.
   case direct
   /// At least one element of the left side. False for an empty collection.

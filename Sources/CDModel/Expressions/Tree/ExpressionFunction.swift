@@ -1,7 +1,7 @@
 /// A function of the expression language. The raw value is its name in canonical text.
 ///
 /// Names are read with or without a trailing colon: `sum(x)` and `sum:(x)`.
-public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
+package enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   // Functions of a collection of numbers, or of several numbers.
   /// An aggregate of the numbers that are not nil. `stddev` is the standard deviation of the whole population.
   case sum, count, min, max, average, median, mode, stddev
@@ -60,7 +60,7 @@ public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   case objectFromWithIndex = "objectFrom:withIndex:"
 
   /// The minimum and maximum number of arguments; a maximum of nil means no limit.
-  public var arity: (minimum: Int, maximum: Int?) {
+  package var arity: (minimum: Int, maximum: Int?) {
     switch self {
     case .sum, .count, .min, .max, .average, .median, .mode, .stddev: (1, nil)
     case .addTo, .fromSubtract, .multiplyBy, .divideBy, .modulusBy, .raiseToPower, .bitwiseAndWith,
@@ -74,7 +74,7 @@ public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   }
 
   /// Finds a function by name, with or without a trailing colon. Returns nil if there is none.
-  public init?(name: String) {
+  package init?(name: String) {
     guard let function = Self.byName[name] else { return nil }
     self = function
   }

@@ -1,5 +1,5 @@
 /// An operator between two values. The raw value is its canonical text.
-public enum ExpressionOperator: String, Hashable, Sendable, CaseIterable {
+package enum ExpressionOperator: String, Hashable, Sendable, CaseIterable {
   /// The left side to the power of the right one.
   case power = "**"
   /// The product.
@@ -58,14 +58,14 @@ enum Precedence: Int, Comparable {
 }
 
 /// An operator and its right operand.
-public struct OperationTerm: Hashable, Sendable {
+package struct OperationTerm: Hashable, Sendable {
   /// The operator.
-  public var `operator`: ExpressionOperator
+  package var `operator`: ExpressionOperator
   /// The right operand.
-  public var operand: ValueExpression
+  package var operand: ValueExpression
 
   /// Creates a term from an operator and its right operand.
-  public init(_ expressionOperator: ExpressionOperator, _ operand: ValueExpression) {
+  package init(_ expressionOperator: ExpressionOperator, _ operand: ValueExpression) {
     self.operator = expressionOperator
     self.operand = operand
   }

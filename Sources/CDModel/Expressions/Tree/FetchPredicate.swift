@@ -1,8 +1,7 @@
 /// A condition that is true or false for an object or a value.
 ///
-/// A predicate is read from a format string, built with `&&`, `||`, `!` and ``Comparison``s, or made by the typed query
-/// language. All of these give the same tree, so the results are equal. Evaluators and translators switch over
-/// ``kind``.
+/// A predicate is read from a format string, or made by the typed query language, and combined with `&&`, `||` and `!`.
+/// All of these give the same tree, so the results are equal.
 ///
 /// Trees are normalised where that costs nothing. Equal text gives equal trees, and reading ``canonicalText`` gives an
 /// equal tree:
@@ -11,7 +10,7 @@
 /// - `NONE` becomes `NOT ANY`, and `SOME` becomes `ANY`.
 public struct FetchPredicate: Hashable, Sendable {
   /// The forms of a predicate.
-  public indirect enum Kind: Hashable, Sendable {
+  package indirect enum Kind: Hashable, Sendable {
     /// `TRUEPREDICATE` or `FALSEPREDICATE`.
     case constant(Bool)
     /// A comparison of two values.
@@ -25,7 +24,7 @@ public struct FetchPredicate: Hashable, Sendable {
   }
 
   /// The form of the predicate.
-  public let kind: Kind
+  package let kind: Kind
 
   /// The position in the text that the predicate was read from; nil for a predicate built in code.
   public let span: SourceSpan?
@@ -65,12 +64,12 @@ extension FetchPredicate {
   public static let falsePredicate = FetchPredicate(kind: .constant(false), span: nil)
 
   /// Creates a predicate from a comparison.
-  public init(_ comparison: Comparison) {
+  package init(_ comparison: Comparison) {
     self.init(kind: .comparison(comparison), span: nil)
   }
 
   /// Creates a predicate that compares two values.
-  public init(
+  package init(
     _ left: ValueExpression, _ comparisonOperator: ComparisonOperator, _ right: ValueExpression,
     modifier: ComparisonModifier = .direct, options: ComparisonOptions = []
   ) {

@@ -1,8 +1,8 @@
 /// A step of a key path: the part after a dot or in brackets.
-public indirect enum PathStep: Hashable, Sendable {
+package indirect enum PathStep: Hashable, Sendable {
   /// A property's name, or the key of a dictionary.
   case key(String)
-  /// A collection operator such as `@count` or `@sum`: the name without its `@`. See ``CollectionOperator``.
+  /// A collection operator such as `@count` or `@sum`: the name without its `@`. See `CollectionOperator`.
   case collectionOperator(String)
   /// `SELF` after a dot, or `#self`: the value itself, as in `prices.@sum.SELF`.
   case itself
@@ -19,7 +19,7 @@ public indirect enum PathStep: Hashable, Sendable {
 }
 
 /// The collection operators that a key path may use. Others can be read, but the checker and the evaluator refuse them.
-public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
+package enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
   /// The operator of that name, such as `@count` and `@sum`, as in Core Data. `@sum`, `@avg`, `@min` and `@max` ignore
   /// nil.
   case count, sum, avg, min, max, distinctUnionOfObjects, unionOfObjects

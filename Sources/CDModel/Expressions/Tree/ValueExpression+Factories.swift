@@ -41,7 +41,7 @@ extension ValueExpression {
   }
 
   /// A value followed by steps.
-  public static func path(_ base: ValueExpression, _ steps: [PathStep]) -> ValueExpression {
+  package static func path(_ base: ValueExpression, _ steps: [PathStep]) -> ValueExpression {
     path(base, steps, span: nil)
   }
 
@@ -61,7 +61,7 @@ extension ValueExpression {
   }
 
   /// An operation with two operands.
-  public static func operation(
+  package static func operation(
     _ left: ValueExpression, _ expressionOperator: ExpressionOperator, _ right: ValueExpression
   ) -> ValueExpression {
     operation(left, [OperationTerm(expressionOperator, right)], span: nil)
@@ -77,7 +77,7 @@ extension ValueExpression {
   }
 
   /// A call of a function. The checker verifies the number of arguments.
-  public static func function(
+  package static func function(
     _ function: ExpressionFunction, _ arguments: [ValueExpression]
   ) -> ValueExpression {
     ValueExpression(kind: .function(function, arguments), span: nil)
@@ -92,7 +92,7 @@ extension ValueExpression {
 
   /// A conversion to a type. Nil stays nil. If the value cannot be converted, the result is `otherwise`; without it,
   /// evaluation fails.
-  public static func cast(
+  package static func cast(
     _ value: ValueExpression, _ type: CastType, otherwise: ValueExpression? = nil
   ) -> ValueExpression {
     cast(value, type, otherwise: otherwise, span: nil)

@@ -2,13 +2,13 @@
 ///
 /// As with ``FetchPredicate``, trees are normalised where that costs nothing:
 /// - `SELF.name` is `name`, and a key path after another one is a single key path,
-/// - consecutive operators of one precedence form one ``Kind/operation(_:_:)``, so that long sums do not nest:
+/// - consecutive operators of one precedence form one operation, so that long sums do not nest:
 ///   `(a + b) - c` is `a + b - c`,
 /// - `{…}` with only constants is an array constant, equal to an array that was passed as an argument,
 /// - CAST of a number or of a base64, UUID, decimal or URL text is a constant of that type.
 public struct ValueExpression: Hashable, Sendable {
   /// The forms of a value expression.
-  public indirect enum Kind: Hashable, Sendable {
+  package indirect enum Kind: Hashable, Sendable {
     /// A constant.
     case constant(ExpressionConstant)
     /// `SELF`: the object that the predicate is evaluated with, inside SUBQUERY too.
@@ -48,7 +48,7 @@ public struct ValueExpression: Hashable, Sendable {
   }
 
   /// The form of the expression.
-  public let kind: Kind
+  package let kind: Kind
 
   /// The position in the text that the expression was read from; nil for an expression built in code.
   public let span: SourceSpan?

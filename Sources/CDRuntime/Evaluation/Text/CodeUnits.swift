@@ -47,6 +47,6 @@ enum CodeUnits {
 }
 
 /// Where in a text a search expects a part.
-enum SearchAnchor: Int, Sendable {
+package enum SearchAnchor: Int, Sendable {
   case start, end, anywhere
 }

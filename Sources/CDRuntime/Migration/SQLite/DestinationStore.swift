@@ -146,7 +146,7 @@ final class DestinationStore: ImportTarget {
   private func index(_ table: String, _ column: String) throws {
     guard indexed.insert("\(table)\u{0}\(column)").inserted else { return }
     let start = "ON \(SQLText.quoted(table)) (\(SQLText.quoted(column))"
-    let final = SQLiteSchema(model, store: 0).indexes.first {
+    let final = SQLSchema(model, store: 0).indexes.first {
       $0.sql.contains(start) && !$0.sql.hasPrefix("CREATE UNIQUE ") && !$0.sql.contains(" WHERE ")
     }
     if let final { return try connection.execute(final.sql) }

@@ -145,8 +145,7 @@ extension StoreError {
     case .damaged(let urls, let reason): .damaged(renamed(urls), reason: reason)
     case .notWritable(let urls, let reason): .notWritable(renamed(urls), reason: reason)
     case .inputOutput(let urls, let reason): .inputOutput(renamed(urls), reason: reason)
-    case .sqlite(let urls, let code, let message, let operation):
-      .sqlite(renamed(urls), code: code, message: message, during: operation)
+    case .engine(let urls, let error): .engine(renamed(urls), error)
     default: self
     }
   }

@@ -58,16 +58,16 @@ struct InPlaceStep {
   /// The old and new names of inheritance roots that continue their keys.
   private(set) var roots: [(old: String, new: String)] = []
   let plan: StepPlan
-  let oldSchema: SQLiteSchema
-  let newSchema: SQLiteSchema
+  let oldSchema: SQLSchema
+  let newSchema: SQLSchema
 
   /// Plans the step. Nil if rows must be written to new tables.
   ///
   /// - Parameter onCopy: Whether the file is a copy, in which the step may change values.
   init?(_ plan: StepPlan, onCopy: Bool = false) {
     self.plan = plan
-    oldSchema = SQLiteSchema(plan.source, store: 0)
-    newSchema = SQLiteSchema(plan.destination, store: 0)
+    oldSchema = SQLSchema(plan.source, store: 0)
+    newSchema = SQLSchema(plan.destination, store: 0)
     guard plan.keepsKeys, !plan.hasCustom, plan.mapping.duplicates.isEmpty,
       plan.sourceMappings.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(),
       findJoins(),

@@ -59,7 +59,7 @@ final class MigrationSession {
     case is MigrationError: error
     case StoreError.busy: self.error(.inUse)
     case StoreError.diskFull: self.error(.diskFull(needed: nil))
-    case StoreError.sqlite(_, let code, _, _) where code & 0xFF == SQLITE_INTERRUPT: self.error(.cancelled)
+    case let error as StoreError where error.isInterruption: self.error(.cancelled)
     case is CancellationError: self.error(.cancelled)
     case let error as StoreError: self.error(.store(error))
     default: error

@@ -30,8 +30,8 @@ struct StepCopy {
   @_optimize(none)
   func run(reading read: () throws -> PersistentStoreCoordinator) throws {
     try checkRows()
-    let layout = SQLiteSchema(plan.destination, store: 0)
-    for sql in SQLiteSchema.systemTables {
+    let layout = SQLSchema(plan.destination, store: 0)
+    for sql in SQLSchema.systemTables {
       try session.execute(sql.replacing("CREATE TABLE ", with: "CREATE TABLE \(schema)."))
     }
     for table in layout.layouts { try session.execute(table.sql(schema: schema)) }
@@ -198,8 +198,8 @@ struct StepCopy {
   /// property. Other errors are returned unchanged.
   @_optimize(none)
   private func explained(_ error: any Error, _ sourceMapping: StepPlan.SourceMapping) throws -> any Error {
-    guard case .store(.sqlite(_, let code, let message, _))? = (error as? MigrationError)?.reason,
-      code & 0xFF == 19
+    guard case .store(let reason)? = (error as? MigrationError)?.reason,
+      case .engine(_, let engineError) = reason, reason.isConstraintViolation
     else { return error }
     for column in sourceMapping.destination.columns
     where column.isMandatory && !plan.isDerived(column, in: sourceMapping.destination) {
@@ -213,7 +213,7 @@ struct StepCopy {
         return plan.error(reason, sourceMapping.destination.name, key)
       }
     }
-    return plan.error(.verificationFailed(message), sourceMapping.destination.name)
+    return plan.error(.verificationFailed(engineError.message), sourceMapping.destination.name)
   }
 
   /// The reason of an error that names the object which a row's relationship leads to and which stays behind; nil if
@@ -583,7 +583,7 @@ extension StepCopy {
   }
 
   @_optimize(none)
-  private func makeIndexes(_ layout: SQLiteSchema) throws {
+  private func makeIndexes(_ layout: SQLSchema) throws {
     let present = Set(
       try session.rows("SELECT name FROM \(Self.schema).sqlite_master WHERE type = 'index'").compactMap {
         $0[0]
@@ -637,7 +637,7 @@ extension MigrationError {
   var isOfRows: Bool { isOfStatement || isConstraintViolation }
 
   var isConstraintViolation: Bool {
-    if case .store(.sqlite(_, let code, _, _)) = reason { code & 0xFF == 19 } else { false }
+    if case .store(let error) = reason { error.isConstraintViolation } else { false }
   }
 }
 

@@ -157,7 +157,7 @@ struct StoreMigration {
   @_optimize(none)
   func checkIndexes(_ plans: [StepPlan], _ session: MigrationSession) throws -> Bool {
     guard let source = plans.first?.source else { return false }
-    let schema = SQLiteSchema(source, store: 0)
+    let schema = SQLSchema(source, store: 0)
     let inPlace = plans.compactMap { InPlaceStep($0) }
     let names =
       inPlace.count == plans.count
@@ -173,7 +173,7 @@ struct StoreMigration {
     let stored = try StoredSchema(connection)
     try stored.check(of: url)
     guard let source = plans.first?.source else { return }
-    try stored.check(SQLiteSchema(source, store: 0), of: url)
+    try stored.check(SQLSchema(source, store: 0), of: url)
     let tables = stored.tables
     for root in source.entities
     where root.root == root.index && root.storeIndex == 0 && tables.contains(root.table) {
@@ -466,7 +466,7 @@ struct StoreMigration {
     }
     let found: StoreMetadata
     do { found = try StoreMetadata(session.connection, url: url) } catch { throw session.wrapped(error) }
-    let schema = SQLiteSchema(plan.destination, store: 0)
+    let schema = SQLSchema(plan.destination, store: 0)
     let isRight: Bool
     do { isRight = try schema.isSame(as: session.connection) } catch { throw session.wrapped(error) }
     guard found.dataHash == plan.destination.dataHash(ofStore: 0).description, isRight else {

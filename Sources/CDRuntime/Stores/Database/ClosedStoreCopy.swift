@@ -105,10 +105,10 @@ private struct StoredRows {
       tables.contains)
     let model = try ModelPlan(
       metadata.managedObjectModel, assignment: StoreAssignment(roots: Set(roots)))
-    try stored.check(SQLiteSchema(model, store: 0), of: url)
+    try stored.check(SQLSchema(model, store: 0), of: url)
     fileColumns = model.fileColumns(ofStore: 0)
     if !fileColumns.isEmpty { try ExternalFiles(store: url).checkFolder() }
-    let rows = StoreRows(model, store: 0)
+    let rows = StoreTables(model, store: 0)
     contents = try StoreContents(
       rows, connection, schema: "main", isCopy: true,
       replacing: isReplica ? connection.replicaEntries(of: url, roots: rows.roots) : [:])

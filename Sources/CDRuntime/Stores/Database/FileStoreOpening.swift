@@ -84,7 +84,7 @@ struct FileStoreOpening {
   }
 
   func contents(_ connection: SQLiteConnection) throws -> StoreContents {
-    try StoreContents(StoreRows(model, store: storeIndex), connection, schema: "main")
+    try StoreContents(StoreTables(model, store: storeIndex), connection, schema: "main")
   }
 
   private func write(_ connection: SQLiteConnection) throws {

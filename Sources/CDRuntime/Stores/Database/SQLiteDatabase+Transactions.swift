@@ -31,7 +31,7 @@ extension SQLiteDatabase {
     func prepare(_ store: SQLiteStore, _ file: StoreFile) throws -> StoreFile.Prepared {
       try file.prepare(
         StoreContents(
-          StoreRows(model, store: store.index), connection, schema: stores.schema(of: store)))
+          StoreTables(model, store: store.index), connection, schema: stores.schema(of: store)))
     }
     // Writes all files to the disk before the first file gets its final name. Most errors have occurred by then.
     var prepared: [StoreFile.Prepared] = []

@@ -21,7 +21,7 @@ extension SQLiteSession {
             entity: row[0] ?? "", key: row[1].flatMap { Int64($0) } ?? 0, destination: row[2] ?? ""))
       }
       let stored = try StoredSchema(connection, schema: schema)
-      findings += stored.harmlessObjects(SQLiteSchema(model, store: store.index)).map { .foreignObject($0) }
+      findings += stored.harmlessObjects(SQLSchema(model, store: store.index)).map { .foreignObject($0) }
       findings += try foreignEntries(of: schema)
     }
     findings += try danglingReferences()

@@ -29,7 +29,7 @@ struct SQLiteStoreSet: Sendable {
     self.isSingle = isSingle
     let storeIndices = stores.map(\.index)
     unlocked = stores.filter(\.isUnlocked)
-    absentTables = SQLiteSchema.tables(outside: Set(storeIndices), of: model)
+    absentTables = SQLSchema.tables(outside: Set(storeIndices), of: model)
     order = Self.order(storeIndices, model)
   }
 

@@ -362,10 +362,10 @@ final class SQLiteWriteSession: StoreWriteSession {
 extension StoreError {
   /// Returns the properties of the index that refused a row, if SQLite's message names its columns.
   func refusedProperties(of plan: EntityPlan) -> [String] {
-    guard case .sqlite(_, _, let message, _) = self, let colon = message.lastIndex(of: ":") else {
+    guard case .engine(_, let error) = self, let colon = error.message.lastIndex(of: ":") else {
       return []
     }
-    let rest = message[message.index(after: colon)...]
+    let rest = error.message[error.message.index(after: colon)...]
     if rest.hasPrefix(" index '") {
       let name = rest.dropFirst(" index '".count).dropLast()
       return name.split(separator: ".").dropFirst(2).map(String.init)

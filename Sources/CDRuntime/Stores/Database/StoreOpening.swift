@@ -53,13 +53,13 @@ struct StoreOpening {
       for backup in found.backups { MigrationFiles(url).removeBackup(backup) }
       try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
     }
-    if let wanted = found.wanted { try update(to: wanted, SQLiteSchema(model, store: storeIndex)) }
+    if let wanted = found.wanted { try update(to: wanted, SQLSchema(model, store: storeIndex)) }
   }
 
   private func create() throws -> UUID {
     let storeID = UUID.random()
-    let schema = SQLiteSchema(model, store: storeIndex)
-    for sql in SQLiteSchema.systemTables + schema.tables + schema.indexes.map(\.sql) {
+    let schema = SQLSchema(model, store: storeIndex)
+    for sql in SQLSchema.systemTables + schema.tables + schema.indexes.map(\.sql) {
       try connection.execute(sql)
     }
     try StoreMetadata(model, storeID: storeID, store: storeIndex).write(to: connection)
@@ -88,7 +88,7 @@ struct StoreOpening {
       if found.dataHash != wanted.dataHash { try checkConfiguration(found, tables: stored.tables) }
       throw needsMigration(found, to: source)
     }
-    let expected = SQLiteSchema(model, store: storeIndex)
+    let expected = SQLSchema(model, store: storeIndex)
     try stored.check(expected, of: url)
     var result = Found(storeID: found.storeID)
     if !isJustMigrated { result.backups = found.pendingBackups }
@@ -170,7 +170,7 @@ struct StoreOpening {
 
   /// Creates and removes indexes to match the model, and updates the metadata.
   @_optimize(none)
-  private func update(to metadata: StoreMetadata, _ schema: SQLiteSchema) throws {
+  private func update(to metadata: StoreMetadata, _ schema: SQLSchema) throws {
     let wanted = Dictionary(
       schema.indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     var present: Set<String> = []

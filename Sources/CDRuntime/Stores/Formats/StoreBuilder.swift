@@ -1,5 +1,4 @@
 public import CDModel
-import CSQLite
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -32,82 +31,81 @@ public final class StoreBuilder {
   /// The metadata's key for the names of the root entities whose objects the store holds, separated by spaces.
   static let entitiesKey = "entities"
 
+  /// The name of the entry for saves in the table of keys. No entity has this name.
+  static let historyKey = "_history"
+
   /// Ends the reading when only the metadata is wanted.
   struct MetadataRead: Error {}
 
-  let connection: SQLiteConnection
-  let url: URL
+  /// The engine's tables for the rows; nil if only the metadata is wanted.
+  private let receiver: (any TableReceiver)?
+  private let url: URL
   private let current: (plan: ModelPlan, storeIndex: Int)?
-  private let wantsMetadataOnly: Bool
   /// The files of large values for a copy; nil if large values stay as they are.
   private let largeValues: CopiedValues?
-  /// Whether the store gets a UUID of its own, instead of that in the metadata.
-  private let isReplica: Bool
-  private var rows: StoreRows?
-  private var schema: SQLiteSchema?
-  private var model: ModelPlan?
+  /// The metadata of the file; nil before they are read.
+  private(set) var metadata: StoreMetadata?
+  private var parts: [StoreTables.Part]?
   private var prepared: [Prepared?] = []
   private var nextSave: Int64 = 0
 
-  /// The statement and types for writing rows of a table.
+  /// The insertion of rows into a table, and the types of their values.
   private struct Prepared {
-    let statement: SQLiteStatement
+    let rows: any RowReceiver
     let table: StoreTable
-    let kind: StoreTable.Kind
     let types: [StoreColumn.ValueType]
     let storageTypes: [StorageType?]
   }
 
   /// - Parameters:
-  ///   - connection: An empty database.
+  ///   - receiver: The tables of an engine, which receive the rows.
+  ///   - url: The URL that errors show.
   ///   - current: A model that the store may have, and the index of the store in that model. If the store's model is
   ///     the same, the builder does not build a plan of the store's own model.
   ///   - largeValues: The files of large values, if the new store is a copy.
   init(
-    _ connection: SQLiteConnection, url: URL, current: (plan: ModelPlan, storeIndex: Int)? = nil,
-    wantsMetadataOnly: Bool = false, largeValues: CopiedValues? = nil, isReplica: Bool = false
+    _ receiver: any TableReceiver, url: URL, current: (plan: ModelPlan, storeIndex: Int)? = nil,
+    largeValues: CopiedValues? = nil
   ) {
-    self.largeValues = largeValues
-    self.isReplica = isReplica
-    self.connection = connection
+    self.receiver = receiver
     self.url = url
     self.current = current
-    self.wantsMetadataOnly = wantsMetadataOnly
+    self.largeValues = largeValues
   }
 
-  var hasBegun: Bool { rows != nil }
+  /// A builder that reads only the metadata of a file.
+  init(metadataOf url: URL) {
+    receiver = nil
+    self.url = url
+    current = nil
+    largeValues = nil
+  }
 
   /// Returns the store's tables, as its metadata describes them. Call this once, before you add a row.
   ///
   /// - Throws: ``StoreFormatError``, ``StoreError`` or an internal error of the builder. Your format must pass these
   ///   errors on.
   public func begin(metadata: [String: String]) throws -> [StoreTable] {
-    guard rows == nil else { throw StoreFormatError(.syntax("the metadata occur twice")) }
-    try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
-    for sql in SQLiteSchema.systemTables { try connection.execute(sql) }
-    try insert(metadata)
+    guard self.metadata == nil else { throw StoreFormatError(.syntax("the metadata occur twice")) }
+    var entries = metadata
+    let names = entries.removeValue(forKey: Self.entitiesKey)
     let found: StoreMetadata
     do {
-      found = try StoreMetadata(connection, url: url)
+      found = try StoreMetadata(entries: entries, url: url)
     } catch StoreError.damagedMetadata(_, let key) { throw StoreFormatError(.metadata(key: key)) }
-    guard let names = metadata[Self.entitiesKey] else {
-      throw StoreFormatError(.metadata(key: Self.entitiesKey))
-    }
-    if wantsMetadataOnly {
-      try connection.execute("COMMIT")
-      throw MetadataRead()
-    }
+    guard let names else { throw StoreFormatError(.metadata(key: Self.entitiesKey)) }
+    self.metadata = found
+    guard let receiver else { throw MetadataRead() }
     let roots = Set(names.split(separator: " ").map(String.init))
     let (model, storeIndex) = try plan(found, roots: roots)
-    let rows = StoreRows(model, store: storeIndex)
-    if let strange = roots.subtracting(rows.roots).min() { throw StoreFormatError(.unknownEntity(strange)) }
-    let schema = SQLiteSchema(model, store: storeIndex)
-    for sql in schema.tables { try connection.execute(sql) }
-    self.rows = rows
-    self.schema = schema
-    self.model = model
-    prepared = [Prepared?](repeating: nil, count: rows.parts.count)
-    return rows.tables
+    let tables = StoreTables(model, store: storeIndex)
+    if let strange = roots.subtracting(tables.roots).min() {
+      throw StoreFormatError(.unknownEntity(strange))
+    }
+    try receiver.begin(model, store: storeIndex, metadata: entries)
+    parts = tables.parts
+    prepared = [Prepared?](repeating: nil, count: tables.parts.count)
+    return tables.all
   }
 
   /// Returns the tables of a store that does not contain its model because another program wrote it. Call this once,
@@ -139,16 +137,6 @@ public final class StoreBuilder {
     var entries = metadata.allEntries
     entries[Self.entitiesKey] = entities.sorted().joined(separator: " ")
     return try begin(metadata: entries)
-  }
-
-  private func insert(_ metadata: [String: String]) throws {
-    let statement = try connection.makeStatement(
-      "INSERT INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
-    for (key, value) in metadata where key != Self.entitiesKey {
-      statement.bind(key, at: 1)
-      statement.bind(value, at: 2)
-      try statement.run()
-    }
   }
 
   private func plan(_ found: StoreMetadata, roots: Set<String>) throws -> (ModelPlan, Int) {
@@ -186,45 +174,41 @@ public final class StoreBuilder {
     guard row.count == part.types.count else {
       throw StoreFormatError(.invalidRow(entity: table.name, key: nil))
     }
-    if try part.kind == .keys && isNextSave(row) { return }
+    if try part.table.kind == .keys && isNextSave(row) { return }
     for index in row.indices {
-      guard let fitted = Self.fitted(row[index], part.types[index]),
-        part.storageTypes[index].map({ Self.isInRange(fitted, $0) }) ?? true
-      else {
+      guard try place(row[index], at: index, in: part) else {
         throw StoreFormatError(
           .invalidValue(
-            entity: table.name, property: part.table.columns[index].name, key: Self.key(row, part.kind)))
+            entity: table.name, property: part.table.columns[index].name, key: Self.key(row, part.table.kind))
+        )
       }
-      part.statement.bind(
-        part.types[index] == .externalData ? try largeValues?.placed(fitted) ?? fitted : fitted,
-        at: Int32(index + 1))
     }
-    switch part.kind {
+    switch part.table.kind {
     case .objects: try checkSystemValues(row, table)
     case .keys, .pairs, .history:
-      // SQLite would replace a null identifier by a number.
+      // An engine may replace a null identifier by a number.
       if row.first == .null { throw StoreFormatError(.invalidRow(entity: table.name, key: nil)) }
     }
     do {
-      try part.statement.run()
-    } catch let error as StoreError { throw Self.formatError(error, row, part.table) }
+      try part.rows.insert()
+    } catch let refusal as RowRefusal { throw Self.formatError(refusal, row, part.table) }
   }
 
   private func prepare(_ table: StoreTable) throws -> Prepared {
-    guard let rows, prepared.indices.contains(table.index) else {
+    guard let parts, let receiver, prepared.indices.contains(table.index) else {
       throw StoreFormatError(.syntax("a row comes before the metadata"))
     }
     if let part = prepared[table.index] { return part }
-    let part = rows.parts[table.index]
+    let part = parts[table.index]
     let new = Prepared(
-      statement: try connection.makeStatement(part.insert), table: part.table, kind: part.table.kind,
-      types: part.table.columns.map(\.type), storageTypes: part.storageTypes)
+      rows: try receiver.insertion(into: part), table: part.table, types: part.table.columns.map(\.type),
+      storageTypes: part.storageTypes)
     prepared[table.index] = new
     return new
   }
 
   private func isNextSave(_ row: [StoreValue]) throws -> Bool {
-    guard row.first == .text(StoreRows.historyKey) else { return false }
+    guard row.first == .text(Self.historyKey) else { return false }
     guard row.count == 2, case .integer(let next) = row[1], next > 0 else {
       throw StoreFormatError(.invalidRow(entity: "_keys", key: nil))
     }
@@ -242,7 +226,24 @@ public final class StoreBuilder {
     }
   }
 
-  /// Returns the value in the form that SQLite stores; nil if the value does not have the type.
+  /// Passes a value of a row to its table.
+  ///
+  /// - Returns: Whether the value has the column's type and range.
+  private func place(_ value: StoreValue, at index: Int, in part: Prepared) throws -> Bool {
+    if part.types[index] == .decimal, case .text(let text) = value {
+      guard let number = DecimalText.decode(" " + text) else { return false }
+      return part.rows.place(number, at: index)
+    }
+    guard let fitted = Self.fitted(value, part.types[index]),
+      part.storageTypes[index].map({ Self.isInRange(fitted, $0) }) ?? true
+    else { return false }
+    part.rows.place(
+      part.types[index] == .externalData ? try largeValues?.placed(fitted) ?? fitted : fitted, at: index)
+    return true
+  }
+
+  /// Returns the value in its stored form; nil if the value does not have the type. A decimal number has a form of each
+  /// engine's own.
   private static func fitted(_ value: StoreValue, _ type: StoreColumn.ValueType) -> StoreValue? {
     switch (type, value) {
     case (_, .null): return value
@@ -251,9 +252,6 @@ public final class StoreBuilder {
     case (.real, .real(let number)), (.date, .real(let number)): return number.isNaN ? nil : value
     case (.real, .integer(let number)), (.date, .integer(let number)): return .real(Double(number))
     case (.string, .text), (.url, .text), (.json, .text): return value
-    case (.decimal, .text(let text)):
-      guard let number = DecimalText.decode(" " + text) else { return nil }
-      return DecimalText.encode(number).map(StoreValue.text)
     case (.data, .bytes), (.externalData, .bytes): return value
     case (.uuid, .bytes(let data)): return data.count == 16 ? value : nil
     case (.externalData, .text(let name)): return UUID(uuidString: name) == nil ? nil : value
@@ -274,73 +272,22 @@ public final class StoreBuilder {
     if case .integer(let key)? = row.first, kind == .objects { key } else { nil }
   }
 
-  private static func formatError(_ error: StoreError, _ row: [StoreValue], _ table: StoreTable) -> any Error
-  {
-    guard case .sqlite(_, let code, let message, _) = error, code & 0xFF == SQLITE_CONSTRAINT else {
-      return error
-    }
+  private static func formatError(
+    _ refusal: RowRefusal, _ row: [StoreValue], _ table: StoreTable
+  ) -> StoreFormatError {
     let key = key(row, table.kind)
-    if error.isUniquenessViolation || code == SQLITE_CONSTRAINT | (10 << 8) {
-      return StoreFormatError(.duplicateKey(entity: table.name, key: key))
+    return switch refusal {
+    case .duplicateKey: StoreFormatError(.duplicateKey(entity: table.name, key: key))
+    case .missingValue(let column):
+      StoreFormatError(.invalidValue(entity: table.name, property: column, key: key))
+    case .constraint: StoreFormatError(.invalidRow(entity: table.name, key: key))
     }
-    // The message ends with the column, for example `NOT NULL constraint failed: Table.column`.
-    let column = table.columns.first { column in
-      message.hasPrefix("NOT NULL") && message.hasSuffix("." + column.name)
-    }
-    guard let column else { return StoreFormatError(.invalidRow(entity: table.name, key: key)) }
-    return StoreFormatError(.invalidValue(entity: table.name, property: column.name, key: key))
   }
 
-  /// Creates the indexes, checks the references, and commits.
+  /// Ends the reading of the file. The engine creates the indexes and checks the references.
   func finish() throws {
-    guard let rows, let schema, let model else { throw StoreFormatError(.truncated) }
+    guard parts != nil, let receiver else { throw StoreFormatError(.truncated) }
     prepared.removeAll()
-    for index in schema.indexes {
-      do {
-        try connection.execute(index.sql)
-      } catch let error as StoreError where error.isUniquenessViolation {
-        throw StoreFormatError(.notUnique(index: index.name))
-      }
-    }
-    try checkReferences(model)
-    for root in rows.roots {
-      // The next key must be greater than each existing key.
-      let name = SQLText.literal(root)
-      let next = "(SELECT coalesce(max(\"_pk\"), 0) + 1 FROM \(SQLText.quoted(root)))"
-      try connection.execute(
-        "INSERT INTO \"_cdgen_keys\" (\"entity\", \"next\") VALUES (\(name), \(next)) "
-          + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = max(\"next\", \(next))")
-    }
-    if isReplica {
-      try connection.writeMetadata(connection.replicaEntries(of: url, roots: rows.roots))
-    }
-    if nextSave > 1 {
-      try connection.execute("DELETE FROM sqlite_sequence WHERE name = '_cdgen_history'")
-      try connection.execute(
-        "INSERT INTO sqlite_sequence (name, seq) VALUES ('_cdgen_history', "
-          + "max(\(nextSave - 1), coalesce((SELECT max(\"id\") FROM \"_cdgen_history\"), 0)))")
-    }
-    try connection.execute("COMMIT; PRAGMA foreign_keys = ON")
-  }
-
-  private func checkReferences(_ model: ModelPlan) throws {
-    let statement = try connection.makeStatement("PRAGMA foreign_key_check")
-    guard try statement.step() else { return }
-    let (table, destination) = (statement.string(0) ?? "", statement.string(2) ?? "")
-    let key = try statement.isNull(1) ? pairKey(table, statement.int64(3)) : statement.int64(1)
-    throw StoreFormatError(.danglingReference(entity: table, key: key, destination: destination))
-  }
-
-  /// Returns the source of a pair with a missing object. Rows of a join table have no number of their own.
-  private func pairKey(_ table: String, _ foreignKey: Int64) throws -> Int64? {
-    let name = SQLText.quoted(table)
-    for row in try connection.rows("PRAGMA foreign_key_list(\(name))") where row[0] == "\(foreignKey)" {
-      guard let destination = row[2], let column = row[3] else { return nil }
-      let found = try connection.scalar(
-        "SELECT min(\"_source\") FROM \(name) WHERE \(SQLText.quoted(column)) NOT IN "
-          + "(SELECT \"_pk\" FROM \(SQLText.quoted(destination)))")
-      return found.flatMap { Int64($0) }
-    }
-    return nil
+    try receiver.finish(nextSave: nextSave)
   }
 }

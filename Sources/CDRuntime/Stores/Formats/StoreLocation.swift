@@ -120,24 +120,30 @@ extension StoreLocation {
 /// ```
 public struct StoreEngineLocation: Sendable {
   /// The name by which two locations are compared.
-  let name: String
+  package let name: String
   /// Opens all stores of a coordinator, and creates those that do not exist.
-  let open: @Sendable (_ stores: [StoreSettings], ModelPlan) throws -> any StoreEngine
+  package let open: @Sendable (_ stores: [StoreSettings], ModelPlan) throws -> any StoreEngine
 
-  init(name: String, open: @escaping @Sendable ([StoreSettings], ModelPlan) throws -> any StoreEngine) {
+  /// Creates a location, for the engine's module.
+  ///
+  /// - Parameters:
+  ///   - name: The name by which two locations are compared, such as the address of a server.
+  ///   - open: Opens all stores of a coordinator, and creates those that do not exist.
+  package init(name: String, open: @escaping @Sendable ([StoreSettings], ModelPlan) throws -> any StoreEngine)
+  {
     self.name = name
     self.open = open
   }
 }
 
 /// The settings for the opening of a store, without those for its migration.
-struct StoreSettings: Sendable {
+package struct StoreSettings: Sendable {
   /// The location of the store.
-  var location: StoreLocation
+  package var location: StoreLocation
   /// The configuration whose entities the store holds. Nil for all entities that are in no other store's configuration.
-  var configuration: String?
+  package var configuration: String?
   /// Whether to open the store for reading only.
-  var isReadOnly = false
+  package var isReadOnly = false
   /// How many seconds to wait for other writers.
-  var busyTimeout: Double = 10
+  package var busyTimeout: Double = 10
 }

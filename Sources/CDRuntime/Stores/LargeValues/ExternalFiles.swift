@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 #if canImport(Glibc)
   import Glibc
@@ -17,11 +17,12 @@
 /// The names come from rows, which anyone can have written. Only ``path(_:)`` makes a path from a name, and it accepts
 /// only UUIDs, so that a name cannot lead out of the folder. No method here removes all contents of a folder, or
 /// follows a link to a file with another name.
-struct ExternalFiles: Sendable {
+package struct ExternalFiles: Sendable {
   /// The maximum size of a value in a row. SQLite reads such a value faster than a file can be opened.
-  static let largestInlineSize = 64 * 1024
+  package static let largestInlineSize = 64 * 1024
 
-  let folder: URL
+  /// The folder that contains the files.
+  package let folder: URL
 
   private var folderPath: String {
     let path = folder.path(percentEncoded: false)
@@ -29,7 +30,7 @@ struct ExternalFiles: Sendable {
   }
 
   /// The files of a store.
-  init(store: URL) {
+  package init(store: URL) {
     folder = URL(filePath: store.path(percentEncoded: false) + "-external", directoryHint: .notDirectory)
   }
 
@@ -42,7 +43,7 @@ struct ExternalFiles: Sendable {
 
   /// Writes a value to a file and syncs its bytes, so that they survive a power failure. Only ``syncFolder()`` makes
   /// the file's name permanent.
-  func write(_ value: Data, name: String) throws(StoreError) {
+  package func write(_ value: Data, name: String) throws(StoreError) {
     guard let path = path(name) else { throw noName(name) }
     do {
       try makeFolder()
@@ -83,13 +84,13 @@ struct ExternalFiles: Sendable {
   private func makeFolder() throws(StoreError) { try Disk.makeFolder(folderPath, of: folder) }
 
   /// Makes the names in the folder permanent on the disk. Called once for all files of a save.
-  func syncFolder() throws(StoreError) {
+  package func syncFolder() throws(StoreError) {
     do { try Disk.sync(folderPath, of: folder) } catch { throw .externalData(folder, reason: "\(error)") }
   }
 
   /// Returns the contents of a file. The file is mapped: its bytes are read only when they are used, and they stay
   /// readable after the file is removed.
-  func read(_ name: String) throws -> Data {
+  package func read(_ name: String) throws -> Data {
     guard path(name) != nil else { throw noName(name) }
     let file = url(name)
     if Disk.kind(of: file.path(percentEncoded: false)) != nil, !exists(name) {
@@ -99,7 +100,7 @@ struct ExternalFiles: Sendable {
   }
 
   /// Removes a file if it exists. If this fails, the next collection tries again.
-  func remove(_ name: String) {
+  package func remove(_ name: String) {
     if let path = path(name) { unlink(path) }
   }
 
@@ -120,7 +121,7 @@ struct ExternalFiles: Sendable {
 
   /// Throws an error if the folder is a symbolic link or not a folder. With a link, the creator of the store could make
   /// this program read and remove the values of other stores.
-  func checkFolder() throws(StoreError) {
+  package func checkFolder() throws(StoreError) {
     guard let kind = Disk.kind(of: folderPath), kind != S_IFDIR else { return }
     // One link is allowed: a migration or a rehearsal links the folder of its own file to the folder of the store
     // beside it.

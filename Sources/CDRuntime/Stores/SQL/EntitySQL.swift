@@ -1,12 +1,13 @@
 /// The SQL statements on a model's rows, by the indexes of the entities.
-struct ModelSQL: Sendable {
-  let dialect: any SQLDialect
+package struct ModelSQL: Sendable {
+  package let dialect: any SQLDialect
   /// The statements on single rows.
-  let rows: [EntitySQL]
+  package let rows: [EntitySQL]
   /// The SELECT of each entity, which includes the rows of its subentities.
-  let selects: [EntitySelect]
+  package let selects: [EntitySelect]
 
-  init(_ model: ModelPlan, _ dialect: any SQLDialect) {
+  /// Makes the statements on all entities of a model.
+  package init(_ model: ModelPlan, _ dialect: any SQLDialect) {
     self.dialect = dialect
     rows = model.entities.map { EntitySQL($0) }
     selects = model.entities.map { EntitySelect($0, entities: model.entities) }
@@ -14,13 +15,18 @@ struct ModelSQL: Sendable {
 }
 
 /// The SQL statements on an entity's single rows.
-struct EntitySQL: Sendable {
-  let select: String
-  let selectByKey: String
-  let insert: String
-  let delete: String
+package struct EntitySQL: Sendable {
+  /// Selects all rows.
+  package let select: String
+  /// Selects the row of a key.
+  package let selectByKey: String
+  /// Inserts a row with version 1. The parameters are the key and the values of the columns.
+  package let insert: String
+  /// Deletes the row of a key and a version.
+  package let delete: String
 
-  init(_ plan: EntityPlan) {
+  /// Makes the statements on the rows of exactly this entity.
+  package init(_ plan: EntityPlan) {
     let table = SQLText.quoted(plan.table)
     let entity = plan.hasEntityColumn ? plan.name : nil
     let names = plan.columns.map { SQLText.quoted($0.name) }
@@ -37,27 +43,28 @@ struct EntitySQL: Sendable {
 }
 
 /// The SELECT for rows of an entity and its subentities: one statement with the columns of all of them.
-struct EntitySelect: Sendable {
+package struct EntitySelect: Sendable {
   /// `SELECT … FROM … AS t0`, without a condition.
-  let sql: String
+  package let sql: String
   /// The columns of `sql`, for statements that add more columns.
-  let columns: String
+  package let columns: String
   /// `FROM … AS t0`.
-  let source: String
+  package let source: String
   /// Like `sql`, but with only `_pk` and `_version`, for rows whose objects are already in memory.
-  let keysSQL: String
+  package let keysSQL: String
   /// The statement's column with the name of the row's entity; nil if all rows are of one entity.
-  let entityColumn: Int32?
+  package let entityColumn: Int32?
   /// The statement's columns for each entity, by the entity's index. Empty if the columns are in the entity's own
   /// order.
-  let maps: [Int: [Int32]]
+  package let maps: [Int: [Int32]]
   /// The condition that a row is of the entity or a subentity; nil if this is so for all rows of the table.
-  let condition: String?
+  package let condition: String?
 
   /// The column of a statement's first value, after the key and the version.
   private static let firstColumn: Int32 = 2
 
-  init(_ plan: EntityPlan, entities: [EntityPlan]) {
+  /// Makes the SELECT of an entity.
+  package init(_ plan: EntityPlan, entities: [EntityPlan]) {
     var names = plan.columns.map(\.name)
     var maps: [Int: [Int32]] = [:]
     if plan.isPolymorphic {
@@ -91,17 +98,18 @@ struct EntitySelect: Sendable {
 }
 
 /// The parts of a statement that selects the objects of a to-many relationship as `t0`.
-struct RelatedSQL {
+package struct RelatedSQL {
   /// The JOIN clause; empty if the objects' own rows contain the references.
-  let join: String
+  package let join: String
   /// The column with the key of the owner of the relationship.
-  let owner: String
+  package let owner: String
   /// The terms of ORDER BY that give the relationship's order.
-  let order: String
+  package let order: String
   /// The column with an object's position; nil if the relationship is not ordered.
-  let position: String?
+  package let position: String?
 
-  init(_ relationship: RelationshipPlan, _ model: ModelPlan, _ dialect: any SQLDialect) {
+  /// Makes the parts for a to-many relationship.
+  package init(_ relationship: RelationshipPlan, _ model: ModelPlan, _ dialect: any SQLDialect) {
     switch relationship.storage {
     case .join(let index, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
@@ -120,19 +128,19 @@ struct RelatedSQL {
 }
 
 /// The statements on the positions of a relationship's objects.
-struct PositionSQL {
+package struct PositionSQL {
   /// Selects the greatest position among the related objects.
-  let maximum: String
+  package let maximum: String
   /// Selects the related objects that have a position, in the order of the positions.
-  let others: String
+  package let others: String
   /// Sets a position. The parameters are the position, the owner and the related object.
-  let update: String
+  package let update: String
   /// Sets the position of an object that was just added to the relationship. A pair of a join table may have existed
   /// before; it then keeps its position.
-  let updateNew: String
+  package let updateNew: String
 
   /// Returns nil for a relationship without positions.
-  init?(_ relationship: RelationshipPlan, in model: ModelPlan) {
+  package init?(_ relationship: RelationshipPlan, in model: ModelPlan) {
     switch relationship.storage {
     case .join(let index, let isSource):
       let table = SQLText.quoted(model.joins[index].table)
@@ -162,21 +170,21 @@ struct PositionSQL {
 // The parts of statements for unique constraints.
 extension EntityPlan {
   /// The columns of some properties.
-  func columnNames(of properties: [String]) -> [String] {
+  package func columnNames(of properties: [String]) -> [String] {
     properties.flatMap { key in slot(key).map { slot in slot.columns.map { columns[$0].name } } ?? [] }
   }
 }
 
 extension ModelPlan {
   /// The condition that a row is of an entity or a subentity; empty if this is so for all rows of its table.
-  func isPart(_ entity: EntityPlan, _ alias: String = "") -> [String] {
+  package func isPart(_ entity: EntityPlan, _ alias: String = "") -> [String] {
     guard entity.root != entity.index else { return [] }
     let names = entity.subtree.map { SQLText.literal(entities[$0].name) }
     return ["\(alias)_entity IN (\(names.joined(separator: ", ")))"]
   }
 
   /// The unique constraint of a unique index, found by the index's name.
-  func uniqueConstraint(ofIndex index: String) -> (entity: EntityPlan, properties: [String])? {
+  package func uniqueConstraint(ofIndex index: String) -> (entity: EntityPlan, properties: [String])? {
     for entity in entities {
       for constraint in entity.description.uniquenessConstraints
       where index == "\(entity.name).unique.\(constraint.joined(separator: "."))" {

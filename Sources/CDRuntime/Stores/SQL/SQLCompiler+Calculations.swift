@@ -209,14 +209,16 @@ extension SQLValue {
 }
 
 /// A value of integers in SQL, with the least and greatest possible integer.
-struct SQLIntegers {
-  let sql: SQLText
-  let range: ClosedRange<Int64>
-  let isNullable: Bool
+package struct SQLIntegers {
+  package let sql: SQLText
+  package let range: ClosedRange<Int64>
+  package let isNullable: Bool
   /// The integer, if the value is a single constant.
-  var constant: Int64? { sql.text == "?" && range.lowerBound == range.upperBound ? range.lowerBound : nil }
+  package var constant: Int64? {
+    sql.text == "?" && range.lowerBound == range.upperBound ? range.lowerBound : nil
+  }
   /// Whether the text is short, so that it is cheap to evaluate twice.
-  var isPlain: Bool { sql.bindings.isEmpty && !sql.text.contains("(") }
+  package var isPlain: Bool { sql.bindings.isEmpty && !sql.text.contains("(") }
 }
 
 // Calculations with integers. If a result may overflow 64 bits or a divisor may be 0, the statement fails for such a
@@ -313,7 +315,7 @@ extension SQLCompiler {
 }
 
 /// An operator on two integers.
-enum IntegerOperator: Int, CaseIterable {
+package enum IntegerOperator: Int, CaseIterable {
   case add, subtract, multiply, divide, remainder, power, exclusiveOr
 
   init?(_ expressionOperator: ExpressionOperator) {
@@ -343,7 +345,7 @@ enum IntegerOperator: Int, CaseIterable {
   }
 
   /// SQL's operator, which is valid if the result does not overflow; nil if SQL has no such operator.
-  var word: String? {
+  package var word: String? {
     switch self {
     case .add: "+"
     case .subtract: "-"

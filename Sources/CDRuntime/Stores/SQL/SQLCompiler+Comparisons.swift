@@ -248,7 +248,7 @@ extension ComparisonOperator {
 
 extension ComparisonOptions {
   /// Whether strings are compared under options instead of by code units.
-  var folds: Bool { !isEmpty && !contains(.normalized) }
+  package var folds: Bool { !isEmpty && !contains(.normalized) }
 }
 
 extension SQLCompiler {

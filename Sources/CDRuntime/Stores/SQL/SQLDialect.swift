@@ -1,9 +1,9 @@
 import CDModel
 
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// The SQL of one database: how it writes the parts in which databases differ, and which of them give the evaluator's
@@ -13,7 +13,7 @@ import CDModel
 /// condition is then inexact, and ``PredicateEvaluator`` decides. So a dialect may begin with few forms and grow.
 ///
 /// All texts are in the neutral form of ``SQLText``.
-protocol SQLDialect: Sendable {
+package protocol SQLDialect: Sendable {
   /// The name of the database, for messages.
   var name: String { get }
   /// The form of complete statements; nil if the database reads the neutral form of ``SQLText``.
@@ -35,6 +35,18 @@ protocol SQLDialect: Sendable {
   func value(ofColumn column: SQLText, _ type: StorageType) -> SQLText
   /// Whether the database compares integers of a range with doubles exactly, and not as two doubles.
   func comparesExactly(_ integers: ClosedRange<Int64>) -> Bool
+
+  // MARK: Tables
+
+  /// The type of a column.
+  ///
+  /// - Parameter mayNameFile: Whether the column holds either data, or a text with the name of the file that contains
+  ///   them.
+  func columnType(_ type: StorageType, mayNameFile: Bool) -> String
+  /// The text after the columns of a table; empty for none.
+  ///
+  /// - Parameter hasOwnKey: Whether the rows have a key `_pk`. The rows of a join table have none.
+  func tableOptions(hasOwnKey: Bool) -> String
 
   // MARK: Conditions
 
@@ -100,20 +112,24 @@ protocol SQLDialect: Sendable {
 }
 
 /// The limits of a database for its statements. The compiler leaves what exceeds them to the evaluator.
-struct SQLLimits {
+package struct SQLLimits {
   /// The operators in one chain of calculations.
-  var operations = 200
+  package var operations = 200
   /// The arguments of a function.
-  var arguments = 100
+  package var arguments = 100
   /// The tables of one SELECT.
-  var tables = 56
+  package var tables = 56
   /// The values in a list that the dialect cannot bind as one parameter.
-  var listedValues = 20_000
+  package var listedValues = 20_000
+
+  /// Creates the limits that every database keeps.
+  package init() {}
 }
 
 /// How a database writes names and parameters, if not as ``SQLText`` does.
-struct SQLSpelling: Sendable {
-  enum Parameters: Sendable {
+package struct SQLSpelling: Sendable {
+  /// How a database writes parameters.
+  package enum Parameters: Sendable {
     /// `?` for each parameter.
     case questionMarks
     /// A prefix and the number of the parameter, such as `$1`.
@@ -121,11 +137,17 @@ struct SQLSpelling: Sendable {
   }
 
   /// The character around a name, which is doubled within the name. It must be an ASCII character.
-  var quote: Unicode.Scalar = "\""
-  var parameters = Parameters.questionMarks
+  package var quote: Unicode.Scalar = "\""
+  package var parameters = Parameters.questionMarks
+
+  /// Creates a spelling; by default that of ``SQLText``.
+  package init(quote: Unicode.Scalar = "\"", parameters: Parameters = .questionMarks) {
+    self.quote = quote
+    self.parameters = parameters
+  }
 
   /// Rewrites a statement from the neutral form of ``SQLText``. The parameters keep their order.
-  func rendered(_ text: String) -> String {
+  package func rendered(_ text: String) -> String {
     let (double, single) = (UInt8(ascii: "\""), UInt8(ascii: "'"))
     let quote = UInt8(ascii: quote)
     var result: [UInt8] = []
@@ -175,10 +197,10 @@ struct SQLSpelling: Sendable {
 
 extension SQLDialect {
   /// Returns a complete statement in the form that the database reads.
-  func rendered(_ text: String) -> String { spelling?.rendered(text) ?? text }
+  package func rendered(_ text: String) -> String { spelling?.rendered(text) ?? text }
 
   /// Whether values of two types can be compared with the evaluator's result.
-  func isComparable(_ left: SQLValue.Kind, _ right: SQLValue.Kind) -> Bool {
+  package func isComparable(_ left: SQLValue.Kind, _ right: SQLValue.Kind) -> Bool {
     switch (left, right) {
     case (.int(let range), .double), (.double, .int(let range)), (.int(let range), .float),
       (.float, .int(let range)):
@@ -188,5 +210,7 @@ extension SQLDialect {
   }
 
   /// The smallest or the greatest value.
-  func extreme(_ function: String, of value: SQLValue) -> SQLText { "\(raw: function)(\(ordered(value)))" }
+  package func extreme(_ function: String, of value: SQLValue) -> SQLText {
+    "\(raw: function)(\(ordered(value)))"
+  }
 }

@@ -1,32 +1,32 @@
 import CDModel
 
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// A predicate as a condition in SQL.
 ///
 /// The condition applies to the rows of the entity's table, with the alias `t0`. It does not restrict the rows to the
 /// wanted entities of the table. A row for which the condition is NULL does not meet it.
-struct SQLPredicate: Equatable {
+package struct SQLPredicate: Equatable {
   /// The text after WHERE.
-  let sql: String
+  package let sql: String
   /// The values of the parameters, as the dialect stores them.
-  let bindings: [AttributeValue]
+  package let bindings: [AttributeValue]
   /// Whether the rows are exactly those that meet the predicate. Otherwise, other rows may be among them, and
   /// ``PredicateEvaluator`` must decide.
-  let isExact: Bool
+  package let isExact: Bool
   /// Whether the statement may fail for a row, because a calculation has no result, such as an overflow.
-  var mayFail = false
+  package var mayFail = false
   /// The root entities of the rows that the condition reads in addition to the row itself.
-  var readRoots: Set<Int> = []
+  package var readRoots: Set<Int> = []
   /// The parts that the evaluator must decide, as texts without user data; empty for an exact condition.
-  var inexactParts: [String] = []
+  package var inexactParts: [String] = []
 
   /// A condition that leaves the whole predicate to the evaluator.
-  static func unrestricted(in dialect: any SQLDialect) -> SQLPredicate {
+  package static func unrestricted(in dialect: any SQLDialect) -> SQLPredicate {
     SQLPredicate(sql: dialect.always, bindings: [], isExact: false)
   }
 
@@ -41,7 +41,7 @@ struct SQLPredicate: Equatable {
   ///     any store.
   /// - Throws: An error that the evaluator would throw for every row: an unbound variable, an unknown key, or a
   ///   malformed regular expression.
-  static func compile(
+  package static func compile(
     _ predicate: FetchPredicate, entity: EntityPlan, plan: ModelPlan, dialect: any SQLDialect,
     variables: [String: EvaluationValue] = [:], now: Date = Date(),
     key: KeyLookup? = nil
@@ -63,21 +63,22 @@ struct SQLPredicate: Equatable {
   }
 
   /// A term of ORDER BY: a value, and the text after it.
-  struct OrderTerm {
-    let value: SQLValue
-    let suffix: String
+  package struct OrderTerm {
+    package let value: SQLValue
+    package let suffix: String
   }
 
   /// Returns the terms of ORDER BY for sort keys, with nil first as in memory. Returns nil if SQL cannot sort by these
   /// keys.
-  static func order(
+  package static func order(
     by keys: [SortKey], entity: EntityPlan, plan: ModelPlan, dialect: any SQLDialect
   ) throws(EvaluationError) -> String? {
     try terms(of: keys, entity: entity, plan: plan, dialect: dialect)?.map { $0.value.sql.text + $0.suffix }
       .joined(separator: ", ")
   }
 
-  static func terms(
+  /// Returns the terms of ORDER BY for sort keys; nil if SQL cannot sort by these keys.
+  package static func terms(
     of keys: [SortKey], entity: EntityPlan, plan: ModelPlan, dialect: any SQLDialect
   ) throws(EvaluationError) -> [OrderTerm]? {
     var terms: [OrderTerm] = []
@@ -101,15 +102,16 @@ struct SQLPredicate: Equatable {
 
   /// Finds the key of a constant object in the table of a root entity. Returns nil for an object of another root or
   /// another store, because each table counts its own keys.
-  typealias KeyLookup = (_ object: ObjectReference, _ root: Int) -> ObjectKey?
+  package typealias KeyLookup = (_ object: ObjectReference, _ root: Int) -> ObjectKey?
 
   /// A lookup that finds no object, for expressions without constants.
-  static func noKey(_ object: ObjectReference, _ root: Int) -> ObjectKey? { nil }
+  package static func noKey(_ object: ObjectReference, _ root: Int) -> ObjectKey? { nil }
 
   /// Returns a lookup that finds keys by identifiers or their URIs.
   ///
   /// - Parameter storeID: Returns the store of a root entity; nil to accept any store.
-  static func keys(in model: ModelPlan, storeID: @escaping (Int) -> UUID? = { _ in nil }) -> KeyLookup {
+  package static func keys(in model: ModelPlan, storeID: @escaping (Int) -> UUID? = { _ in nil }) -> KeyLookup
+  {
     { reference, root in
       guard let id = ManagedObjectID(reference), model.entity(id.entityName)?.root == root,
         storeID(root).map({ $0 == id.storeID }) ?? true

@@ -8,45 +8,48 @@ import CDModel
 /// The text has a neutral form: each parameter is a `?`, a name is in double quotes, and a string literal is in single
 /// quotes. Neither `?` nor a double quote occurs anywhere else. SQLite reads this form as it is. For a database with
 /// another form, ``SQLSpelling/rendered(_:)`` changes the complete statement in one pass.
-struct SQLText: ExpressibleByStringInterpolation, Equatable {
-  private(set) var text: String
+package struct SQLText: ExpressibleByStringInterpolation, Equatable {
+  /// The text in the neutral form.
+  package private(set) var text: String
   /// The values of the parameters, as the dialect stores them: see ``SQLDialect/stored(_:)``.
-  private(set) var bindings: [AttributeValue]
+  package private(set) var bindings: [AttributeValue]
 
-  init(text: String, bindings: [AttributeValue] = []) {
+  /// Creates a text with the values of its parameters.
+  package init(text: String, bindings: [AttributeValue] = []) {
     self.text = text
     self.bindings = bindings
   }
 
-  init(stringLiteral value: String) {
+  package init(stringLiteral value: String) {
     self.init(text: value)
   }
 
-  init(stringInterpolation: StringInterpolation) {
+  package init(stringInterpolation: StringInterpolation) {
     self = stringInterpolation.result
   }
 
-  struct StringInterpolation: StringInterpolationProtocol {
+  package struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var result = SQLText(text: "")
 
-    init(literalCapacity: Int, interpolationCount: Int) {}
+    package init(literalCapacity: Int, interpolationCount: Int) {}
 
-    mutating func appendLiteral(_ literal: String) { result.text += literal }
+    package mutating func appendLiteral(_ literal: String) { result.text += literal }
 
-    mutating func appendInterpolation(_ sql: SQLText) {
+    package mutating func appendInterpolation(_ sql: SQLText) {
       result.text += sql.text
       result.bindings += sql.bindings
     }
 
-    mutating func appendInterpolation(raw text: String) { result.text += text }
+    package mutating func appendInterpolation(raw text: String) { result.text += text }
 
-    mutating func appendInterpolation(bind value: AttributeValue) {
+    package mutating func appendInterpolation(bind value: AttributeValue) {
       result.text += "?"
       result.bindings.append(value)
     }
   }
 
-  static func joined(_ parts: [SQLText], _ separator: String) -> SQLText {
+  /// Joins texts with a separator between them.
+  package static func joined(_ parts: [SQLText], _ separator: String) -> SQLText {
     var result = SQLText(text: parts.map(\.text).joined(separator: separator))
     result.bindings = parts.flatMap(\.bindings)
     return result
@@ -55,12 +58,12 @@ struct SQLText: ExpressibleByStringInterpolation, Equatable {
   // MARK: Names and literals
 
   /// Returns a name in double quotes.
-  static func quoted(_ name: String) -> String {
+  package static func quoted(_ name: String) -> String {
     "\"" + doubled(UInt8(ascii: "\""), in: name) + "\""
   }
 
   /// Returns a string literal.
-  static func literal(_ text: String) -> String {
+  package static func literal(_ text: String) -> String {
     "'" + doubled(UInt8(ascii: "'"), in: text) + "'"
   }
 

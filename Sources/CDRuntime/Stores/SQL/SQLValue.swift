@@ -1,9 +1,9 @@
 import CDModel
 
 /// A value in SQL.
-struct SQLValue {
+package struct SQLValue {
   /// The type of the values and their stored form. Values of different types are never equal, except numbers.
-  enum Kind: Equatable {
+  package enum Kind: Equatable {
     /// Integers and Booleans, with the least and greatest possible value. The range shows whether a calculation can
     /// overflow.
     case int(ClosedRange<Int64>)
@@ -15,12 +15,12 @@ struct SQLValue {
     /// A value for which SQL can only decide whether it is nil.
     case opaque
 
-    static let string = Kind.plain(.string)
-    static let date = Kind.plain(.date)
-    static let data = Kind.plain(.data)
+    package static let string = Kind.plain(.string)
+    package static let date = Kind.plain(.date)
+    package static let data = Kind.plain(.data)
 
     /// The values of a column.
-    init(_ type: StorageType) {
+    package init(_ type: StorageType) {
       switch type {
       case .bool: self = .int(0...1)
       case .float: self = .float
@@ -31,7 +31,8 @@ struct SQLValue {
       }
     }
 
-    var isNumber: Bool {
+    /// Whether the values are numbers.
+    package var isNumber: Bool {
       switch self {
       case .int, .double, .float, .decimal: true
       default: false
@@ -39,13 +40,13 @@ struct SQLValue {
     }
 
     /// Whether the evaluator can order such values.
-    var isOrdered: Bool {
+    package var isOrdered: Bool {
       if case .plain(let type) = self { return type.traits?.category.isOrdered ?? false }
       return isNumber
     }
 
     /// Whether SQL compares the stored values of both types as the evaluator does.
-    func isComparable(with other: Kind) -> Bool {
+    package func isComparable(with other: Kind) -> Bool {
       switch (self, other) {
       case (.int, .int), (.int, .double), (.double, .int), (.int, .float), (.float, .int): true
       case (.opaque, _), (_, .opaque): false
@@ -54,11 +55,12 @@ struct SQLValue {
     }
   }
 
-  var sql: SQLText
-  var kind: Kind
-  var isNullable: Bool
+  package var sql: SQLText
+  /// The type of the values.
+  package var kind: Kind
+  package var isNullable: Bool
 
-  init(_ sql: SQLText, _ kind: Kind, isNullable: Bool = true) {
+  package init(_ sql: SQLText, _ kind: Kind, isNullable: Bool = true) {
     self.sql = sql
     self.kind = kind
     self.isNullable = isNullable

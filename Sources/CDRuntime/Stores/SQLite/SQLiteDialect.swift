@@ -42,6 +42,21 @@ struct SQLiteDialect: SQLDialect {
 
   func comparesExactly(_ integers: ClosedRange<Int64>) -> Bool { true }
 
+  // MARK: Tables
+
+  func columnType(_ type: StorageType, mayNameFile: Bool) -> String {
+    // The name of a file is TEXT, and data are BLOB.
+    if mayNameFile { return "ANY" }
+    return switch type.storageClass {
+    case .text: "TEXT"
+    case .integer: "INTEGER"
+    case .real: "REAL"
+    case .bytes: "BLOB"
+    }
+  }
+
+  func tableOptions(hasOwnKey: Bool) -> String { hasOwnKey ? "STRICT" : "STRICT, WITHOUT ROWID" }
+
   // MARK: Conditions
 
   var always: String { "1" }

@@ -40,7 +40,13 @@ extension StoreError {
       case SQLITE_IOERR, SQLITE_CANTOPEN: .inputOutput(stores, reason: reason)
       // A table or column of the model is missing, although the store's hashes say that it exists.
       case SQLITE_ERROR where message.hasPrefix("no such "): .damaged(stores, reason: reason)
-      default: .sqlite(stores, code: code, message: message, during: operation)
+      default:
+        .engine(
+          stores,
+          StoreEngineError(
+            engine: "SQLite", code: "\(code)", message: message, operation: operation,
+            // With any extended code.
+            isOfQuery: code & 0xFF == SQLITE_ERROR || code & 0xFF == SQLITE_TOOBIG))
       }
   }
 
@@ -58,25 +64,26 @@ extension StoreError {
     }
   }
 
+  /// SQLite's extended result code; nil for an error that has a case of its own.
+  var sqliteCode: Int32? {
+    if case .engine(_, let error) = self { Int32(error.code) } else { nil }
+  }
+
   /// Whether a unique index or a primary key refused a row.
   var isUniquenessViolation: Bool {
-    guard case .sqlite(_, let code, _, _) = self else { return false }
+    let code = sqliteCode
     // SQLITE_CONSTRAINT_UNIQUE and SQLITE_CONSTRAINT_PRIMARYKEY, which are macros in the C header.
     return code == SQLITE_CONSTRAINT | (8 << 8) || code == SQLITE_CONSTRAINT | (6 << 8)
   }
 
+  /// Whether any constraint refused a row.
+  var isConstraintViolation: Bool { sqliteCode.map { $0 & 0xFF == SQLITE_CONSTRAINT } ?? false }
+
+  /// Whether another thread ended the statement.
+  var isInterruption: Bool { sqliteCode.map { $0 & 0xFF == SQLITE_INTERRUPT } ?? false }
+
   /// Whether a foreign key refused a reference to a missing row.
   var isReferenceViolation: Bool {
-    guard case .sqlite(_, let code, _, _) = self else { return false }
-    return code == SQLITE_CONSTRAINT | (3 << 8)
-  }
-}
-
-extension StoreError {
-  /// Whether the error comes from the statement and not from the store.
-  var isOfStatement: Bool {
-    // SQLITE_ERROR and SQLITE_TOOBIG, with any extended code.
-    if case .sqlite(_, let code, _, _) = self { return code & 0xFF == 1 || code & 0xFF == 18 }
-    return false
+    sqliteCode == SQLITE_CONSTRAINT | (3 << 8)
   }
 }

@@ -62,7 +62,7 @@ struct StoredSchema {
 
   /// Throws an error if a table of the model has an unexpected definition, which could do more than hold rows.
   @_optimize(none)
-  func check(_ expected: SQLiteSchema, of url: URL) throws {
+  func check(_ expected: SQLSchema, of url: URL) throws {
     try check(of: url)
     let layouts = Dictionary(expected.layouts.map { ($0.name, $0) }) { first, _ in first }
     // A missing table is damage. The first statement that uses the table reports it.
@@ -76,7 +76,7 @@ struct StoredSchema {
   /// Returns descriptions of foreign tables and indexes that do not prevent the use of the store. No statement of this
   /// library reads the tables, and an index of plain columns does not change results.
   @_optimize(none)
-  func harmlessObjects(_ expected: SQLiteSchema) -> [String] {
+  func harmlessObjects(_ expected: SQLSchema) -> [String] {
     let tables = Set(expected.layouts.map(\.name))
     let indexes = Dictionary(expected.indexes.map { ($0.name, $0.sql) }) { first, _ in first }
     return objects.filter { object in
@@ -93,7 +93,7 @@ struct StoredSchema {
   /// Returns whether the store has all expected indexes. Other indexes are allowed if they have only plain columns. An
   /// index that can refuse a row or that calculates expressions is not allowed.
   @_optimize(none)
-  func hasIndexes(of expected: SQLiteSchema) throws -> Bool {
+  func hasIndexes(of expected: SQLSchema) throws -> Bool {
     let present = indexes
     guard expected.indexes.allSatisfy({ present[$0.name] == $0.sql }) else { return false }
     guard present.count > expected.indexes.count else { return true }
@@ -119,7 +119,7 @@ struct StoredSchema {
   /// The SQL text of each table that every store has, by name.
   private static let systemTables: [String: String] = {
     let names = ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history", "_cdgen_files"]
-    return Dictionary(zip(names, SQLiteSchema.systemTables)) { first, _ in first }
+    return Dictionary(zip(names, SQLSchema.systemTables)) { first, _ in first }
   }()
 
   private static func isSystemTable(_ name: String, _ sql: String?) -> Bool {

@@ -6,12 +6,13 @@
 /// print(aggregates.map(\.name))  // count, sum_salesRank, usual
 /// ```
 public struct Aggregate: Hashable, Sendable {
-  enum Function: String { case count, sum, average, min, max }
+  /// What an aggregate calculates.
+  package enum Function: String { case count, sum, average, min, max }
 
   /// The key of this value in the result of a group.
   public let name: String
-  let function: Function
-  let keyPath: String?
+  package let function: Function
+  package let keyPath: String?
 
   private init(_ function: Function, _ keyPath: String?, _ name: String?) {
     self.function = function

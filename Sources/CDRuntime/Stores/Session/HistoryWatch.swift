@@ -7,10 +7,13 @@ protocol HistoryListener: AnyObject, Sendable {
 }
 
 /// Notifies the listener of an engine's stores about saves.
-final class HistoryWatch: Sendable {
+package final class HistoryWatch: Sendable {
   /// The number of listeners. A save without listeners costs only one read of this number.
   let listeners = Atomic<Int>(0)
   private let current = Mutex<WeakWatcher>(WeakWatcher())
+
+  /// Creates the watch of a new engine.
+  package init() {}
 
   private struct WeakWatcher { weak var watcher: (any HistoryListener)? }
 
@@ -25,7 +28,7 @@ final class HistoryWatch: Sendable {
   }
 
   /// Notifies the watcher of a save.
-  @inline(__always) func announce() {
+  @inline(__always) package func announce() {
     if listeners.load(ordering: .sequentiallyConsistent) > 0 { wake() }
   }
 

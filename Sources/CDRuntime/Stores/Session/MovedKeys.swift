@@ -2,19 +2,19 @@ import CDModel
 
 /// A change of keys that a migration made because rows of two tables came into one table. The store keeps a list of
 /// these changes, so that identifiers from before the migration still lead to their objects.
-struct MovedKeys: Hashable, Sendable {
+package struct MovedKeys: Hashable, Sendable {
   /// The entity, by its name in the version that the objects were migrated to.
-  var entity: String
+  package var entity: String
   /// The exclusive upper limit of the old keys. All new keys are greater.
-  var below: Int64
+  package var below: Int64
   /// The number that the migration added to each of these keys.
-  var offset: Int64
+  package var offset: Int64
 
   /// The key in `_cdgen_metadata`.
-  static let metadataKey = "movedKeys"
+  package static let metadataKey = "movedKeys"
 
   /// Reads a list from the text that ``text(_:)`` returned; empty for any other text.
-  static func list(_ text: String) -> [MovedKeys] {
+  package static func list(_ text: String) -> [MovedKeys] {
     guard case .array(let elements)? = try? JSONValue(parsing: text) else { return [] }
     return elements.compactMap { element in
       guard case .object(let members) = element else { return nil }
@@ -29,7 +29,8 @@ struct MovedKeys: Hashable, Sendable {
     }
   }
 
-  static func text(_ list: [MovedKeys]) -> String {
+  /// Returns the text of a list, which the metadata contain.
+  package static func text(_ list: [MovedKeys]) -> String {
     JSONValue.array(
       list.map {
         .object([

@@ -8,7 +8,7 @@ import CSQLite
 
 /// The row that an object reads its values from: a row of a SQLite statement, or a list of values.
 ///
-/// ``EntityGraph/columns(of:)`` defines the column numbers. Reading never fails: if a value has the wrong type, the
+/// `EntityGraph.columns(of:)` defines the column numbers. Reading never fails: if a value has the wrong type, the
 /// reader returns the empty value of the expected type and notes the column in the report for the context.
 @_spi(Generated) public struct RowReader {
   /// The statement whose current row is read; nil if the values are in `values`.
@@ -28,7 +28,8 @@ import CSQLite
     self.report = report
   }
 
-  init(values: ValueRow, report: RowReport? = nil) {
+  /// A reader of a list of values.
+  package init(values: ValueRow, report: RowReport? = nil) {
     statement = nil
     map = nil
     self.values = values
@@ -46,7 +47,7 @@ import CSQLite
     return column < map.count ? map[column] : Int32.max
   }
 
-  func isNull(_ column: Int) -> Bool {
+  package func isNull(_ column: Int) -> Bool {
     if let statement { return sqlite3_column_type(statement, index(column)) == SQLITE_NULL }
     return values?.isNull(column) ?? true
   }
@@ -57,8 +58,8 @@ import CSQLite
 }
 
 /// A list of values that is read as a row.
-final class ValueRow {
-  var values: [AttributeValue]
+package final class ValueRow {
+  package var values: [AttributeValue]
   /// The fields of composites that have a single number. These are the transient composites, which are numbered by
   /// slot.
   let composites: [Int: [AttributeValue]]
@@ -70,36 +71,39 @@ final class ValueRow {
     self.transients = transients
   }
 
-  subscript(column: Int) -> AttributeValue { column < values.count ? values[column] : .null }
+  package subscript(column: Int) -> AttributeValue { column < values.count ? values[column] : .null }
 
   func isNull(_ column: Int) -> Bool { self[column] == .null && composites[column] == nil }
 }
 
 /// The problems found in a row, by column.
-final class RowReport {
+package final class RowReport {
   /// Columns with values of a wrong type.
-  private(set) var columns: [Int] = []
+  package private(set) var columns: [Int] = []
   /// Columns whose files could not be read.
-  private(set) var unreadable: [(column: Int, reason: String)] = []
+  package private(set) var unreadable: [(column: Int, reason: String)] = []
   /// Whether the report has no problems. The context asks for this after every row. A stored property is cheaper than
   /// to look at both lists.
-  @exclusivity(unchecked) private(set) var isEmpty = true
+  @exclusivity(unchecked) package private(set) var isEmpty = true
   /// The files of large values, by the index of the store; nil for a store that has no such files.
   private let files: [ExternalFiles?]
 
-  init(files: [ExternalFiles?]) { self.files = files }
+  /// Creates a report for rows of some stores.
+  package init(files: [ExternalFiles?]) { self.files = files }
 
-  func noteWrongType(_ column: Int) {
+  /// Notes a value of a wrong type.
+  package func noteWrongType(_ column: Int) {
     columns.append(column)
     isEmpty = false
   }
 
-  func noteUnreadableFile(_ column: Int, _ reason: String) {
+  /// Notes that a file of a large value could not be read.
+  package func noteUnreadableFile(_ column: Int, _ reason: String) {
     unreadable.append((column, reason))
     isEmpty = false
   }
 
-  func removeAll() {
+  package func removeAll() {
     columns.removeAll()
     unreadable.removeAll()
     isEmpty = true
@@ -107,7 +111,7 @@ final class RowReport {
 
   /// Returns the contents of a file of a large value. Names are unique across all stores, so the search covers every
   /// store's folder. Returns nil if no folder has the file.
-  func read(_ name: String) throws -> Data? {
+  package func read(_ name: String) throws -> Data? {
     var failure: (any Error)?
     for files in files {
       guard let files else { continue }
@@ -288,7 +292,7 @@ extension RowReader {
   public func optionalUrl(_ column: Int) -> URL? { isNull(column) ? nil : url(column) }
 
   /// Returns the value of a column whose type is known only from the model.
-  func value(_ column: Int, _ type: StorageType) -> AttributeValue {
+  package func value(_ column: Int, _ type: StorageType) -> AttributeValue {
     if isNull(column) { return .null }
     switch type {
     case .string, .codable: return .string(string(column))

@@ -13,7 +13,7 @@ import CSQLite
   private var captured: [AttributeValue] = []
 
   /// The first failure since the last start: a value that cannot be encoded or that is too large.
-  private(set) var failure: (any Error)?
+  package private(set) var failure: (any Error)?
 
   // SQLite does not copy texts and data in this buffer. They stay here until the row has been written.
   private let scratch = UnsafeMutableRawPointer.allocate(byteCount: RowWriter.scratchSize, alignment: 8)
@@ -21,7 +21,8 @@ import CSQLite
   // Well below the block size at which freeing makes some allocators compact all free memory.
   private static let scratchSize = 1 << 15
 
-  init() {}
+  /// Creates a writer, which collects values after ``startCapture()``.
+  package init() {}
 
   deinit { scratch.deallocate() }
 
@@ -37,14 +38,15 @@ import CSQLite
   var nextParameter: Int32 { parameter }
 
   /// Starts to collect values.
-  func startCapture() {
+  package func startCapture() {
     statement = nil
     isKeyCapture = false
     captured.removeAll(keepingCapacity: true)
     failure = nil
   }
 
-  var values: [AttributeValue] { captured }
+  /// The values that were written since ``startCapture()``.
+  package var values: [AttributeValue] { captured }
 
   /// Starts to capture one key, which is cheaper than a list of values.
   func startKeyCapture() {
@@ -209,7 +211,7 @@ extension RowWriter {
   public func optionalUrl(_ value: URL?) { if let value { url(value) } else { null() } }
 
   /// Writes a value that is already an `AttributeValue`.
-  func value(_ value: AttributeValue) {
+  package func value(_ value: AttributeValue) {
     switch value {
     case .null: null()
     case .bool(let value): bool(value)

@@ -1,11 +1,11 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// A selection of rows of an entity's table.
-enum RowSelection {
+package enum RowSelection {
   case keys([ObjectKey])
   /// The rows with keys in a range, and some other rows.
   case range(Range<ObjectKey>, and: [ObjectKey])
@@ -14,30 +14,33 @@ enum RowSelection {
 }
 
 /// A `unique:` list that applies to the rows of a batch insert.
-struct UniqueList {
+package struct UniqueList {
   /// The entity that declares it.
-  let owner: EntityPlan
-  let properties: [String]
-  let columns: [String]
+  package let owner: EntityPlan
+  package let properties: [String]
+  package let columns: [String]
 }
 
 /// The error when a unique index refuses a row of a batch.
-struct UniquenessViolation: Error {
+package struct UniquenessViolation: Error {
   /// The properties of the index, if the store's message names them.
-  let properties: [String]
+  package let properties: [String]
+
+  /// - Parameter properties: The properties of the index; empty if they are not known.
+  package init(properties: [String]) { self.properties = properties }
 }
 
 /// The source of a column's new value.
-enum ColumnSource {
+package enum ColumnSource {
   case value(AttributeValue)
   case calculation(any StoreCalculation)
 }
 
 /// A calculation that a store does for each row, in the store's own form.
-protocol StoreCalculation {}
+package protocol StoreCalculation {}
 
 /// The part of the program that calculates the value of an expression.
-enum Calculation {
+package enum Calculation {
   /// Nothing to calculate: the value is the same for each row.
   case constant(EvaluationValue)
   case store(any StoreCalculation)
@@ -45,9 +48,9 @@ enum Calculation {
 }
 
 /// The plan for the insertion of a batch's rows.
-struct InsertionPlan {
+package struct InsertionPlan {
   /// The action when a `unique:` list refuses a row. A conflict of a one-to-one reference is always refused.
-  enum Conflict {
+  package enum Conflict {
     case refuse
     /// Keeps the existing row and skips the new one.
     case keep
@@ -55,17 +58,19 @@ struct InsertionPlan {
     case update([String])
   }
 
-  let entity: EntityPlan
+  package let entity: EntityPlan
   /// The columns that have a value in each row.
-  let columns: [String]
+  package let columns: [String]
   /// Further columns with a default for all rows. If the value is nil, each row gets a new UUID.
-  let defaults: [(column: String, value: AttributeValue?)]
-  let lists: [UniqueList]
-  let conflict: Conflict
+  package let defaults: [(column: String, value: AttributeValue?)]
+  /// The `unique:` lists that apply to the rows.
+  package let lists: [UniqueList]
+  /// What happens to a row that a `unique:` list refuses.
+  package let conflict: Conflict
 }
 
 /// Inserts the rows of a batch, one after another.
-protocol RowInsertion: AnyObject {
+package protocol RowInsertion: AnyObject {
   /// Begins a row. The caller then writes the values of the columns in order.
   func start(_ writer: RowWriter)
   /// Ends the row.
@@ -77,7 +82,7 @@ protocol RowInsertion: AnyObject {
 }
 
 /// Finds the row that has the values of a `unique:` list.
-protocol RowSearch: AnyObject {
+package protocol RowSearch: AnyObject {
   /// - Parameter values: A value for each column of the list.
   func find(_ values: [AttributeValue]) throws -> FetchedKey?
 }
@@ -86,7 +91,7 @@ protocol RowSearch: AnyObject {
 ///
 /// Each changed row gets its next version, unless an operation says otherwise. The operations that change rows throw
 /// ``UniquenessViolation`` if a unique index refuses a row.
-protocol StoreBatchSession: AnyObject {
+package protocol StoreBatchSession: AnyObject {
   // MARK: Finding rows
 
   /// Selects the rows of a query, if the store can change them in the same statement. This requires that the store
@@ -189,7 +194,7 @@ protocol StoreBatchSession: AnyObject {
 
 extension KeyRanges {
   /// Groups keys by the index of their entity.
-  static func byEntity(_ keys: [FetchedKey]) -> [Int: KeyRanges] {
+  package static func byEntity(_ keys: [FetchedKey]) -> [Int: KeyRanges] {
     var result: [Int: KeyRanges] = [:]
     for key in keys { result[key.entity, default: KeyRanges()].append(key.key) }
     return result

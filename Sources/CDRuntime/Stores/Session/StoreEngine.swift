@@ -1,11 +1,11 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// A store that a coordinator has open.
-protocol AttachedStore: AnyObject, Sendable {
+package protocol AttachedStore: AnyObject, Sendable {
   /// The index of the store in the coordinator.
   var index: Int { get }
   /// The URL that errors show.
@@ -25,13 +25,17 @@ protocol AttachedStore: AnyObject, Sendable {
 
 /// The current stores of a coordinator, in the order in which the coordinator was made with them. Removed stores are
 /// not included.
-struct StoreSet: Sendable {
-  let all: [any AttachedStore]
+package struct StoreSet: Sendable {
+  /// The stores in order.
+  package let all: [any AttachedStore]
   /// The number of removed stores.
-  let removals: Int
+  package let removals: Int
   private let byIndex: [(any AttachedStore)?]
 
-  init(_ stores: [any AttachedStore], removals: Int) {
+  /// Creates a set of stores.
+  ///
+  /// - Parameter removals: The number of stores that have been removed.
+  package init(_ stores: [any AttachedStore], removals: Int) {
     all = stores
     self.removals = removals
     var byIndex: [(any AttachedStore)?] = []
@@ -43,12 +47,13 @@ struct StoreSet: Sendable {
   }
 
   /// Whether one of the stores is in memory. Such a store has no snapshots to read from.
-  var isInMemory: Bool { all.contains(where: \.isInMemory) }
+  package var isInMemory: Bool { all.contains(where: \.isInMemory) }
 
-  subscript(id: UUID) -> (any AttachedStore)? { all.first { $0.storeID == id } }
+  /// The store with a UUID; nil if it is not one of these.
+  package subscript(id: UUID) -> (any AttachedStore)? { all.first { $0.storeID == id } }
 
   /// The store that holds an entity's objects; nil if no attached store does.
-  func store(of plan: EntityPlan) -> (any AttachedStore)? {
+  package func store(of plan: EntityPlan) -> (any AttachedStore)? {
     guard let index = plan.storeIndex, index < byIndex.count else { return nil }
     return byIndex[index]
   }
@@ -58,7 +63,7 @@ struct StoreSet: Sendable {
 ///
 /// An engine serves several contexts at the same time. Each context reads through its own session. Only one context
 /// writes at a time.
-protocol StoreEngine: AnyObject, Sendable {
+package protocol StoreEngine: AnyObject, Sendable {
   var model: ModelPlan { get }
   var stores: StoreSet { get }
   /// The number of removed stores. A context compares it to notice a removal.

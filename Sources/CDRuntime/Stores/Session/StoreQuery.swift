@@ -1,33 +1,48 @@
 /// A query of a store: an entity's objects that meet a condition, in an order.
-struct StoreQuery {
-  let entity: EntityPlan
+package struct StoreQuery {
+  /// The entity of the objects.
+  package let entity: EntityPlan
   /// Whether the result includes objects of subentities.
-  let includesSubentities: Bool
+  package let includesSubentities: Bool
   /// The condition, checked against the model; nil for all objects.
-  let predicate: FetchPredicate?
+  package let predicate: FetchPredicate?
   /// The values of the predicate's variables, such as `$name`.
-  let variables: [String: EvaluationValue]
+  package let variables: [String: EvaluationValue]
   /// The sort keys; empty for the order of insertion.
-  let sortKeys: [SortKey]
+  package let sortKeys: [SortKey]
   /// Whether the store may evaluate the predicate and the sort keys. Otherwise, the store returns all rows, and the
   /// evaluator decides.
-  let storeDecides: Bool
+  package let storeDecides: Bool
 
   /// Whether the rows may be of several entities.
-  var isMixed: Bool { includesSubentities && entity.isPolymorphic }
+  package var isMixed: Bool { includesSubentities && entity.isPolymorphic }
 }
 
 /// A range of a result: the number of rows to skip, and the maximum number of rows to return.
-struct StoreWindow {
-  var offset = 0
+package struct StoreWindow {
+  /// The number of rows to skip.
+  package var offset = 0
   /// The maximum number of rows; nil for no limit.
-  var limit: Int?
+  package var limit: Int?
+
+  /// Creates a window; by default of all rows.
+  package init(offset: Int = 0, limit: Int? = nil) {
+    self.offset = offset
+    self.limit = limit
+  }
 }
 
 /// A found object: its key and the index of its entity.
-struct FetchedKey {
-  let key: ObjectKey
-  let entity: Int
+package struct FetchedKey {
+  package let key: ObjectKey
+  /// The index of the object's entity in the model plan.
+  package let entity: Int
+
+  /// Creates the key of a found object.
+  package init(key: ObjectKey, entity: Int) {
+    self.key = key
+    self.entity = entity
+  }
 }
 
 /// Removes duplicate rows. Each row stays at its first position.

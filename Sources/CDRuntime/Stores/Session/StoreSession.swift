@@ -1,14 +1,14 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// A session in which a context reads a coordinator's stores.
 ///
 /// The operations are independent of SQL, so that each engine can implement them in its own way. Only one isolation
 /// uses a session at a time.
-protocol StoreSession: AnyObject {
+package protocol StoreSession: AnyObject {
   /// The stores that the session has open.
   var stores: StoreSet { get }
 
@@ -117,7 +117,7 @@ protocol StoreSession: AnyObject {
 
 /// A defect of the stored data that no object shows. A session finds it, because only the engine knows how the data are
 /// stored.
-enum StoreDefect {
+package enum StoreDefect {
   /// The file is damaged. The text is the database's message.
   case damaged(String)
   /// A row refers to a row that does not exist.
@@ -133,18 +133,28 @@ enum StoreDefect {
 }
 
 /// A save or batch in a store's history.
-struct HistoryEntry {
-  let number: Int64
-  let date: Date
+package struct HistoryEntry {
+  /// The number of the save, greater than that of each earlier save of the store.
+  package let number: Int64
+  package let date: Date
   /// Tells the saves of one engine from those of other engines.
-  let origin: String
-  let author: String?
+  package let origin: String
+  package let author: String?
   /// See ``HistoryText``.
-  let changes: String
+  package let changes: String
+
+  /// Creates an entry as a store has it.
+  package init(number: Int64, date: Date, origin: String, author: String?, changes: String) {
+    self.number = number
+    self.date = date
+    self.origin = origin
+    self.author = author
+    self.changes = changes
+  }
 }
 
 /// The part of a ``StoreQuery`` that a store can answer.
-protocol StoreAnswer {
+package protocol StoreAnswer {
   var query: StoreQuery { get }
   /// Whether the rows are exactly those that meet the predicate. Otherwise, other rows may be among them.
   var isExact: Bool { get }
@@ -203,11 +213,11 @@ protocol StoreAnswer {
 
 extension StoreAnswer {
   /// Returns all rows of objects.
-  func rows(isSorted: Bool = true) throws -> RowCursor { try rows(StoreWindow(), isSorted: isSorted) }
+  package func rows(isSorted: Bool = true) throws -> RowCursor { try rows(StoreWindow(), isSorted: isSorted) }
 }
 
 /// A prepared search for objects by the value of one attribute.
-protocol ValueLookup: AnyObject {
+package protocol ValueLookup: AnyObject {
   /// Calls a body with the rows of the objects that have a value.
   ///
   /// - Parameter isSingle: Whether two rows are enough.

@@ -1,11 +1,11 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// The result of writing a row.
-enum RowOutcome {
+package enum RowOutcome {
   case done
   /// There is no row with the key and version.
   case missing
@@ -16,10 +16,13 @@ enum RowOutcome {
 }
 
 /// The error at the end of a transaction when a reference leads to a missing row.
-struct ReferenceViolation: Error {}
+package struct ReferenceViolation: Error {
+  /// Creates the error.
+  package init() {}
+}
 
 /// A range of entries in a store's history.
-enum HistoryRange {
+package enum HistoryRange {
   case before(Date)
   case upTo(Int64)
 }
@@ -27,7 +30,7 @@ enum HistoryRange {
 /// A session in which a save writes to a coordinator's stores.
 ///
 /// Unique values are checked after each statement, not only at the end. So the order of the changes matters.
-protocol StoreWriteSession: AnyObject {
+package protocol StoreWriteSession: AnyObject {
   /// Reads in the same transaction.
   var reader: any StoreSession { get }
   /// Changes many rows at a time in the same transaction.
@@ -141,7 +144,7 @@ protocol StoreWriteSession: AnyObject {
 
 extension StoreWriteSession {
   /// Runs a body in a transaction that changes one store. If the body throws, nothing is changed.
-  func write(to store: any AttachedStore, _ body: () throws -> Void) throws {
+  package func write(to store: any AttachedStore, _ body: () throws -> Void) throws {
     try store.checkIdentity()
     try begin()
     do {

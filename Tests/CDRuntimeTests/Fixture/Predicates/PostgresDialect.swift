@@ -31,6 +31,25 @@ struct PostgresDialect: SQLDialect {
     integers.lowerBound >= -(1 << 53) && integers.upperBound <= 1 << 53
   }
 
+  // MARK: Tables
+
+  func columnType(_ type: StorageType, mayNameFile: Bool) -> String {
+    switch type {
+    case .bool: "boolean"
+    case .decimal: "numeric"
+    case .uuid: "uuid"
+    default:
+      switch type.storageClass {
+      case .text: "text"
+      case .integer: "bigint"
+      case .real: "double precision"
+      case .bytes: "bytea"
+      }
+    }
+  }
+
+  func tableOptions(hasOwnKey: Bool) -> String { "" }
+
   // MARK: Conditions
 
   var always: String { "TRUE" }

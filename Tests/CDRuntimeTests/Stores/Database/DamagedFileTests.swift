@@ -54,7 +54,7 @@ struct DamagedFileTests {
       return true
     } catch let error as StoreError {
       // Each of them names the file, whose folder is in no other's name.
-      if case .sqlite = error { Issue.record("\(error)") }
+      if case .engine = error { Issue.record("\(error)") }
       #expect("\(error)".contains(store.folder.lastPathComponent))
     } catch is SaveError {
       // A damaged row may break a rule, or refer to one that is gone.

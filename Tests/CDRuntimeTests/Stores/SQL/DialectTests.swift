@@ -175,6 +175,37 @@ import Testing
     let insert = ModelSQL(plan, .sqlite).rows[author.index].insert
     #expect(SQLiteDialect.sqlite.rendered(insert) == insert)
   }
+
+  /// The tables are the same but for what the dialect says of types and options.
+  @Test func tables() throws {
+    let shop = EntityDescription(
+      name: "Shop",
+      attributes: [
+        AttributeDescription(name: "name", type: .string),
+        AttributeDescription(name: "isOpen", type: .bool, isOptional: true),
+        AttributeDescription(name: "rent", type: .decimal, isOptional: true),
+        AttributeDescription(name: "photo", type: .data, isOptional: true, storesExternally: true),
+      ],
+      uniquenessConstraints: [["name"]])
+    let model = ManagedObjectModel(
+      name: "Shops", id: UUID(), versions: [ModelVersion(number: 1, entities: [shop])],
+      currentVersionNumber: 1)
+    let plan = try ModelPlan(model)
+    let sqlite = SQLSchema(plan, store: 0, .sqlite)
+    #expect(
+      sqlite.tables == [
+        #"CREATE TABLE "Shop" ("_pk" INTEGER PRIMARY KEY, "_version" INTEGER NOT NULL, "name" TEXT NOT NULL, "#
+          + #""isOpen" INTEGER, "rent" TEXT, "photo" ANY) STRICT"#
+      ])
+    let postgres = SQLSchema(plan, store: 0, PostgresDialect())
+    #expect(
+      postgres.tables == [
+        #"CREATE TABLE "Shop" ("_pk" bigint PRIMARY KEY, "_version" bigint NOT NULL, "name" text NOT NULL, "#
+          + #""isOpen" boolean, "rent" numeric, "photo" bytea)"#
+      ])
+    #expect(postgres.indexes.map(\.sql) == sqlite.indexes.map(\.sql))
+    #expect(sqlite.indexes.map(\.name) == ["Shop.unique.name"])
+  }
 }
 
 /// The form in which a database reads the texts.

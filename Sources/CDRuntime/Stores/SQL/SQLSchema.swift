@@ -1,45 +1,27 @@
-/// The tables and indexes of a model's store, as <doc:SQLiteLayout> describes them.
-struct SQLiteSchema {
-  /// The version of the layout that this release writes.
-  static let formatVersion = 1
-
+/// The tables and indexes of a model's store in a database that speaks SQL. <doc:SQLiteLayout> describes them.
+///
+/// The statements are in the neutral form of ``SQLText``. The engine adds the tables for its own use.
+package struct SQLSchema {
   /// The tables, in the order of the model.
-  private(set) var layouts: [TableLayout] = []
+  package private(set) var layouts: [TableLayout] = []
   /// The names of the indexes and their `CREATE INDEX` statements.
-  private(set) var indexes: [(name: String, sql: String)] = []
+  package private(set) var indexes: [(name: String, sql: String)] = []
 
   private let model: ModelPlan
+  private let dialect: any SQLDialect
 
   /// `CREATE TABLE` for each table, in the order of the model.
-  var tables: [String] { layouts.map { $0.sql() } }
+  package var tables: [String] { layouts.map { $0.sql() } }
 
-  /// The tables that each store has.
-  static let systemTables = [
-    "CREATE TABLE \"_cdgen_metadata\" (\"key\" TEXT NOT NULL PRIMARY KEY, \"value\" TEXT NOT NULL) "
-      + "STRICT, WITHOUT ROWID",
-    "CREATE TABLE \"_cdgen_keys\" (\"entity\" TEXT NOT NULL PRIMARY KEY, \"next\" INTEGER NOT NULL) "
-      + "STRICT, WITHOUT ROWID",
-    "CREATE TABLE \"_cdgen_history\" (\"id\" INTEGER PRIMARY KEY AUTOINCREMENT, \"time\" REAL NOT NULL, "
-      + "\"origin\" TEXT NOT NULL, \"author\" TEXT, \"changes\" TEXT NOT NULL) STRICT",
-    "CREATE TABLE \"_cdgen_files\" (\"name\" TEXT NOT NULL PRIMARY KEY, \"time\" REAL NOT NULL) "
-      + "STRICT, WITHOUT ROWID",
-  ]
-
-  /// - Parameter store: The index of the store whose tables are needed; nil for the tables of entities that have no
-  ///   store.
+  /// - Parameters:
+  ///   - store: The index of the store whose tables are needed; nil for the tables of entities that have no store.
+  ///   - dialect: The SQL of the database.
   @inline(never)
-  init(_ model: ModelPlan, store: Int?) {
+  package init(_ model: ModelPlan, store: Int?, _ dialect: any SQLDialect) {
     self.model = model
+    self.dialect = dialect
     for plan in model.entities where plan.root == plan.index && plan.storeIndex == store { addTable(plan) }
     for join in model.joins where model.entities[join.source].storeIndex == store { addJoin(join) }
-  }
-
-  /// `CREATE TEMP TABLE` for each table that is in none of the given stores.
-  static func tables(outside stores: Set<Int>, of model: ModelPlan) -> [String] {
-    let storeIndices = Set(model.entities.map(\.storeIndex)).filter { index in
-      index.map { !stores.contains($0) } ?? true
-    }
-    return storeIndices.flatMap { SQLiteSchema(model, store: $0).layouts.map { $0.sql(schema: "temp") } }
   }
 
   // MARK: Tables
@@ -58,7 +40,10 @@ struct SQLiteSchema {
     for kind in root.subtree.map({ model.entities[$0] }) {
       for column in kind.columns where columns[column.name] == nil {
         let owner = model.entities.first { $0.name == kind.slots[column.slot].owner } ?? kind
-        var declared = ColumnLayout(name: column.name, type: Self.type(of: column, in: kind))
+        let mayNameFile = kind.slots[column.slot].attribute?.storesExternally == true
+        var declared = ColumnLayout(
+          name: column.name, type: dialect.columnType(column.storageType, mayNameFile: mayNameFile),
+          mayNameFile: mayNameFile)
         if column.isMandatory, isUnconditional(column, in: kind) {
           if owner.index == root.index {
             declared.isNotNull = true
@@ -74,17 +59,20 @@ struct SQLiteSchema {
         add(column.name, declared)
       }
     }
-    for name in positionColumns(of: root) { add(name, ColumnLayout(name: name, type: "INTEGER")) }
+    for name in positionColumns(of: root) { add(name, ColumnLayout(name: name, type: integer)) }
 
     var system = [
-      ColumnLayout(name: "_pk", type: "INTEGER", key: " PRIMARY KEY"),
-      ColumnLayout(name: "_version", type: "INTEGER", isNotNull: true),
+      ColumnLayout(name: "_pk", type: integer, key: " PRIMARY KEY"),
+      ColumnLayout(name: "_version", type: integer, isNotNull: true),
     ]
-    if root.hasEntityColumn { system.append(ColumnLayout(name: "_entity", type: "TEXT", isNotNull: true)) }
+    if root.hasEntityColumn {
+      let text = dialect.columnType(.string, mayNameFile: false)
+      system.append(ColumnLayout(name: "_entity", type: text, isNotNull: true))
+    }
     layouts.append(
       TableLayout(
         name: root.table, columns: system + names.compactMap { columns[$0] }, constraints: checks,
-        options: "STRICT"))
+        options: dialect.tableOptions(hasOwnKey: true)))
     if root.hasEntityColumn {
       addIndex("\(root.table)._entity", table: root.table, columns: ["\"_entity\""])
     }
@@ -92,17 +80,8 @@ struct SQLiteSchema {
     addDeclaredIndexes(root)
   }
 
-  /// The type of a column's values. A column of an externally stored attribute holds a BLOB, or the name of a file as
-  /// TEXT.
-  private static func type(of column: ColumnPlan, in entity: EntityPlan) -> String {
-    if entity.slots[column.slot].attribute?.storesExternally == true { return "ANY" }
-    return switch column.storageType.storageClass {
-    case .text: "TEXT"
-    case .integer: "INTEGER"
-    case .real: "REAL"
-    case .bytes: "BLOB"
-    }
-  }
+  /// The type of keys, versions and positions.
+  private var integer: String { dialect.columnType(.int64, mayNameFile: false) }
 
   /// Whether each row of the declaring entity has a value. A derived attribute has no value before the save computes
   /// it.
@@ -140,7 +119,7 @@ struct SQLiteSchema {
       let reference = ColumnLayout.Reference(
         table: model.entities[entity].table, action: " ON DELETE CASCADE")
       return ColumnLayout(
-        name: name, type: "INTEGER", isNotNull: true, reference: isGuaranteed ? reference : nil)
+        name: name, type: integer, isNotNull: true, reference: isGuaranteed ? reference : nil)
     }
     // A foreign key cannot refer to another store.
     let isWithin = model.entities[join.source].storeIndex == model.entities[join.target].storeIndex
@@ -148,12 +127,12 @@ struct SQLiteSchema {
       column("_source", join.source, isGuaranteed: true),
       column("_target", join.target, isGuaranteed: isWithin),
     ]
-    if join.isOrdered { columns.append(ColumnLayout(name: "_position", type: "INTEGER")) }
-    if join.isInverseOrdered { columns.append(ColumnLayout(name: "_inverse_position", type: "INTEGER")) }
+    if join.isOrdered { columns.append(ColumnLayout(name: "_position", type: integer)) }
+    if join.isInverseOrdered { columns.append(ColumnLayout(name: "_inverse_position", type: integer)) }
     layouts.append(
       TableLayout(
         name: join.table, columns: columns, constraints: ["PRIMARY KEY (\"_source\", \"_target\")"],
-        options: "STRICT, WITHOUT ROWID"))
+        options: dialect.tableOptions(hasOwnKey: false)))
     addIndex("\(join.table)._target", table: join.table, columns: ["\"_target\""])
   }
 
@@ -226,39 +205,4 @@ struct SQLiteSchema {
   private func entityList(_ entity: EntityPlan) -> String {
     entity.subtree.map { SQLText.literal(model.entities[$0].name) }.joined(separator: ", ")
   }
-}
-
-extension SQLiteSchema {
-  /// Returns whether a database has exactly these tables and indexes. The order of the columns does not matter, nor do
-  /// defaults for rows that are older than a column.
-  @_optimize(none)
-  func isSame(as connection: SQLiteConnection) throws -> Bool {
-    let model = try SQLiteConnection(path: ":memory:", of: connection.stores)
-    for sql in Self.systemTables + tables + indexes.map(\.sql) { try model.execute(sql) }
-    for query in Self.queries {
-      guard try Set(model.rows(query)) == Set(connection.rows(query)) else { return false }
-    }
-    // SQLite has no table that lists CHECK constraints.
-    let definitions = try connection.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    return layouts.allSatisfy { layout in
-      let sql = definitions.first { $0[0] == layout.name }?[1] ?? ""
-      let start = layout.constraints.isEmpty ? ") " : ", " + layout.constraints.joined(separator: ", ") + ") "
-      return sql.hasSuffix(start + layout.options)
-    }
-  }
-
-  /// Queries for the contents of a schema, without SQLite's internal objects.
-  private static let queries = [
-    "SELECT name, sql FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL",
-    """
-    SELECT m.name, c.name, c.type, c."notnull", c.pk, c.hidden
-    FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS c
-    WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite|_%' ESCAPE '|'
-    """,
-    """
-    SELECT m.name, k."from", k."table", k."to", k.on_update, k.on_delete, k."match"
-    FROM sqlite_master AS m, pragma_foreign_key_list(m.name) AS k
-    WHERE m.type = 'table'
-    """,
-  ]
 }

@@ -1,31 +1,34 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
-/// The metadata of a store, from the table `_cdgen_metadata`.
-struct StoreMetadata {
-  var formatVersion: Int
-  var storeID: UUID
-  var modelID: UUID
-  var modelName: String
-  var versionNumber: Int
+/// The metadata of a store: entries of texts by key, which each engine keeps in its own way.
+package struct StoreMetadata {
+  /// The version of the format that this release writes.
+  package static let currentFormatVersion = 1
+
+  package var formatVersion: Int
+  package var storeID: UUID
+  package var modelID: UUID
+  package var modelName: String
+  package var versionNumber: Int
   /// The canonical JSON of the version that the store was written with.
-  var version: String
-  var dataHash: String
-  var layoutHash: String
-  var definitionHash: String
+  package var version: String
+  package var dataHash: String
+  package var layoutHash: String
+  package var definitionHash: String
   /// A JSON object with the data hash of each entity by name.
-  var entityHashes: String
-  var createdBy: String
+  package var entityHashes: String
+  package var createdBy: String
   /// The version of each model in a store of several merged models, by the models' identities. Empty for any other
   /// store, and if the release that wrote the store did not record the versions.
-  var partVersions: [UUID: Int] = [:]
+  package var partVersions: [UUID: Int] = [:]
   /// The names of the backups of the last migrations, which the next opening removes.
-  var pendingBackups: [String] = []
-  /// The app's own values, without the prefix of their keys in the table.
-  var values: [String: String] = [:]
+  package var pendingBackups: [String] = []
+  /// The app's own values, without the prefix of their keys in the entries.
+  package var values: [String: String] = [:]
 
   /// Returns whether users may have stores like this one: the version is a locked version of the model or of one of its
   /// parts.
@@ -38,20 +41,18 @@ struct StoreMetadata {
   }
 
   /// The identity of the store's model.
-  var model: ModelIdentity { ModelIdentity(name: modelName, id: modelID) }
+  package var model: ModelIdentity { ModelIdentity(name: modelName, id: modelID) }
 
-  private static let valuePrefix = "app."
+  /// The prefix of the keys of the app's own values.
+  package static let valuePrefix = "app."
 
   /// The value of the entry `pendingBackup` for some names. A name contains no slash.
   static func text(ofBackups names: [String]) -> String { names.joined(separator: "/") }
 
-  /// The SQL condition of the rows that hold the app's own values.
-  static let areValues = "substr(\"key\", 1, \(valuePrefix.count)) = \(SQLText.literal(valuePrefix))"
-
   /// The metadata of a new store.
   @_optimize(none)
-  init(_ model: ModelPlan, storeID: UUID, store: Int) {
-    formatVersion = SQLiteSchema.formatVersion
+  package init(_ model: ModelPlan, storeID: UUID, store: Int) {
+    formatVersion = Self.currentFormatVersion
     let source = model.source(ofStore: store)
     self.storeID = storeID
     modelID = source.model.id
@@ -70,12 +71,12 @@ struct StoreMetadata {
     for part in source.model.parts { partVersions[part.id] = part.currentVersionNumber }
   }
 
-  /// Reads the metadata of a store.
-  init(_ connection: SQLiteConnection, schema: String = "main", url: URL) throws {
-    var values: [String: String] = [:]
-    for row in try connection.rows("SELECT \"key\", \"value\" FROM \(schema).\"_cdgen_metadata\"") {
-      if let key = row[0], let value = row[1] { values[key] = value }
-    }
+  /// Reads the metadata of a store from its entries.
+  ///
+  /// - Parameter url: The URL that errors show.
+  /// - Throws: ``StoreError/newerFormat(_:found:supported:)``, or ``StoreError/damagedMetadata(_:key:)`` for an entry
+  ///   that is missing or has a value that no release writes.
+  package init(entries values: [String: String], url: URL) throws {
     func text(_ key: String) throws -> String {
       guard let value = values[key] else { throw StoreError.damagedMetadata(url, key: key) }
       return value
@@ -92,8 +93,8 @@ struct StoreMetadata {
     }
     formatVersion = try number("formatVersion")
     // This release must not judge the other entries of a later format.
-    guard formatVersion <= SQLiteSchema.formatVersion else {
-      throw StoreError.newerFormat(url, found: formatVersion, supported: SQLiteSchema.formatVersion)
+    guard formatVersion <= Self.currentFormatVersion else {
+      throw StoreError.newerFormat(url, found: formatVersion, supported: Self.currentFormatVersion)
     }
     storeID = try uuid("storeUUID")
     modelID = try uuid("modelID")
@@ -117,18 +118,6 @@ struct StoreMetadata {
     }
   }
 
-  /// Replaces the app's own values.
-  static func write(_ values: [String: String], to connection: SQLiteConnection, schema: String) throws {
-    try connection.execute("DELETE FROM \(schema).\"_cdgen_metadata\" WHERE \(areValues)")
-    let statement = try connection.statement(
-      "INSERT INTO \(schema).\"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
-    for (key, value) in values {
-      statement.bind(valuePrefix + key, at: 1)
-      statement.bind(value, at: 2)
-      try statement.run()
-    }
-  }
-
   /// Parses a JSON object of version numbers by the models' identities.
   @_optimize(none)
   private static func partVersions(_ text: String) -> [UUID: Int] {
@@ -139,8 +128,8 @@ struct StoreMetadata {
     }
   }
 
-  /// The entries of the table, without the app's own values.
-  private var entries: [String: String] {
+  /// The entries, without the app's own values.
+  package var entries: [String: String] {
     var result = modelEntries
     if !partVersions.isEmpty {
       result["parts"] =
@@ -162,35 +151,10 @@ struct StoreMetadata {
     ]
   }
 
-  /// All entries of the table, with the app's own values.
-  var allEntries: [String: String] {
+  /// All entries, with the app's own values.
+  package var allEntries: [String: String] {
     var result = entries
     for (key, value) in values { result[Self.valuePrefix + key] = value }
     return result
-  }
-
-  func write(to connection: SQLiteConnection, schema: String = "main") throws {
-    try connection.writeMetadata(entries, schema: schema)
-  }
-}
-
-extension SQLiteConnection {
-  /// Returns the value of an entry of a store's metadata; nil if there is no such entry.
-  func metadata(_ key: String, schema: String = "main") throws -> String? {
-    let statement = try statement("SELECT \"value\" FROM \(schema).\"_cdgen_metadata\" WHERE \"key\" = ?1")
-    defer { statement.reset() }
-    statement.bind(key, at: 1)
-    return try statement.step() ? statement.string(0) : nil
-  }
-
-  /// Writes entries of a store's metadata. Existing entries with these keys are replaced.
-  func writeMetadata(_ entries: [String: String], schema: String = "main") throws {
-    let statement = try makeStatement(
-      "INSERT OR REPLACE INTO \(schema).\"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
-    for (key, value) in entries {
-      statement.bind(key, at: 1)
-      statement.bind(value, at: 2)
-      try statement.run()
-    }
   }
 }

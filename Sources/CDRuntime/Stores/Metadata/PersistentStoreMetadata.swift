@@ -68,42 +68,9 @@ public struct PersistentStoreMetadata: Hashable, Sendable {
 }
 
 extension PersistentStoreMetadata {
-  init(_ connection: SQLiteConnection, schema: String = "main", url: URL) throws {
-    try self.init(StoreMetadata(connection, schema: schema, url: url), url: url)
-  }
-
   /// The model of the store's version. You can open the store with it if you have no other model.
   public var managedObjectModel: ManagedObjectModel {
     ManagedObjectModel(
       name: modelName, id: modelID, versions: [modelVersion], currentVersionNumber: modelVersion.number)
-  }
-}
-
-extension PersistentStoreMetadata {
-  /// Reads the metadata of a store, which need not be open.
-  init(ofStoreAt url: URL, formats: [any StoreFormat]) throws {
-    if let format = try StoreLocation(recognizing: url, formats: formats).format {
-      try self.init(ofStoreAt: url, format: format)
-    } else {
-      try self.init(ofStoreAt: url, rollsBack: true)
-    }
-  }
-
-  init(ofStoreAt url: URL, format: any StoreFormat) throws {
-    let file = try StoreFile(url, format, isReadOnly: true)
-    let connection = try SQLiteConnection(path: ":memory:", of: [url])
-    try file.read(into: StoreBuilder(connection, url: url, wantsMetadataOnly: true))
-    try self.init(connection, url: url)
-  }
-
-  init(ofStoreAt url: URL, rollsBack: Bool) throws {
-    let url = try Disk.resolvingLink(url)
-    self = try FolderLock.whileBusy(url, timeout: 10) {
-      try DatabaseFile.checkHeader(of: url)
-      let (connection, _) = try SQLiteConnection.openToRead(url, rollsBack: rollsBack, busyTimeout: 0)
-      try connection.execute("BEGIN")
-      try StoredSchema(connection).check(of: url)
-      return try PersistentStoreMetadata(connection, url: url)
-    }
   }
 }

@@ -1,16 +1,16 @@
 import CDModel
 
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// A store's record of where its objects were inserted first, as ranges of keys. Global identifiers are derived from it.
 ///
 /// By default an object was inserted in this store, into its present table, with its present key. Only replicas and
 /// migrations make this untrue, so only they write records. Saves write none.
-struct InsertionOrigins: Hashable, Sendable {
+package struct InsertionOrigins: Hashable, Sendable {
   /// A range of keys of a table. The objects were inserted with keys of a range of the same length.
   struct Interval: Hashable, Sendable {
     let keys: ClosedRange<ObjectKey>
@@ -63,10 +63,11 @@ struct InsertionOrigins: Hashable, Sendable {
   /// its keys start there, so that no identifier is used twice.
   var formerKeys: [String: ObjectKey] = [:]
 
-  /// The key in `_cdgen_metadata`.
-  static let metadataKey = "births"
+  /// The key of the record's entry in the metadata.
+  package static let metadataKey = "births"
 
-  init(storeID: UUID) { tables = Tables(storeID: storeID) }
+  /// An empty record: all objects were inserted in this store.
+  package init(storeID: UUID) { tables = Tables(storeID: storeID) }
 }
 
 extension InsertionOrigins.Tables {
@@ -155,9 +156,10 @@ extension InsertionOrigins.Tables {
 // The text of the record in the metadata.
 extension InsertionOrigins {
   /// Whether the defaults hold for all objects and history entries.
-  var isEmpty: Bool { tables.intervals.isEmpty && past.isEmpty && formerKeys.isEmpty }
+  package var isEmpty: Bool { tables.intervals.isEmpty && past.isEmpty && formerKeys.isEmpty }
 
-  var text: String {
+  /// The text of the record, which the metadata contain.
+  package var text: String {
     func object(_ values: [String: JSONValue]) -> JSONValue {
       .object(values.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, $0.value) })
     }
@@ -269,7 +271,7 @@ extension InsertionOrigins {
   /// Reads the record of a store from the metadata entry; a store without the entry has an empty record.
   ///
   /// - Throws: ``StoreError/damagedMetadata(_:key:)`` for a text that no release writes.
-  init(text: String?, storeID: UUID, url: URL) throws(StoreError) {
+  package init(text: String?, storeID: UUID, url: URL) throws(StoreError) {
     guard let text else {
       self.init(storeID: storeID)
       return
@@ -290,32 +292,5 @@ extension InsertionOrigins {
       result.tables.set(tables.intervals(of: 1...next - 1, in: root), of: root)
     }
     return result
-  }
-}
-
-extension SQLiteConnection {
-  /// The SQL of the first key of a table that no object has had. The keys' counter may be missing.
-  static func nextKeySQL(of root: String, table: String) -> String {
-    "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLText.literal(root))), 1), "
-      + "coalesce((SELECT max(_pk) + 1 FROM main.\(SQLText.quoted(table))), 1))"
-  }
-
-  /// The metadata entries that make a copy of the store a replica: a new UUID, and the record of the original's objects.
-  func replicaEntries(of url: URL, roots: [String]) throws -> [String: String] {
-    let found = try StoreMetadata(self, url: url)
-    let origins = try InsertionOrigins(
-      text: metadata(InsertionOrigins.metadataKey), storeID: found.storeID, url: url)
-    var nextKeys: [String: ObjectKey] = [:]
-    for root in roots {
-      // Another program may have replaced the counter by something that is not a key.
-      let next = try scalar(Self.nextKeySQL(of: root, table: root)).flatMap { ObjectKey($0) }
-      guard let next, next < .max else { throw StoreError.damagedKeys(url, entity: root) }
-      nextKeys[root] = next
-    }
-    let storeID = UUID.random()
-    return [
-      "storeUUID": storeID.uuidString,
-      InsertionOrigins.metadataKey: origins.replica(storeID, nextKeys: nextKeys).text,
-    ]
   }
 }
