@@ -188,7 +188,7 @@ public final class StoreBuilder {
     }
     if try part.kind == .keys && isNextSave(row) { return }
     for index in row.indices {
-      guard let fitted = Self.fitted(row[index], part.types[index]),
+      guard let fitted = part.types[index].fitted(row[index]),
         part.storageTypes[index].map({ Self.isInRange(fitted, $0) }) ?? true
       else {
         throw StoreFormatError(
@@ -239,25 +239,6 @@ public final class StoreBuilder {
     }
     guard case .integer(let version) = row[1], UInt32(exactly: version) != nil else {
       throw StoreFormatError(.invalidValue(entity: table.name, property: "_version", key: key))
-    }
-  }
-
-  /// Returns the value in the form that SQLite stores; nil if the value does not have the type.
-  private static func fitted(_ value: StoreValue, _ type: StoreColumn.ValueType) -> StoreValue? {
-    switch (type, value) {
-    case (_, .null): return value
-    case (.key, .integer), (.count, .integer), (.integer, .integer): return value
-    case (.bool, .integer(let number)): return number == 0 || number == 1 ? value : nil
-    case (.real, .real(let number)), (.date, .real(let number)): return number.isNaN ? nil : value
-    case (.real, .integer(let number)), (.date, .integer(let number)): return .real(Double(number))
-    case (.string, .text), (.url, .text), (.json, .text): return value
-    case (.decimal, .text(let text)):
-      guard let number = DecimalText.decode(" " + text) else { return nil }
-      return DecimalText.encode(number).map(StoreValue.text)
-    case (.data, .bytes), (.externalData, .bytes): return value
-    case (.uuid, .bytes(let data)): return data.count == 16 ? value : nil
-    case (.externalData, .text(let name)): return UUID(uuidString: name) == nil ? nil : value
-    default: return nil
     }
   }
 
