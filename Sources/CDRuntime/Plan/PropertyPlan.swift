@@ -154,7 +154,7 @@ final class RelationshipPlan: Sendable {
   /// store.
   var leavesPairs: Bool {
     guard case .join = storage else { return false }
-    return description.deleteRule == .noAction && inverse != nil
+    return description.deleteRule.leavesReferences && inverse != nil
   }
 
   var name: String { description.name }
@@ -172,7 +172,7 @@ final class RelationshipPlan: Sendable {
   var isOneToOne: Bool { !isToMany && inverse?.isToMany == false }
 
   /// Whether the store guarantees that the object of a reference exists.
-  var isGuaranteed: Bool { isWithinStore && inverse?.deleteRule != .noAction }
+  var isGuaranteed: Bool { isWithinStore && inverse?.deleteRule.leavesReferences != true }
 
   /// Whether the relationship is its own inverse.
   var isSymmetric: Bool { inverse != nil && inverseSlot == slot && inverse == description }
