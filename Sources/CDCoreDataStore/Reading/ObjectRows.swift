@@ -93,7 +93,7 @@ struct ObjectRows {
     let kinds = [relationship.destination] + graph.descendants(of: relationship.destination).map(\.name)
     var reference = Reference(
       name: relationship.name, title: "'\(relationship.name)' of '\(entity)'",
-      isMandatory: !relationship.isOptional, mayDangle: inverse?.deleteRule == .noAction,
+      isMandatory: !relationship.isOptional, mayDangle: inverse?.deleteRule.leavesReferences == true,
       kinds: Set(kinds.compactMap { layout.numbers[$0] }), isOneToOne: false)
     guard let table = layout.table(of: relationship.destination) else { return (reference, ["NULL"]) }
     func ofTarget(_ value: String) -> String {

@@ -1,3 +1,5 @@
+import CDModel
+
 /// The modules that a file's declarations use.
 ///
 /// The compiler warns about a public import that no public declaration uses. So a file imports only the modules that
@@ -64,5 +66,5 @@ private struct CodableTypeName {
     "Set", "String", "UInt", "UInt8", "UInt16", "UInt32", "UInt64",
   ]
 
-  private static let foundation: Set<String> = ["Data", "Date", "Decimal", "UUID", "URL"]
+  private static let foundation = Set(AttributeTraits.all.filter(\.needsFoundation).map(\.name))
 }

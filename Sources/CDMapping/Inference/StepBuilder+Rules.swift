@@ -463,7 +463,7 @@ extension StepBuilder {
     guard let old = oldName(of: name, entities),
       let builder = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
       case .relationship(let relationship)? = source.property(old, of: builder.sourceName),
-      source.inverse(of: relationship, in: builder.sourceName)?.deleteRule == .cascade
+      source.inverse(of: relationship, in: builder.sourceName)?.deleteRule.owns == true
     else { return [] }
     let owners = concrete(relationship.destination).filter(ownership.separatesOwnedObjects)
     var result: [String] = []

@@ -429,11 +429,11 @@ extension StepBuilder {
     _ old: RelationshipDescription, _ new: RelationshipDescription, of entity: String
   ) -> Bool {
     switch (source.inverse(of: old, in: entity), destination.inverse(of: new, in: entity)) {
-    case (nil, nil): (old.deleteRule == .noAction) == (new.deleteRule == .noAction)
+    case (nil, nil): old.deleteRule.leavesReferences == new.deleteRule.leavesReferences
     case (let before?, let after?):
       before.name == after.name && isSame(before, after)
-        && [old, before].contains { $0.deleteRule == .noAction }
-          == [new, after].contains { $0.deleteRule == .noAction }
+        && [old, before].contains { $0.deleteRule.leavesReferences }
+          == [new, after].contains { $0.deleteRule.leavesReferences }
     default: false
     }
   }
@@ -469,7 +469,7 @@ extension StepBuilder {
         "with 'policy: custom' the app's own code decides about the other objects")
     }
     guard let from = rule.source ?? match.entities[entity.name],
-      !source.relationships(of: from).contains(where: { $0.deleteRule == .cascade })
+      !source.relationships(of: from).contains(where: { $0.deleteRule.owns })
     else { return }
     problem(
       .warning, at: .owned(entity: ruleIndex),

@@ -37,7 +37,7 @@ package struct Ownership {
       let rule = rule(of: owner)
       if rule == .keep { continue }
       for relationship in source.relationships(of: owner)
-      where relationship.deleteRule == .cascade && holds(relationship.destination) {
+      where relationship.deleteRule.owns && holds(relationship.destination) {
         let link = Link(owner: owner, relationship: relationship)
         if rule == .refuse {
           refused.append(link)
@@ -85,7 +85,7 @@ package struct Ownership {
   ///
   /// - Parameter inverse: The owner's relationship to the object.
   func follows(_ inverse: RelationshipDescription, to owner: String) -> Bool {
-    inverse.deleteRule == .cascade && rule(of: owner) == .drop && !isCustom(owner)
+    inverse.deleteRule.owns && rule(of: owner) == .drop && !isCustom(owner)
   }
 }
 

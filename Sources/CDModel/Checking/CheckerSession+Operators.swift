@@ -135,6 +135,36 @@ extension CheckerSession {
     }
   }
 
+  // MARK: Wanted types
+
+  /// The type that the right side should have, given the type of the left side.
+  func wantedRight(_ comparison: Comparison, _ left: ExpressionType) -> ExpressionType? {
+    let compared = comparison.modifier == .direct ? left : left.element ?? .unknown
+    switch comparison.operator.form {
+    case .equality, .order: return compared
+    case .between, .membership: return compared == .unknown ? nil : .collection(of: compared)
+    case .containment: return compared.element ?? compared
+    case .part: return compared == .attribute(.data) ? compared : .string
+    case .pattern, .unsupported: return .string
+    }
+  }
+
+  /// The type that the left side should have, given the type of the right side.
+  func wantedLeft(_ comparison: Comparison, _ right: ExpressionType) -> ExpressionType? {
+    let compared: ExpressionType?
+    switch comparison.operator.form {
+    case .equality, .order: compared = right
+    case .between, .membership: compared = right.element ?? (right == .string ? right : nil)
+    case .containment:
+      compared =
+        right == .string || right == .attribute(.data) || right == .unknown ? right : .collection(of: right)
+    case .part: compared = right == .attribute(.data) ? right : .string
+    case .pattern, .unsupported: compared = .string
+    }
+    guard let compared, comparison.modifier != .direct else { return compared }
+    return .collection(of: compared)
+  }
+
   // MARK: Membership
 
   @inline(never)

@@ -108,7 +108,8 @@ extension ModelHasher {
     writer.add("inverse", relationship.inverse)
     writer.add("ordered", flag: relationship.isOrdered)
     writer.add(
-      "unenforced", flag: relationship.deleteRule == .noAction || inverse?.deleteRule == .noAction)
+      "unenforced",
+      flag: relationship.deleteRule.leavesReferences || inverse?.deleteRule.leavesReferences == true)
     writer.add("hashModifier", relationship.hashModifier)
     return writer.value
   }

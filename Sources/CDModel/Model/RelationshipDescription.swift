@@ -79,10 +79,29 @@ public enum DeleteRule: String, Hashable, Sendable, CaseIterable {
   }
 
   /// Whether the rule deletes related objects, or refuses the deletion because of them.
-  package var needsRelatedObjects: Bool {
+  package var needsRelatedObjects: Bool { owns || refusesDeletion }
+
+  /// Whether the object owns its related objects: they are deleted with it.
+  package var owns: Bool {
     switch self {
-    case .cascade, .deny: true
-    case .nullify, .noAction: false
+    case .cascade: true
+    case .nullify, .deny, .noAction: false
+    }
+  }
+
+  /// Whether the object cannot be deleted while there are related objects.
+  package var refusesDeletion: Bool {
+    switch self {
+    case .deny: true
+    case .nullify, .cascade, .noAction: false
+    }
+  }
+
+  /// Whether related objects may keep a reference to the deleted object.
+  package var leavesReferences: Bool {
+    switch self {
+    case .noAction: true
+    case .nullify, .cascade, .deny: false
     }
   }
 

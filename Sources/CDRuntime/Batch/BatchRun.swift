@@ -650,7 +650,7 @@ extension BatchRun {
       case .reference:
         let isCounted = inverse(of: relationship).map(Self.hasCountRule) ?? false
         return !relationship.isSymmetric && !isCounted
-      case .inverseReference, .referencesOfOthers: return relationship.description.deleteRule == .noAction
+      case .inverseReference, .referencesOfOthers: return relationship.description.deleteRule.leavesReferences
       case .join: return false
       }
     }
@@ -675,7 +675,7 @@ extension BatchRun {
       for (entityIndex, keys) in Self.byEntity(new) {
         all.append((entityIndex, keys))
         for case let relationship? in model.entities[entityIndex].relationships
-        where relationship.description.deleteRule == .cascade {
+        where relationship.description.deleteRule.owns {
           waiting += try rows.related(relationship, of: keys)
         }
       }
@@ -694,13 +694,13 @@ extension BatchRun {
       }
       for case let relationship? in entity.relationships {
         let rule = relationship.description.deleteRule
-        if rule == .noAction { continue }
-        if case .reference = relationship.storage, rule != .deny, inverse(of: relationship) == nil {
+        if rule.leavesReferences { continue }
+        if case .reference = relationship.storage, !rule.refusesDeletion, inverse(of: relationship) == nil {
           continue
         }
         let others = try rows.related(relationship, of: keys).filter(remains)
         guard !others.isEmpty else { continue }
-        if rule == .deny { throw try denial(relationship, keys, remains) }
+        if rule.refusesDeletion { throw try denial(relationship, keys, remains) }
         guard let inverse = inverse(of: relationship) else { continue }
         dependents += try others + self.dependents(of: others, [inverse.name])
         if Self.hasCountRule(inverse) { counted.append((inverse, others.map(\.key))) }

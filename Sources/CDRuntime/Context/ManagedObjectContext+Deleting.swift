@@ -36,7 +36,7 @@ extension ManagedObjectContext {
     if undoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       let rule = relationship.description.deleteRule
-      if rule == .cascade {
+      if rule.owns {
         if relationship.isToMany {
           cascaded.append(contentsOf: object.relatedObjects(relationship))
         } else if let related = object.relatedObject(relationship) {

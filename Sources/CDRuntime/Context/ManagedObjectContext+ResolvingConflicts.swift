@@ -369,7 +369,7 @@ extension ManagedObjectContext {
   ) -> [(relationship: RelationshipPlan, keys: [ObjectKey])] {
     guard parent == nil else { return [] }
     return object.scope.plan.relationships.compactMap { relationship in
-      guard let relationship, relationship.description.deleteRule == .noAction, !relationship.isSymmetric,
+      guard let relationship, relationship.description.deleteRule.leavesReferences, !relationship.isSymmetric,
         let inverse = inverse(of: relationship), case .reference = inverse.storage,
         let stored = try? reader().relatedKeys(of: relationship, of: object.key)
       else { return nil }
@@ -571,7 +571,7 @@ extension ManagedObjectContext {
     let related = object.scope.plan.relationships.compactMap { relationship in
       relationship.flatMap { ruled in (ruled, addedByOthers(to: object, ruled)) }
     }
-    let denying = related.filter { $0.0.description.deleteRule == .deny && !$0.1.isEmpty }
+    let denying = related.filter { $0.0.description.deleteRule.refusesDeletion && !$0.1.isEmpty }
     if !denying.isEmpty {
       return denying.map { relationship, _ in
         ValidationError(
@@ -594,7 +594,7 @@ extension ManagedObjectContext {
     if let inverse = inverse(of: relationship), !inverse.isToMany {
       for other in others { setReference(of: other, inverse, to: nil) }
     }
-    if relationship.description.deleteRule == .cascade { for other in others { delete(other) } }
+    if relationship.description.deleteRule.owns { for other in others { delete(other) } }
   }
 
   /// The objects that the store relates to a deleted object, and that this context has neither deleted nor removed
@@ -603,7 +603,7 @@ extension ManagedObjectContext {
   private func addedByOthers(
     to object: ManagedObject, _ relationship: RelationshipPlan
   ) -> [ManagedObject] {
-    if relationship.description.deleteRule == .noAction { return [] }
+    if relationship.description.deleteRule.leavesReferences { return [] }
     // The object's own row holds this reference, so no other context has added it.
     if case .reference = relationship.storage, !relationship.isSymmetric { return [] }
     let stored = ToManyState()

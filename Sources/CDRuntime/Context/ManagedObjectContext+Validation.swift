@@ -60,7 +60,7 @@ extension ManagedObjectContext {
     var checked: [ObjectIdentifier: Set<Int>] = [:]
     for object in pending where object.flags.contains(.deleted) && !object.flags.contains(.inserted) {
       for case let relationship? in object.scope.plan.relationships {
-        guard case .join = relationship.storage, relationship.description.deleteRule != .deny,
+        guard case .join = relationship.storage, !relationship.description.deleteRule.refusesDeletion,
           let inverse = inverse(of: relationship), inverse.hasMinimum
         else { continue }
         for owner in storedMembers(of: object, relationship) {
@@ -89,7 +89,7 @@ extension ManagedObjectContext {
 
   private func checkDenials(of object: ManagedObject, _ errors: inout [ValidationError]) {
     for case let relationship? in object.scope.plan.relationships
-    where relationship.description.deleteRule == .deny {
+    where relationship.description.deleteRule.refusesDeletion {
       let isDenied =
         relationship.isToMany
         ? object.relatedObjects(relationship).contains { !$0.isDeleted }

@@ -329,7 +329,7 @@ extension SaveRun {
         // The reference is in the deleted row itself, so no foreign key protects it.
         case .reference where !relationship.isSymmetric: []
         case .reference, .inverseReference, .referencesOfOthers:
-          relationship.inverse == nil || relationship.description.deleteRule == .noAction
+          relationship.inverse == nil || relationship.description.deleteRule.leavesReferences
             ? [] : try session.reader.relatedKeys(of: relationship, of: object.key)
         }
       }

@@ -71,68 +71,12 @@ enum ValueOrder {
   }
 
   private static func compareNumbers(_ left: AttributeValue, _ right: AttributeValue) -> ComparisonResult? {
-    switch (number(left), number(right)) {
-    case (.integer(let left)?, .integer(let right)?): return order(left, right)
-    case (.double(let left)?, .double(let right)?):
-      return left.isNaN || right.isNaN ? nil : order(left, right)
-    case (.integer(let left)?, .double(let right)?): return compare(left, right)
-    case (.double(let left)?, .integer(let right)?): return compare(right, left).map(opposite)
-    case (.decimal(let left)?, .decimal(let right)?): return compare(left, right)
-    case (.integer(let left)?, .decimal(let right)?): return compare(Decimal(left), right)
-    case (.decimal(let left)?, .integer(let right)?): return compare(left, Decimal(right))
-    case (.double(let left)?, .decimal(let right)?): return compare(left, right)
-    case (.decimal(let left)?, .double(let right)?): return compare(right, left).map(opposite)
-    default: return nil
-    }
-  }
-
-  private enum Number {
-    case integer(Int64)
-    case double(Double)
-    case decimal(Decimal)
-  }
-
-  private static func number(_ value: AttributeValue) -> Number? {
-    switch value {
-    case .bool(let value): .integer(value ? 1 : 0)
-    case .int(let value): .integer(value)
-    case .double(let value): .double(value)
-    case .decimal(let value): .decimal(value)
-    default: nil
-    }
-  }
-
-  private static func compare(_ left: Decimal, _ right: Decimal) -> ComparisonResult? {
-    left.isNaN || right.isNaN ? nil : order(left, right)
-  }
-
-  /// Compares exactly. A conversion to Double would make neighbouring large integers equal.
-  private static func compare(_ left: Int64, _ right: Double) -> ComparisonResult? {
-    if right.isNaN { return nil }
-    if right >= 0x1p63 { return .orderedAscending }
-    if right < -0x1p63 { return .orderedDescending }
-    let whole = right.rounded(.towardZero)
-    let result = order(left, Int64(whole))
-    return result == .orderedSame ? order(whole, right) : result
-  }
-
-  private static func compare(_ left: Double, _ right: Decimal) -> ComparisonResult? {
-    if left.isNaN || right.isNaN { return nil }
-    if left.isInfinite { return left < 0 ? .orderedAscending : .orderedDescending }
-    // The shortest decimal that is read back as the same double, so that 0.1 is 0.1.
-    return compare(Decimal(string: "\(left)") ?? Decimal(left), right)
+    guard let left = Number(.value(left)), let right = Number(.value(right)) else { return nil }
+    return Number.order(left, right).flatMap(ComparisonResult.init(rawValue:))
   }
 
   private static func order<T: Comparable>(_ left: T, _ right: T) -> ComparisonResult {
     left < right ? .orderedAscending : left > right ? .orderedDescending : .orderedSame
-  }
-
-  private static func opposite(_ result: ComparisonResult) -> ComparisonResult {
-    switch result {
-    case .orderedAscending: .orderedDescending
-    case .orderedDescending: .orderedAscending
-    case .orderedSame: .orderedSame
-    }
   }
 
   private static func lexicographic(

@@ -159,7 +159,7 @@ package final class RelationshipPlan: Sendable {
   /// store.
   var leavesPairs: Bool {
     guard case .join = storage else { return false }
-    return description.deleteRule == .noAction && inverse != nil
+    return description.deleteRule.leavesReferences && inverse != nil
   }
 
   package var name: String { description.name }
@@ -178,7 +178,7 @@ package final class RelationshipPlan: Sendable {
   package var isOneToOne: Bool { !isToMany && inverse?.isToMany == false }
 
   /// Whether the store guarantees that the object of a reference exists.
-  package var isGuaranteed: Bool { isWithinStore && inverse?.deleteRule != .noAction }
+  package var isGuaranteed: Bool { isWithinStore && inverse?.deleteRule.leavesReferences != true }
 
   /// Whether the relationship is its own inverse.
   package var isSymmetric: Bool { inverse != nil && inverseSlot == slot && inverse == description }

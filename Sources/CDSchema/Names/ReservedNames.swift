@@ -1,24 +1,25 @@
+import CDModel
+
 /// Names that declarations of a model cannot have in generated code. This is the only list of them.
 ///
 /// Swift's keywords are not included, because generated code escapes them.
 enum ReservedNames {
   /// Types that generated code uses. An entity's class with such a name would hide the type.
-  static let types: Set<String> = swiftTypes.union(foundationTypes).union(runtimeTypes)
+  static let types: Set<String> = attributeTypes.union(swiftTypes).union(foundationTypes)
+    .union(runtimeTypes)
+
+  private static let attributeTypes = Set(AttributeTraits.all.map(\.name))
 
   private static let swiftTypes: Set<String> = [
-    "Any", "AnyClass", "AnyHashable", "AnyKeyPath", "AnyObject", "Array", "Bool", "CaseIterable", "Character",
+    "Any", "AnyClass", "AnyHashable", "AnyKeyPath", "AnyObject", "Array", "CaseIterable", "Character",
     "Codable", "CodingKey", "Collection", "Comparable", "CustomStringConvertible", "Decodable", "Decoder",
-    "Dictionary", "Double", "Encodable", "Encoder", "Equatable", "Error", "Float", "Hashable", "Hasher",
-    "Identifiable", "Int", "Int16", "Int32", "Int64", "Int8", "KeyPath", "KeyValuePairs", "MainActor",
-    "Never",
-    "Optional", "PartialKeyPath", "Protocol", "RawRepresentable", "Result", "Self", "Sendable", "Sequence",
-    "Set", "StaticString", "String", "Substring", "Swift", "Task", "Type", "UInt", "UInt16", "UInt32",
-    "UInt64", "UInt8", "Void",
+    "Dictionary", "Encodable", "Encoder", "Equatable", "Error", "Hashable", "Hasher", "Identifiable", "Int",
+    "Int8", "KeyPath", "KeyValuePairs", "MainActor", "Never", "Optional", "PartialKeyPath", "Protocol",
+    "RawRepresentable", "Result", "Self", "Sendable", "Sequence", "Set", "StaticString", "Substring", "Swift",
+    "Task", "Type", "UInt", "UInt16", "UInt32", "UInt64", "UInt8", "Void",
   ]
 
-  private static let foundationTypes: Set<String> = [
-    "Data", "Date", "Decimal", "Foundation", "FoundationEssentials", "Predicate", "URL", "UUID",
-  ]
+  private static let foundationTypes: Set<String> = ["Foundation", "FoundationEssentials", "Predicate"]
 
   private static let runtimeTypes: Set<String> = [
     "CDModel", "CDRuntime", "EntityClass", "ManagedObject", "ManagedObjectContext", "ManagedObjectID",

@@ -64,11 +64,9 @@ private enum CodableTypes {
     return result
   }
 
-  private static let plain: Set<String> = [
-    "String", "Bool", "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64",
-    "Float",
-    "Double", "Decimal", "Date", "Data", "UUID", "URL",
-  ]
+  private static let plain = Set(AttributeTraits.all.map(\.name)).union([
+    "Int", "Int8", "UInt", "UInt8", "UInt16", "UInt32", "UInt64",
+  ])
 
   /// The text of a list, dictionary or set of plain types; nil for any other type.
   private static func type(_ text: String) -> String? {

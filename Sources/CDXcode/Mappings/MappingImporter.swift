@@ -148,7 +148,7 @@ struct MappingTranslation {
         // Core Data maps each entity separately: objects whose owner is excluded are migrated without it. If the app's
         // own code creates the owners, it decides.
         if mapping.policy == nil,
-          from.relationships(of: source).contains(where: { $0.deleteRule == .cascade })
+          from.relationships(of: source).contains(where: { $0.deleteRule.owns })
         {
           rule.owned = .keep
         }

@@ -145,6 +145,6 @@ extension ManagedObject {
     guard let relationship = scope.plan.relationship(slot), case .reference = relationship.storage else {
       return false
     }
-    return relationship.description.deleteRule == .deny
+    return relationship.description.deleteRule.refusesDeletion
   }
 }

@@ -213,7 +213,7 @@ struct UndoRestoration {
           release(other, relationship, from: object)
         }
         // The save would refuse the deletion because of the reference.
-        if key != 0, relationship.description.deleteRule == .deny {
+        if key != 0, relationship.description.deleteRule.refusesDeletion {
           object.writeReference(0, relationship.slot)
         }
       case .join:
@@ -223,7 +223,7 @@ struct UndoRestoration {
           restorePair(object, relationship, other, isRelated: false)
         }
       case .inverseReference, .referencesOfOthers:
-        guard relationship.description.deleteRule != .noAction,
+        guard !relationship.description.deleteRule.leavesReferences,
           let inverse = context.inverse(of: relationship)
         else { continue }
         for other in referrers(of: object, relationship) where other.exists {

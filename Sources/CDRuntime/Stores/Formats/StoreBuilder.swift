@@ -234,29 +234,12 @@ public final class StoreBuilder {
       guard let number = DecimalText.decode(" " + text) else { return false }
       return part.rows.place(number, at: index)
     }
-    guard let fitted = Self.fitted(value, part.types[index]),
+    guard let fitted = part.types[index].fitted(value),
       part.storageTypes[index].map({ Self.isInRange(fitted, $0) }) ?? true
     else { return false }
     part.rows.place(
       part.types[index] == .externalData ? try largeValues?.placed(fitted) ?? fitted : fitted, at: index)
     return true
-  }
-
-  /// Returns the value in its stored form; nil if the value does not have the type. A decimal number has a form of each
-  /// engine's own.
-  private static func fitted(_ value: StoreValue, _ type: StoreColumn.ValueType) -> StoreValue? {
-    switch (type, value) {
-    case (_, .null): return value
-    case (.key, .integer), (.count, .integer), (.integer, .integer): return value
-    case (.bool, .integer(let number)): return number == 0 || number == 1 ? value : nil
-    case (.real, .real(let number)), (.date, .real(let number)): return number.isNaN ? nil : value
-    case (.real, .integer(let number)), (.date, .integer(let number)): return .real(Double(number))
-    case (.string, .text), (.url, .text), (.json, .text): return value
-    case (.data, .bytes), (.externalData, .bytes): return value
-    case (.uuid, .bytes(let data)): return data.count == 16 ? value : nil
-    case (.externalData, .text(let name)): return UUID(uuidString: name) == nil ? nil : value
-    default: return nil
-    }
   }
 
   /// Returns whether a number fits in the range of a narrower type.

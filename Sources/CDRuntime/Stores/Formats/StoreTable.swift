@@ -57,6 +57,46 @@ public struct StoreColumn: Hashable, Sendable {
   }
 }
 
+// The forms of the values. A type whose values a file shows in their stored form needs no case here.
+extension StoreColumn.ValueType {
+  /// The meaning of a column's values.
+  init(_ type: StorageType) {
+    self =
+      switch type {
+      case .bool: .bool
+      case .decimal: .decimal
+      case .date: .date
+      case .uuid: .uuid
+      case .url: .url
+      case .codable: .json
+      default:
+        switch type.storageClass {
+        case .integer: .integer
+        case .real: .real
+        case .text: .string
+        case .bytes: .data
+        }
+      }
+  }
+
+  /// Returns the value in its stored form; nil if the value does not have the type. A decimal number has a form of each
+  /// engine's own, so it has none here.
+  func fitted(_ value: StoreValue) -> StoreValue? {
+    switch (self, value) {
+    case (_, .null): return value
+    case (.key, .integer), (.count, .integer), (.integer, .integer): return value
+    case (.bool, .integer(let number)): return number == 0 || number == 1 ? value : nil
+    case (.real, .real(let number)), (.date, .real(let number)): return number.isNaN ? nil : value
+    case (.real, .integer(let number)), (.date, .integer(let number)): return .real(Double(number))
+    case (.string, .text), (.url, .text), (.json, .text): return value
+    case (.data, .bytes), (.externalData, .bytes): return value
+    case (.uuid, .bytes(let data)): return data.count == 16 ? value : nil
+    case (.externalData, .text(let name)): return UUID(uuidString: name) == nil ? nil : value
+    default: return nil
+    }
+  }
+}
+
 /// A table of a store: the objects of an entity, the pairs of a relationship, or internal data of the store.
 ///
 /// ```swift

@@ -96,21 +96,7 @@ struct StoreTables {
   private static func type(of column: ColumnPlan, in entity: EntityPlan) -> StoreColumn.ValueType {
     if column.isReference { return .key }
     if entity.slots[column.slot].attribute?.storesExternally == true { return .externalData }
-    return switch column.storageType {
-    case .bool: .bool
-    case .decimal: .decimal
-    case .date: .date
-    case .uuid: .uuid
-    case .url: .url
-    case .codable: .json
-    default:
-      switch column.storageType.storageClass {
-      case .integer: .integer
-      case .real: .real
-      case .text: .string
-      case .bytes: .data
-      }
-    }
+    return StoreColumn.ValueType(column.storageType)
   }
 
   private mutating func add(_ join: JoinPlan) {

@@ -51,7 +51,7 @@ final class XMLStoreWriter {
       text += rowStart
       var hasValues = false
       for (column, value) in values.enumerated() where value != .null {
-        guard let name = attributes[column], let value = plainText(value, table.columns[column].type),
+        guard let name = attributes[column], let value = XMLValue.text(value, table.columns[column].type),
           Self.isWritable(value)
         else {
           hasValues = true
@@ -63,7 +63,7 @@ final class XMLStoreWriter {
       add(">\n")
       for (column, value) in values.enumerated() where value != .null {
         if attributes[column] != nil,
-          plainText(value, table.columns[column].type).map(Self.isWritable) == true
+          XMLValue.text(value, table.columns[column].type).map(Self.isWritable) == true
         {
           continue
         }
@@ -99,7 +99,7 @@ final class XMLStoreWriter {
       return add("/>")
     }
     // Only null has no plain text, and null values have no element.
-    element("value", plainText(value, type) ?? "")
+    element("value", XMLValue.text(value, type) ?? "")
   }
 
   /// Writes the rest of an element after its name and attributes, with a text.
@@ -123,18 +123,6 @@ final class XMLStoreWriter {
     add("=\"")
     escape(value, isAttribute: true)
     text.append(UInt8(ascii: "\""))
-  }
-
-  /// Returns the text of a value; nil for null.
-  private func plainText(_ value: StoreValue, _ type: StoreColumn.ValueType) -> String? {
-    switch value {
-    case .null: nil
-    case .integer(let number): type == .bool ? (number == 0 ? "false" : "true") : String(number)
-    case .real(let number): type == .date ? XMLDate.text(number) : "\(number)"
-    case .text(let text): text
-    case .bytes(let data):
-      if type == .uuid, let id = UUID(bytes: data) { id.uuidString } else { data.base64EncodedString() }
-    }
   }
 
   // MARK: Characters
@@ -184,14 +172,5 @@ final class XMLStoreWriter {
 
   private static func escaped(_ name: String) -> String {
     name.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing("\"", with: "&quot;")
-  }
-}
-
-extension UUID {
-  init?(bytes: Data) {
-    guard bytes.count == 16 else { return nil }
-    var value: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-    withUnsafeMutableBytes(of: &value) { _ = bytes.copyBytes(to: $0) }
-    self.init(uuid: value)
   }
 }

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// Reads values from the bytes of XML. Only values that are texts need a string.
+/// The text of values in XML. It is read from bytes, and only values that are texts need a string.
 enum XMLValue {
   /// Returns the value of a text; nil if the text does not have the type.
   static func value(_ bytes: UnsafeBufferPointer<UInt8>, _ type: StoreColumn.ValueType) -> StoreValue? {
@@ -16,6 +16,18 @@ enum XMLValue {
     case .date: XMLDate.seconds(bytes).map(StoreValue.real)
     case .data, .externalData: text(bytes).flatMap { Data(base64Encoded: $0) }.map(StoreValue.bytes)
     case .uuid: uuid(bytes).map(StoreValue.bytes)
+    }
+  }
+
+  /// Returns the text of a value; nil for null.
+  static func text(_ value: StoreValue, _ type: StoreColumn.ValueType) -> String? {
+    switch value {
+    case .null: nil
+    case .integer(let number): type == .bool ? (number == 0 ? "false" : "true") : String(number)
+    case .real(let number): type == .date ? XMLDate.text(number) : "\(number)"
+    case .text(let text): text
+    case .bytes(let data):
+      if type == .uuid, let id = ValueBytes.uuid(data) { id.uuidString } else { data.base64EncodedString() }
     }
   }
 
