@@ -78,15 +78,12 @@ import Testing
         + "and concurrent execution of the closure"),
   ]
 
+  private static let refusals = Refusals(
+    of: mistakes, beside: "CustomMigration", imports: ["CDRuntime", "Foundation"])
+
   @Test(arguments: mistakes)
   func doesNotCompile(_ mistake: RefusalTests.Mistake) throws {
-    try SourceFolder.with { folder in
-      let file = try folder.write(
-        "import CDRuntime\nimport Foundation\n" + mistake.source + "\n", "Refused.swift")
-      let outcome = try SwiftCompiler().check(
-        try ReferenceCase(name: "CustomMigration").expectedFiles + [file])
-      #expect(outcome.errors == mistake.errors, "\(outcome.messages)")
-    }
+    #expect(try Self.refusals.errors(of: mistake) == mistake.errors)
   }
 
   @Test(arguments: [[], ["-default-isolation", "MainActor"]])

@@ -103,13 +103,11 @@ import Testing
         + "context"),
   ]
 
+  private static let refusals = Refusals(of: mistakes, beside: "Library", imports: ["CDRuntime"])
+
   @Test(arguments: mistakes)
   func doesNotCompile(_ mistake: Mistake) throws {
-    try SourceFolder.with { folder in
-      let file = try folder.write("import CDRuntime\n" + mistake.source + "\n", "Refused.swift")
-      let outcome = try SwiftCompiler().check(try ReferenceCase(name: "Library").expectedFiles + [file])
-      #expect(outcome.errors == mistake.errors, "\(outcome.messages)")
-    }
+    #expect(try Self.refusals.errors(of: mistake) == mistake.errors)
   }
 
   /// Generated for another format, a file says so itself: by the runtime's message where that knows the format,
