@@ -86,6 +86,7 @@ extension ManagedObjectContext {
         partial = try run.write()
       } catch {
         encountered = EncounteredConflicts(all: run.conflicts + run.refusals, notUnique: run.notUnique())
+        if !encountered.all.isEmpty { StoreLog.report(.conflicts(encountered.all.map(\.objectID))) }
         throw error
       }
       historyPosition.noteOwnSaves(run.saves, unfinished: partial == nil ? nil : run.saveID)

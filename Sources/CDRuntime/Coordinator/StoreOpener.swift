@@ -29,6 +29,17 @@ struct StoreOpener {
   }
 
   private func migrate(_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore {
+    let beginning = ContinuousClock.now
+    let opened = try migrated(store, storeIndex)
+    if let result = opened.store.migration, let first = result.steps.first, let last = result.steps.last {
+      StoreLog.report(
+        .migration(
+          store: result.storeURL, from: first.source, to: last.destination, duration: .now - beginning))
+    }
+    return opened
+  }
+
+  private func migrated(_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore {
     let description = descriptions[storeIndex]
     var others = descriptions
     others.remove(at: storeIndex)

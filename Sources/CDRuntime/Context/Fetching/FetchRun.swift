@@ -145,7 +145,7 @@ struct FetchRun {
     } catch let error as EvaluationError {
       throw FetchError(error)
     } catch let error as StoreError where usesSQL && error.isOfStatement {
-      SQLLog.note("cdgen: the fetch of '\(plan.name)' is evaluated in memory: \(error)")
+      StoreLog.report(inMemory("the fetch of '\(plan.name)' is evaluated in memory: \(error)"))
       var other = self
       other.usesSQL = false
       // SQL may have spent its budget on rows that the evaluator leaves out.
@@ -211,10 +211,15 @@ extension FetchRun {
   }
 
   /// The log message for a fetch that the store cannot answer alone.
-  private func evaluationInMemory(_ query: any StoreAnswer) -> String {
+  private func evaluationInMemory(_ query: any StoreAnswer) -> StoreLogEvent {
     let reasons = query.inexactParts.isEmpty ? ["the order"] : query.inexactParts
-    return "cdgen: the fetch of '\(plan.name)' is evaluated in memory for what SQL has no exact form of: "
-      + reasons.joined(separator: "; ")
+    return inMemory(
+      "the fetch of '\(plan.name)' is evaluated in memory for what SQL has no exact form of: "
+        + reasons.joined(separator: "; "))
+  }
+
+  private func inMemory(_ message: String) -> StoreLogEvent {
+    .evaluationInMemory(entity: plan.name, message: message)
   }
 
   /// Reports values that could not be read to the context.
@@ -276,7 +281,7 @@ extension FetchRun {
   private func storedObjects() throws -> [ManagedObject] {
     let query = try stored()
     guard query.isSorted else {
-      SQLLog.note(evaluationInMemory(query))
+      StoreLog.report(evaluationInMemory(query))
       let candidates = try context.objects(of: query, isSorted: false)
       return window(try evaluator.sorted(try matching(candidates), by: sortKeys))
     }
@@ -300,13 +305,13 @@ extension FetchRun {
       }
       objects = stored.filter { !$0.isPending && !$0.isDeleted }
       if !query.isExact {
-        SQLLog.note(evaluationInMemory(query))
+        StoreLog.report(evaluationInMemory(query))
         objects = try matching(objects)
       }
       objects += try matchingChanged()
     } else {
-      SQLLog.note(
-        "cdgen: the fetch of '\(plan.name)' is evaluated in memory: it reads objects with unsaved changes")
+      StoreLog.report(
+        inMemory("the fetch of '\(plan.name)' is evaluated in memory: it reads objects with unsaved changes"))
       // Inserted objects have no rows, and the rows of changed objects are outdated: all objects are evaluated in
       // memory.
       objects = try allRows().filter { !$0.isDeleted && !$0.isInserted }
@@ -382,7 +387,7 @@ extension FetchRun {
   private func evaluatedValues(
     _ names: [String], _ types: [ExpressionType], isDistinct: Bool
   ) throws -> [[FetchedValue]] {
-    SQLLog.note("cdgen: the values of '\(plan.name)' are read from objects")
+    StoreLog.report(inMemory("the values of '\(plan.name)' are read from objects"))
     if ignoresChanges {
       // The objects of this context have changed values.
       let other = ManagedObjectContext(context.persistentStoreCoordinator)

@@ -54,7 +54,7 @@ final class SQLiteConnection {
     csqlite_defend(handle, isDefensive ? 1 : 0)
     wait(forOthers: busyTimeout)
     PredicateFunctions.install(on: handle)
-    SQLLog.install(on: handle)
+    StatementReports.install(on: handle)
     try execute("PRAGMA foreign_keys = ON")
   }
 

@@ -1,0 +1,117 @@
+public import Foundation
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// An event that ``StoreLog`` reports. No event contains values of attributes.
+///
+/// ```swift
+/// StoreLog.setHandler { event in
+///   if case .statement(_, let duration) = event, duration > .milliseconds(50) { print(event) }
+/// }
+/// ```
+public enum StoreLogEvent: Hashable, Sendable, CustomStringConvertible {
+  /// A statement has ended. The text has a placeholder for each value. The duration includes the time in which the
+  /// program has read the rows.
+  case statement(text: String, duration: Duration)
+  /// A fetch reads objects of an entity and decides in memory, because the store cannot decide exactly. The message says
+  /// which part of the fetch is the reason.
+  case evaluationInMemory(entity: String, message: String)
+  /// A store was migrated while it was opened.
+  case migration(store: URL, from: Int, to: Int, duration: Duration)
+  /// A save has met the saves of other contexts or processes in these objects. The context's merge policy decides next.
+  case conflicts([ManagedObjectID])
+
+  /// The event in one line.
+  public var description: String {
+    switch self {
+    case .statement(let text, let duration): "\(Self.text(of: duration))  \(text)"
+    case .evaluationInMemory(_, let message): message
+    case .migration(let store, let from, let to, let duration):
+      "\(Self.text(of: duration))  migrated \(store.lastPathComponent) from version \(from) to \(to)"
+    case .conflicts(let objects): "conflicts: \(objects.map(\.description).joined(separator: ", "))"
+    }
+  }
+
+  private static func text(of duration: Duration) -> String {
+    let (seconds, attoseconds) = duration.components
+    return String(format: "%.3f ms", Double(seconds) * 1000 + Double(attoseconds) / 1e15)
+  }
+}
+
+/// The log of all stores of the program: statements with their durations, fetches that the store cannot decide, migrations
+/// and conflicts.
+///
+/// Without a handler the log has no cost. A handler passes the events to the logger of your choice:
+///
+/// ```swift
+/// StoreLog.setHandler { event in
+///   switch event {
+///   case .statement(let text, let duration): print(duration, text)
+///   case .evaluationInMemory, .migration, .conflicts: print(event)
+///   }
+/// }
+/// ```
+///
+/// If the environment variable `CDGEN_SQL_LOG` is 1 and the program sets no handler, each event is written to the standard
+/// error stream.
+public enum StoreLog {
+  /// Sets the function that receives the events, in place of an earlier one.
+  ///
+  /// Call it before you open stores: a store that is already open reports no statements. The function is called on the
+  /// thread that uses the store, while the store is in use. So it must be quick, and must not use a store itself.
+  ///
+  /// - Parameter handler: The function; nil to log nothing.
+  public static func setHandler(_ handler: (@Sendable (StoreLogEvent) -> Void)?) {
+    current.withLock { $0 = handler }
+    isOnFlag.store(handler != nil, ordering: .releasing)
+  }
+
+  /// Whether somebody wants the events.
+  static var isOn: Bool { isOnFlag.load(ordering: .acquiring) }
+
+  /// Reports an event, which is made only if somebody wants it.
+  static func report(_ event: @autoclosure () -> StoreLogEvent) {
+    guard isOn, let handler = current.withLock({ $0 }) else { return }
+    handler(event())
+  }
+
+  private static let isWanted = getenv("CDGEN_SQL_LOG").map { String(cString: $0) == "1" } ?? false
+  private static let isOnFlag = Atomic<Bool>(isWanted)
+  private static let current = Mutex<Handler?>(standardErrorHandler)
+  private typealias Handler = @Sendable (StoreLogEvent) -> Void
+
+  /// The handler of a program that sets none.
+  private static var standardErrorHandler: Handler? {
+    guard isWanted else { return nil }
+    return { event in write("cdgen: \(event)\n") }
+  }
+
+  /// Writes to the standard error stream. Output that the stream refuses is lost, because a log must not end the
+  /// program.
+  private static func write(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      var rest = UnsafeRawBufferPointer(bytes)[...]
+      while !rest.isEmpty {
+        let piece = UnsafeRawBufferPointer(rebasing: rest)
+        #if canImport(Darwin)
+          let count = Darwin.write(STDERR_FILENO, piece.baseAddress, piece.count)
+        #elseif canImport(Glibc)
+          let count = Glibc.write(STDERR_FILENO, piece.baseAddress, piece.count)
+        #elseif canImport(Musl)
+          let count = Musl.write(STDERR_FILENO, piece.baseAddress, piece.count)
+        #endif
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        rest = rest.dropFirst(count)
+      }
+    }
+  }
+}
