@@ -22,7 +22,11 @@ extension Emitter {
         access, "var ", each.property, ": ",
         each.isToMany ? "[CDRuntime.ManagedObjectID]" : "CDRuntime.ManagedObjectID?")
     }
+    out.close()
+    out.close()
     out.blank()
+    // In an extension, so that the struct keeps the initialiser that takes all of its properties.
+    out.open("nonisolated extension ", type, ".Snapshot")
     out.open("fileprivate init(_of _object: ", type, ")")
     out.line("self.objectID = _object.objectID")
     for each in snapshot.attributes { out.line("self.", each.property, " = _object.", each.property) }
@@ -43,7 +47,6 @@ extension Emitter {
     out.line(
       "fileprivate var _relations: [CDRuntime.SnapshotRelation] { [", relations.joined(separator: ", "), "] }"
     )
-    out.close()
     out.close()
     out.blank()
     out.open("nonisolated extension CDRuntime.EntityClass where Self: ", type)

@@ -78,6 +78,14 @@ private struct Office {
     #expect(heading == "Post")
   }
 
+  @Test func aSnapshotCanBeMadeOfSingleValues() throws {
+    let office = try Office()
+    let id = office.warden.objectID
+    let snapshot = Warden.Snapshot(objectID: id, name: "Cy", matterCount: 0, matters: [], helped: [])
+    try office.warden.apply(snapshot)
+    #expect(office.warden.name == "Cy" && office.warden.matters.isEmpty && office.chore.warden == nil)
+  }
+
   @Test func theStaticTypeSelectsTheSnapshot() throws {
     let office = try Office()
     let matter: Matter = office.chore

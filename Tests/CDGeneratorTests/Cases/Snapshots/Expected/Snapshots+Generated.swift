@@ -170,24 +170,26 @@ nonisolated extension Matter {
     /// Who takes care of it.
     public var warden: CDRuntime.ManagedObjectID?
     public var bin: CDRuntime.ManagedObjectID?
-
-    fileprivate init(_of _object: Matter) {
-      self.objectID = _object.objectID
-      self.heading = _object.heading
-      self.haste = _object.haste
-      self.formerHaste = _object.formerHaste
-      self.created = _object.created
-      self.warden = _object._relatedID(4)
-      self.bin = _object._relatedID(5)
-    }
-    fileprivate func _assign(to _object: Matter) {
-      if _object.heading != self.heading { _object.heading = self.heading }
-      if _object.haste != self.haste { _object.haste = self.haste }
-      if _object.formerHaste != self.formerHaste { _object.formerHaste = self.formerHaste }
-      if _object.created != self.created { _object.created = self.created }
-    }
-    fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(4, one: self.warden), .init(5, one: self.bin)] }
   }
+}
+
+nonisolated extension Matter.Snapshot {
+  fileprivate init(_of _object: Matter) {
+    self.objectID = _object.objectID
+    self.heading = _object.heading
+    self.haste = _object.haste
+    self.formerHaste = _object.formerHaste
+    self.created = _object.created
+    self.warden = _object._relatedID(4)
+    self.bin = _object._relatedID(5)
+  }
+  fileprivate func _assign(to _object: Matter) {
+    if _object.heading != self.heading { _object.heading = self.heading }
+    if _object.haste != self.haste { _object.haste = self.haste }
+    if _object.formerHaste != self.formerHaste { _object.formerHaste = self.formerHaste }
+    if _object.created != self.created { _object.created = self.created }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(4, one: self.warden), .init(5, one: self.bin)] }
 }
 
 nonisolated extension CDRuntime.EntityClass where Self: Matter {
@@ -372,41 +374,43 @@ nonisolated extension Chore {
     public var receipt: CDRuntime.ManagedObjectID?
     public var helpers: [CDRuntime.ManagedObjectID]
     public var similar: CDRuntime.ManagedObjectID?
-
-    fileprivate init(_of _object: Chore) {
-      self.objectID = _object.objectID
-      self.heading = _object.heading
-      self.haste = _object.haste
-      self.formerHaste = _object.formerHaste
-      self.created = _object.created
-      self.id = _object.id
-      self.extent = _object.extent
-      self.detour = _object.detour
-      self.tags = _object.tags
-      self.price = _object.price
-      self.photo = _object.photo
-      self.marked = _object.marked
-      self.wardenName = _object.wardenName
-      self.warden = _object._relatedID(4)
-      self.bin = _object._relatedID(5)
-      self.receipt = _object._relatedID(14)
-      self.helpers = _object._relatedIDs(15)
-      self.similar = _object._relatedID(16)
-    }
-    fileprivate func _assign(to _object: Chore) {
-      if _object.heading != self.heading { _object.heading = self.heading }
-      if _object.haste != self.haste { _object.haste = self.haste }
-      if _object.formerHaste != self.formerHaste { _object.formerHaste = self.formerHaste }
-      if _object.created != self.created { _object.created = self.created }
-      if _object.id != self.id { _object.id = self.id }
-      if _object.extent != self.extent { _object.extent = self.extent }
-      if _object.detour != self.detour { _object.detour = self.detour }
-      if _object.tags != self.tags { _object.tags = self.tags }
-      if _object.price != self.price { _object.price = self.price }
-      if _object.photo != self.photo { _object.photo = self.photo }
-    }
-    fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(4, one: self.warden), .init(5, one: self.bin), .init(14, one: self.receipt), .init(15, many: self.helpers), .init(16, one: self.similar)] }
   }
+}
+
+nonisolated extension Chore.Snapshot {
+  fileprivate init(_of _object: Chore) {
+    self.objectID = _object.objectID
+    self.heading = _object.heading
+    self.haste = _object.haste
+    self.formerHaste = _object.formerHaste
+    self.created = _object.created
+    self.id = _object.id
+    self.extent = _object.extent
+    self.detour = _object.detour
+    self.tags = _object.tags
+    self.price = _object.price
+    self.photo = _object.photo
+    self.marked = _object.marked
+    self.wardenName = _object.wardenName
+    self.warden = _object._relatedID(4)
+    self.bin = _object._relatedID(5)
+    self.receipt = _object._relatedID(14)
+    self.helpers = _object._relatedIDs(15)
+    self.similar = _object._relatedID(16)
+  }
+  fileprivate func _assign(to _object: Chore) {
+    if _object.heading != self.heading { _object.heading = self.heading }
+    if _object.haste != self.haste { _object.haste = self.haste }
+    if _object.formerHaste != self.formerHaste { _object.formerHaste = self.formerHaste }
+    if _object.created != self.created { _object.created = self.created }
+    if _object.id != self.id { _object.id = self.id }
+    if _object.extent != self.extent { _object.extent = self.extent }
+    if _object.detour != self.detour { _object.detour = self.detour }
+    if _object.tags != self.tags { _object.tags = self.tags }
+    if _object.price != self.price { _object.price = self.price }
+    if _object.photo != self.photo { _object.photo = self.photo }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(4, one: self.warden), .init(5, one: self.bin), .init(14, one: self.receipt), .init(15, many: self.helpers), .init(16, one: self.similar)] }
 }
 
 nonisolated extension CDRuntime.EntityClass where Self: Chore {
@@ -501,19 +505,21 @@ nonisolated extension Receipt {
     public var relate: Swift.String
     public var `default`: Swift.Int64
     public var chore: CDRuntime.ManagedObjectID?
-
-    fileprivate init(_of _object: Receipt) {
-      self.objectID = _object.objectID
-      self.relate = _object.relate
-      self.`default` = _object.`default`
-      self.chore = _object._relatedID(2)
-    }
-    fileprivate func _assign(to _object: Receipt) {
-      if _object.relate != self.relate { _object.relate = self.relate }
-      if _object.`default` != self.`default` { _object.`default` = self.`default` }
-    }
-    fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, one: self.chore)] }
   }
+}
+
+nonisolated extension Receipt.Snapshot {
+  fileprivate init(_of _object: Receipt) {
+    self.objectID = _object.objectID
+    self.relate = _object.relate
+    self.`default` = _object.`default`
+    self.chore = _object._relatedID(2)
+  }
+  fileprivate func _assign(to _object: Receipt) {
+    if _object.relate != self.relate { _object.relate = self.relate }
+    if _object.`default` != self.`default` { _object.`default` = self.`default` }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, one: self.chore)] }
 }
 
 nonisolated extension CDRuntime.EntityClass where Self: Receipt {
@@ -611,19 +617,21 @@ nonisolated extension Warden {
     public var matterCount: Swift.Int64
     public var matters: [CDRuntime.ManagedObjectID]
     public var helped: [CDRuntime.ManagedObjectID]
-
-    fileprivate init(_of _object: Warden) {
-      self.objectID = _object.objectID
-      self.name = _object.name
-      self.matterCount = _object.matterCount
-      self.matters = _object._relatedIDs(2)
-      self.helped = _object._relatedIDs(3)
-    }
-    fileprivate func _assign(to _object: Warden) {
-      if _object.name != self.name { _object.name = self.name }
-    }
-    fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, many: self.matters), .init(3, many: self.helped)] }
   }
+}
+
+nonisolated extension Warden.Snapshot {
+  fileprivate init(_of _object: Warden) {
+    self.objectID = _object.objectID
+    self.name = _object.name
+    self.matterCount = _object.matterCount
+    self.matters = _object._relatedIDs(2)
+    self.helped = _object._relatedIDs(3)
+  }
+  fileprivate func _assign(to _object: Warden) {
+    if _object.name != self.name { _object.name = self.name }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, many: self.matters), .init(3, many: self.helped)] }
 }
 
 nonisolated extension CDRuntime.EntityClass where Self: Warden {
@@ -701,17 +709,19 @@ nonisolated extension Bin {
     public var objectID: CDRuntime.ManagedObjectID
     public var label: Swift.String
     public var contents: [CDRuntime.ManagedObjectID]
-
-    fileprivate init(_of _object: Bin) {
-      self.objectID = _object.objectID
-      self.label = _object.label
-      self.contents = _object._relatedIDs(1)
-    }
-    fileprivate func _assign(to _object: Bin) {
-      if _object.label != self.label { _object.label = self.label }
-    }
-    fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(1, many: self.contents)] }
   }
+}
+
+nonisolated extension Bin.Snapshot {
+  fileprivate init(_of _object: Bin) {
+    self.objectID = _object.objectID
+    self.label = _object.label
+    self.contents = _object._relatedIDs(1)
+  }
+  fileprivate func _assign(to _object: Bin) {
+    if _object.label != self.label { _object.label = self.label }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(1, many: self.contents)] }
 }
 
 nonisolated extension CDRuntime.EntityClass where Self: Bin {
