@@ -31,15 +31,20 @@ public struct Generator: Sendable {
     /// classes always list their key paths.
     public var observable: Bool
 
+    /// Whether classes have snapshots: values with all attributes and the identifiers of related objects, which can be
+    /// passed to other actors and written as JSON.
+    public var snapshots: Bool
+
     public init(
       access: AccessLevel = .internal, perEntity: Bool = false, warnsOfUnlockedVersion: Bool = false,
-      keyPaths: Bool = false, observable: Bool = false
+      keyPaths: Bool = false, observable: Bool = false, snapshots: Bool = false
     ) {
       self.access = access
       self.perEntity = perEntity
       self.warnsOfUnlockedVersion = warnsOfUnlockedVersion
       self.keyPaths = keyPaths
       self.observable = observable
+      self.snapshots = snapshots
     }
   }
 
@@ -55,11 +60,12 @@ public struct Generator: Sendable {
   ///   with the same Swift name, are checked here.
   /// - Throws: ``GenerationError`` with all problems that prevent Swift that compiles, not only the first one.
   public func generate(_ model: ManagedObjectModel) throws(GenerationError) -> [GeneratedFile] {
-    let declarations = try ModelDeclaration(model)
+    let declarations = try ModelDeclaration(model, hasSnapshots: options.snapshots)
     let emitter = FileEmitter(
       declarations: declarations, access: options.access,
       unlockedVersion: options.warnsOfUnlockedVersion ? model.currentVersionNumber : nil,
-      listsKeyPaths: options.keyPaths || options.observable, isObservable: options.observable)
+      listsKeyPaths: options.keyPaths || options.observable, isObservable: options.observable,
+      hasSnapshots: options.snapshots)
     return options.perEntity ? emitter.filePerEntity() : [emitter.singleFile()]
   }
 }

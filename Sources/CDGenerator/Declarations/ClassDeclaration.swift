@@ -20,12 +20,15 @@ struct ClassDeclaration {
   let initializers: Initializers
   let uniqueKeys: [UniqueKeyDeclaration]
   let templates: [TemplateDeclaration]
+  /// Nil if classes have no snapshots.
+  let snapshot: SnapshotDeclaration?
   let doc: String?
 
   /// Whether a visible declaration of the class uses a type from Foundation.
   var needsFoundation: Bool {
     attributes.contains(where: \.type.needsFoundation)
       || initializers.inherited.contains(where: \.needsFoundation)
+      || snapshot?.attributes.contains(where: \.type.needsFoundation) == true
       || uniqueKeys.contains { $0.parts.contains(where: \.needsFoundation) }
       || templates.contains { $0.variables.contains(where: \.needsFoundation) }
   }
@@ -86,4 +89,13 @@ struct TemplateDeclaration {
   let variables: [Variable]
   let contextName: String
   let doc: String?
+}
+
+/// The struct with the values of an object.
+struct SnapshotDeclaration {
+  /// All attributes and relationships, inherited ones first.
+  let attributes: [AttributeDeclaration]
+  let relationships: [RelationshipDeclaration]
+  /// The names of the entity and its ancestors.
+  let owners: [String]
 }

@@ -19,14 +19,16 @@ struct ModelDeclaration {
   /// The declarations for the app's own migrations; nil if no store needs them.
   let migrations: MigrationDeclaration?
 
-  init(_ model: ManagedObjectModel) throws(GenerationError) {
+  /// - Parameter hasSnapshots: Whether classes have snapshots.
+  init(_ model: ManagedObjectModel, hasSnapshots: Bool = false) throws(GenerationError) {
     guard let version = model.currentVersion else {
       throw GenerationError(problems: [.init(.missingCurrentVersion(model.currentVersionNumber))])
     }
     var migrationResolver = MigrationResolver(model)
     migrations = migrationResolver.declaration()
     var resolver = Resolver(
-      version, modelName: model.name, imports: model.imports, nestedNames: migrations?.nestedNames ?? [])
+      version, modelName: model.name, imports: model.imports, nestedNames: migrations?.nestedNames ?? [],
+      hasSnapshots: hasSnapshots)
     let enums = resolver.enums()
     let composites = resolver.composites()
     let classes = resolver.classes()

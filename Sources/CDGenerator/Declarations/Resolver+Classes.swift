@@ -16,6 +16,8 @@ extension Resolver {
     }
     var result: [ClassDeclaration] = []
     result.reserveCapacity(entities.count)
+    let places = Dictionary(
+      entities.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     for (place, entity) in entities.enumerated() {
       let lineage = graph.lineage(of: entity.name)
       if let parent = entity.parent, graph.entity(parent) == nil {
@@ -40,9 +42,22 @@ extension Resolver {
           attributes: own[place].attributes, relationships: own[place].relationships,
           fetched: fetchedProperties(of: entity), properties: propertyNames(of: entity),
           initializers: initializers,
-          uniqueKeys: uniqueKeys(of: entity), templates: templates(of: entity), doc: entity.doc))
+          uniqueKeys: uniqueKeys(of: entity), templates: templates(of: entity),
+          snapshot: hasSnapshots
+            ? snapshot(lineage.compactMap { places[$0.name] }.map { own[$0] }, of: lineage) : nil,
+          doc: entity.doc))
     }
     return result
+  }
+
+  /// - Parameter properties: Those of the entity's ancestors, and its own at the end.
+  private func snapshot(
+    _ properties: [(attributes: [AttributeDeclaration], relationships: [RelationshipDeclaration])],
+    of lineage: [EntityDescription]
+  ) -> SnapshotDeclaration {
+    SnapshotDeclaration(
+      attributes: properties.flatMap(\.attributes), relationships: properties.flatMap(\.relationships),
+      owners: lineage.map(\.name))
   }
 
   // MARK: Names
@@ -50,11 +65,12 @@ extension Resolver {
   /// Checks that the names of an entity's own properties are different, and returns them.
   private mutating func checkOwnNames(of entity: EntityDescription) -> Set<String> {
     var names: Set<String> = []
+    let reserved = ReservedNames.publicMembers.union(hasSnapshots ? ReservedNames.snapshotMembers : [])
     func add(_ name: String, for member: String) {
       if !names.insert(name).inserted { report(.duplicateName(name), type: entity.name, member: member) }
     }
     for (member, name) in Self.members(of: entity) {
-      checkName(name, of: entity.name, member: member, reserved: ReservedNames.publicMembers)
+      checkName(name, of: entity.name, member: member, reserved: reserved)
       add(name, for: member)
     }
     for relationship in entity.relationships where relationship.isToMany {
@@ -212,7 +228,10 @@ extension Resolver {
   }
 
   private func storage(_ name: String) -> String {
-    ReservedNames.objectMembers.contains(name) ? "__" + name : "_" + name
+    let isReserved =
+      ReservedNames.objectMembers.contains(name)
+      || hasSnapshots && ReservedNames.snapshotStorage.contains(name)
+    return isReserved ? "__" + name : "_" + name
   }
 
   private mutating func fetchedProperties(of entity: EntityDescription) -> [FetchedDeclaration] {

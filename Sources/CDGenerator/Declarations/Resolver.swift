@@ -8,6 +8,8 @@ struct Resolver {
   /// See ``ModelDeclaration/codableTypes``.
   private(set) var codableTypes: [String: [String]] = [:]
 
+  /// Whether classes have snapshots.
+  let hasSnapshots: Bool
   private let imports: [String]
   /// The type that contains the version's types; nil if the types are at module level.
   private let namespace: String?
@@ -21,13 +23,15 @@ struct Resolver {
   ///   - namespace: The type that contains the version's types, such as `ToDoModel.Version1`; nil for types at module
   ///     level.
   ///   - nestedNames: The names of the types nested in the model's type, which also lists the classes.
+  ///   - hasSnapshots: Whether classes have snapshots.
   init(
     _ version: ModelVersion, modelName: String, imports: [String], namespace: String? = nil,
-    nestedNames: Set<String> = []
+    nestedNames: Set<String> = [], hasSnapshots: Bool = false
   ) {
     graph = EntityGraph(version)
     modelTypeName = Self.typeName(ofModel: modelName)
     self.imports = imports
+    self.hasSnapshots = hasSnapshots
     self.namespace = namespace
     // `model` is a static member of the type that lists the classes.
     var names = nestedNames.union(["model"])
@@ -100,7 +104,9 @@ struct Resolver {
     for (owner, name) in names() {
       if !SwiftName.isValid(name) {
         report(.invalidName(name), type: owner)
-      } else if ReservedNames.modules.contains(name) || imports.contains(name) {
+      } else if ReservedNames.modules.contains(name) || imports.contains(name)
+        || hasSnapshots && name == ReservedNames.snapshot
+      {
         report(.reservedName(name), type: owner)
       } else if !seen.insert(name).inserted {
         report(.duplicateName(name), type: owner)

@@ -4,21 +4,25 @@
 struct Emitter {
   var out: SourceWriter
   /// The access modifier of a declaration, followed by a space; empty for internal declarations.
-  private let access: String
+  let access: String
   /// The modifier of a declaration that only the runtime uses. Only a public declaration can have the SPI attribute.
   private let spi: String
   /// Whether types list their key paths.
   private let listsKeyPaths: Bool
   /// Whether classes are observable.
   private let isObservable: Bool
+  /// Whether classes have snapshots.
+  private let hasSnapshots: Bool
   private let level: AccessLevel
 
   init(
-    _ level: AccessLevel, listsKeyPaths: Bool = false, isObservable: Bool = false, capacity: Int
+    _ level: AccessLevel, listsKeyPaths: Bool = false, isObservable: Bool = false,
+    hasSnapshots: Bool = false, capacity: Int
   ) {
     self.level = level
     self.listsKeyPaths = listsKeyPaths
     self.isObservable = isObservable
+    self.hasSnapshots = hasSnapshots
     out = SourceWriter(capacity: capacity)
     switch level {
     case .public:
@@ -111,6 +115,7 @@ extension Emitter {
     for relationship in declaration.relationships { accessors(relationship) }
     for property in declaration.fetched { accessor(property) }
     initializers(declaration)
+    if declaration.snapshot != nil, !declaration.isAbstract { snapshotInitializer(declaration) }
     insertionDefaults(declaration)
     decoding(declaration)
     encoding(declaration)
@@ -121,6 +126,7 @@ extension Emitter {
     fields(declaration)
     keys(declaration)
     fetches(declaration)
+    if let snapshot = declaration.snapshot { self.snapshot(snapshot, of: declaration) }
   }
 
   private mutating func storage(_ declaration: ClassDeclaration) {
@@ -496,16 +502,19 @@ extension Emitter {
 
 extension Emitter {
   mutating func composite(_ declaration: CompositeDeclaration) {
-    compositeType(declaration)
+    compositeType(declaration, isCodable: hasSnapshots)
     compositeFields(declaration)
   }
 
   /// Writes only the struct, without the declarations for queries.
-  private mutating func compositeType(_ declaration: CompositeDeclaration) {
+  private mutating func compositeType(_ declaration: CompositeDeclaration, isCodable: Bool = false) {
     out.blank()
     out.documentation(declaration.doc)
-    out.open("nonisolated ", access, "struct ", declaration.typeName, ": CDRuntime.CompositeAttribute")
+    out.open(
+      "nonisolated ", access, "struct ", declaration.typeName, ": CDRuntime.CompositeAttribute",
+      isCodable ? ", Swift.Codable" : "")
     for field in declaration.fields { self.field(field) }
+    if isCodable { codingKeys(declaration) }
     out.blank()
     memberwiseInitializer(declaration)
     rowInitializer(declaration)
@@ -538,6 +547,17 @@ extension Emitter {
     out.close()
     // The raw value is stored, so that a value without a case is not lost.
     out.line("private var ", field.storage, ": ", field.storageType)
+  }
+
+  /// Writes the keys of the fields, if the storage of one has another name than the field.
+  private mutating func codingKeys(_ declaration: CompositeDeclaration) {
+    guard declaration.fields.contains(where: { $0.storage != $0.property }) else { return }
+    out.open("nonisolated private enum CodingKeys: Swift.String, Swift.CodingKey")
+    for field in declaration.fields {
+      let name = field.property.filter { $0 != "`" }
+      out.line("case ", field.storage, field.storage == field.property ? "" : " = \"" + name + "\"")
+    }
+    out.close()
   }
 
   private mutating func memberwiseInitializer(_ declaration: CompositeDeclaration) {

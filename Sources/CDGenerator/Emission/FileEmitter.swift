@@ -8,6 +8,8 @@ struct FileEmitter {
   let listsKeyPaths: Bool
   /// Whether classes are observable.
   let isObservable: Bool
+  /// Whether classes have snapshots.
+  let hasSnapshots: Bool
 
   /// Writes everything into `NAME+Generated.swift`.
   func singleFile() -> GeneratedFile {
@@ -40,7 +42,9 @@ struct FileEmitter {
   }
 
   private func emitter(capacity: Int) -> Emitter {
-    Emitter(access, listsKeyPaths: listsKeyPaths, isObservable: isObservable, capacity: capacity)
+    Emitter(
+      access, listsKeyPaths: listsKeyPaths, isObservable: isObservable,
+      hasSnapshots: hasSnapshots, capacity: capacity)
   }
 
   private func warning(_ emitter: inout Emitter) {

@@ -11,7 +11,8 @@ struct ImportList {
     _ model: ModelDeclaration, classes: [ClassDeclaration], composites: [CompositeDeclaration],
     migrations: MigrationDeclaration?
   ) {
-    let owners = classes.map(\.entityName) + composites.map(\.plainName)
+    let owners =
+      classes.flatMap { $0.snapshot?.owners ?? [$0.entityName] } + composites.map(\.plainName)
     let codableTypes = owners.flatMap { model.codableTypes[$0] ?? [] }
     let names = codableTypes.map { CodableTypeName($0) }
     let needsFoundation =

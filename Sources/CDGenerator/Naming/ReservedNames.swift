@@ -15,6 +15,15 @@ enum ReservedNames {
   /// The public members of a managed object that a property cannot have as its name.
   static let publicMembers: Set<String> = ["self"]
 
+  /// The same for the members that only snapshots use.
+  static let snapshotStorage: Set<String> = ["relate", "relatedID", "relatedIDs", "snapshotObjects"]
+
+  /// The public members that a class has in addition if there are snapshots.
+  static let snapshotMembers: Set<String> = ["snapshot", "apply"]
+
+  /// The type that is nested in each class if there are snapshots. It would hide another type of this name.
+  static let snapshot = "Snapshot"
+
   /// The members of a composite that a field cannot have as its name.
   static let fields: Set<String> = ["self"]
 

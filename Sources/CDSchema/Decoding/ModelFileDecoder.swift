@@ -14,6 +14,7 @@ struct DecodedModelFile {
   var access: String?
   var listsKeyPaths = false
   var isObservable = false
+  var hasSnapshots = false
 }
 
 extension DecodingContext {
@@ -52,6 +53,7 @@ extension DecodingContext {
     }
     result.listsKeyPaths = reader.bool("keyPaths") ?? false
     result.isObservable = reader.bool("observable") ?? false
+    result.hasSnapshots = reader.bool("snapshots") ?? false
     var seen: Set<String> = []
     for node in reader.list("imports", of: "modules' names") ?? [] {
       guard let name = text(of: node, as: "a module's name") else { continue }

@@ -101,6 +101,8 @@ extension SchemaKeys {
     .flag(
       "observable", "Whether SwiftUI and withObservationTracking follow generated classes; false if not said."
     ),
+    .flag(
+      "snapshots", "Whether generated classes have snapshots, values that are Codable; false if not said."),
   ])
 
   static let version = SchemaKeys([

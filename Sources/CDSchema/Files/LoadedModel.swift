@@ -39,6 +39,9 @@ public struct LoadedModel: Sendable {
   /// Whether generated classes are observable. Like ``access``, this is not part of the model.
   public var isObservable = false
 
+  /// Whether generated classes have snapshots. Like ``access``, this is not part of the model.
+  public var hasSnapshots = false
+
   /// The allowed values of `access` in `model.yaml`.
   public static let accessLevels = ["internal", "package", "public"]
 

@@ -85,7 +85,8 @@ public enum ModelLoader {
             if case .version(let number) = file.kind { (file.path, number) } else { nil }
           }, uniquingKeysWith: { first, _ in first })), files: files, positions: reading.positions,
       access: reading.head?.access, listsKeyPaths: reading.head?.listsKeyPaths ?? false,
-      isObservable: reading.head?.isObservable ?? false)
+      isObservable: reading.head?.isObservable ?? false,
+      hasSnapshots: reading.head?.hasSnapshots ?? false)
   }
 
   /// Returns the files that cdgen reads, ordered by purpose and number. Reports other files whose names look like

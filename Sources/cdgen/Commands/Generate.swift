@@ -56,7 +56,7 @@ struct Generate: ParsableCommand {
       let options = Generator.Options(
         access: access ?? loaded.access.flatMap(AccessLevel.init) ?? .internal, perEntity: perEntity,
         warnsOfUnlockedVersion: !loaded.locksCurrentVersion, keyPaths: loaded.listsKeyPaths,
-        observable: loaded.isObservable)
+        observable: loaded.isObservable, snapshots: loaded.hasSnapshots)
       let isFolder = perEntity || output.hasSuffix("/") || FileSystem.isFolder(output)
       let result = GeneratedOutput(
         try Self.files(of: model, loaded, options), to: output, isFolder: isFolder)

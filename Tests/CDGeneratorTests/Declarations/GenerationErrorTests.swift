@@ -6,11 +6,13 @@ import Testing
 /// A model that was made in code need not hold together. The generator then says all that is wrong, and gives
 /// nothing.
 @Suite struct GenerationErrorTests {
-  private func problems(_ version: ModelVersion, current: Int = 1) -> [String] {
+  private func problems(
+    _ version: ModelVersion, current: Int = 1, options: Generator.Options = .init()
+  ) -> [String] {
     let model = ManagedObjectModel(
       name: "Broken", id: UUID(), versions: [version], currentVersionNumber: current)
     do {
-      _ = try Generator().generate(model)
+      _ = try Generator(options: options).generate(model)
       return []
     } catch {
       return "\(error)".split(separator: "\n").map(String.init)
@@ -64,6 +66,21 @@ import Testing
           "Mood.allCases: generated code needs the name 'allCases'\(remedy)",
           "Note.self: generated code needs the name 'self'\(remedy)",
         ])
+  }
+
+  @Test func namesThatSnapshotsNeedAreSaid() throws {
+    let version = ModelVersion(
+      number: 1,
+      entities: [
+        note([AttributeDescription(name: "snapshot", type: .string)]), EntityDescription(name: "Snapshot"),
+      ])
+    #expect(problems(version).isEmpty)
+    let remedy = "; choose another with 'swiftName', or 'class' for an entity"
+    #expect(
+      problems(version, options: .init(snapshots: true)) == [
+        "Snapshot: generated code needs the name 'Snapshot'\(remedy)",
+        "Note.snapshot: generated code needs the name 'snapshot'\(remedy)",
+      ])
   }
 
   @Test func unknownPropertiesAreSaid() {

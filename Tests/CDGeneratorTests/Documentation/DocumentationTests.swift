@@ -16,8 +16,10 @@ import Testing
     try SourceFolder.with { folder in
       var files = [try folder.write(ExamplePrelude.source, "Prelude.swift")]
       for name in ["Library", "ToDo"] {
-        // The access that generated code has unless a model says otherwise.
-        for file in try ReferenceCase(name: name).generate(Generator.Options(access: .internal)) {
+        // The access that generated code has unless a model says otherwise. Examples use snapshots too.
+        for file in try ReferenceCase(name: name).generate(
+          Generator.Options(access: .internal, snapshots: true))
+        {
           files.append(try folder.write(file.contents, file.name))
         }
       }

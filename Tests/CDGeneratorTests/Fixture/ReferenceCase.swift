@@ -41,6 +41,7 @@ struct ReferenceCase: CustomTestStringConvertible, Sendable {
     options.warnsOfUnlockedVersion = !loaded.locksCurrentVersion
     options.keyPaths = loaded.listsKeyPaths
     options.observable = loaded.isObservable
+    options.snapshots = options.snapshots || loaded.hasSnapshots
     return try Generator(options: options).generate(model)
   }
 

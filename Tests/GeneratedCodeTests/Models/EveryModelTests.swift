@@ -9,7 +9,7 @@ import Testing
     DocumentationModel.self, EmptyModel.self, EnumsModel.self, FetchesModel.self, InheritanceModel.self,
     InternalModel.self, LibraryModel.self, MusicModel.self, NamingModel.self, PackageModel.self,
     PerEntityModel.self, ObservableModel.self, RelationshipsModel.self, ScalarsModel.self,
-    ShadowingModel.self, ToDoModel.self,
+    ShadowingModel.self, SnapshotsModel.self, ToDoModel.self,
     VersionsModel.self, WideModel.self,
   ]
 

@@ -152,6 +152,16 @@ import Testing
     #expect(!tells(room.shelf.contents) { room.shelf.contents = [third, room.other, room.piece] })
   }
 
+  @Test func aSnapshotFollowsAllOfItsProperties() throws {
+    let room = try MusicRoom()
+    defer { room.store.remove() }
+    #expect(tells(room.piece.snapshot) { room.piece.heading = "Suite" })
+    #expect(tells(room.piece.snapshot) { room.maker.works = [] })
+    #expect(tells(room.piece.snapshot) { room.listener.pieces = [] })
+    #expect(tells(room.shelf.snapshot) { room.shelf.contents = [room.other, room.piece] })
+    #expect(!tells(room.other.snapshot) { room.piece.heading = "Prelude" })
+  }
+
   // MARK: What is not followed
 
   @Test func classesAreObservableOnRequestOnly() {

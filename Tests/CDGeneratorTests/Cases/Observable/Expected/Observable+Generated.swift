@@ -10,7 +10,7 @@ nonisolated public enum Tempo: Swift.Int16, CDRuntime.EnumAttribute {
   case lively = 1
 }
 
-nonisolated public struct Length: CDRuntime.CompositeAttribute {
+nonisolated public struct Length: CDRuntime.CompositeAttribute, Swift.Codable {
   public var minutes: Swift.Int16
   public var seconds: Swift.Int16
 
@@ -131,6 +131,47 @@ nonisolated extension CDRuntime.AttributeKey where Root: Work {
   public static var formerTempo: Self { .init("formerTempo") }
 }
 
+nonisolated extension Work {
+  /// The values of an object of Work, with the identifiers of its related objects.
+  nonisolated public struct Snapshot: CDRuntime.ObjectSnapshot {
+    /// The identifier of the object that had the values.
+    public var objectID: CDRuntime.ManagedObjectID
+    public var heading: Swift.String
+    public var tempo: Tempo
+    public var formerTempo: Tempo?
+    public var maker: CDRuntime.ManagedObjectID?
+    public var shelf: CDRuntime.ManagedObjectID?
+  }
+}
+
+nonisolated extension Work.Snapshot {
+  fileprivate init(_of _object: Work) {
+    self.objectID = _object.objectID
+    self.heading = _object.heading
+    self.tempo = _object.tempo
+    self.formerTempo = _object.formerTempo
+    self.maker = _object._relatedID(3)
+    self.shelf = _object._relatedID(4)
+  }
+  fileprivate func _assign(to _object: Work) {
+    if _object.heading != self.heading { _object.heading = self.heading }
+    if _object.tempo != self.tempo { _object.tempo = self.tempo }
+    if _object.formerTempo != self.formerTempo { _object.formerTempo = self.formerTempo }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(3, one: self.maker), .init(4, one: self.shelf)] }
+}
+
+nonisolated extension CDRuntime.EntityClass where Self: Work {
+  /// The object's values, with all unsaved changes.
+  public var snapshot: Work.Snapshot { .init(_of: self) }
+  /// Sets the attributes and relationships that differ from a snapshot. Transient and derived attributes stay as they are. If a related object does not exist, a `SnapshotError` is thrown and nothing changes.
+  public func apply(_ snapshot: Work.Snapshot) throws {
+    let _related = try _snapshotObjects(of: snapshot._relations)
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
+}
+
 nonisolated public class Piece: Work {
   private final var _marked: Swift.Bool = false
   private final var _length: Length? = nil
@@ -194,6 +235,14 @@ nonisolated public class Piece: Work {
   @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Piece" }
+
+  /// Inserts an object with the values of a snapshot. It gets an identifier of its own. If a related object does not exist, a `SnapshotError` is thrown and nothing is inserted.
+  public init(_ snapshot: Snapshot, in context: CDRuntime.ManagedObjectContext) throws {
+    let _related = try CDRuntime.SnapshotObjects(snapshot._relations, of: "Piece", in: context)
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Piece", in: context, isComplete: true))
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
     _length = row.optionalComposite(5)
@@ -247,6 +296,66 @@ nonisolated extension CDRuntime.EntityClass where Self: Piece {
   }
 }
 
+nonisolated extension Piece {
+  /// The values of an object of Piece, with the identifiers of its related objects.
+  nonisolated public struct Snapshot: CDRuntime.ObjectSnapshot {
+    /// The identifier of the object that had the values.
+    public var objectID: CDRuntime.ManagedObjectID
+    public var heading: Swift.String
+    public var tempo: Tempo
+    public var formerTempo: Tempo?
+    public var length: Length?
+    public var tags: [String]?
+    public var code: Swift.String?
+    public var marked: Swift.Bool
+    public var makerName: Swift.String?
+    public var maker: CDRuntime.ManagedObjectID?
+    public var shelf: CDRuntime.ManagedObjectID?
+    public var lyrics: CDRuntime.ManagedObjectID?
+    public var listeners: [CDRuntime.ManagedObjectID]
+    public var similar: CDRuntime.ManagedObjectID?
+  }
+}
+
+nonisolated extension Piece.Snapshot {
+  fileprivate init(_of _object: Piece) {
+    self.objectID = _object.objectID
+    self.heading = _object.heading
+    self.tempo = _object.tempo
+    self.formerTempo = _object.formerTempo
+    self.length = _object.length
+    self.tags = _object.tags
+    self.code = _object.code
+    self.marked = _object.marked
+    self.makerName = _object.makerName
+    self.maker = _object._relatedID(3)
+    self.shelf = _object._relatedID(4)
+    self.lyrics = _object._relatedID(10)
+    self.listeners = _object._relatedIDs(11)
+    self.similar = _object._relatedID(12)
+  }
+  fileprivate func _assign(to _object: Piece) {
+    if _object.heading != self.heading { _object.heading = self.heading }
+    if _object.tempo != self.tempo { _object.tempo = self.tempo }
+    if _object.formerTempo != self.formerTempo { _object.formerTempo = self.formerTempo }
+    if _object.length != self.length { _object.length = self.length }
+    if _object.tags != self.tags { _object.tags = self.tags }
+    if _object.code != self.code { _object.code = self.code }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(3, one: self.maker), .init(4, one: self.shelf), .init(10, one: self.lyrics), .init(11, many: self.listeners), .init(12, one: self.similar)] }
+}
+
+nonisolated extension CDRuntime.EntityClass where Self: Piece {
+  /// The object's values, with all unsaved changes.
+  public var snapshot: Piece.Snapshot { .init(_of: self) }
+  /// Sets the attributes and relationships that differ from a snapshot. Transient and derived attributes stay as they are. If a related object does not exist, a `SnapshotError` is thrown and nothing changes.
+  public func apply(_ snapshot: Piece.Snapshot) throws {
+    let _related = try _snapshotObjects(of: snapshot._relations)
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
+}
+
 nonisolated public class Lyrics: CDRuntime.ManagedObject, CDRuntime.ObservableEntityClass {
   private final var _text: Swift.String = ""
   private final var _piece: CDRuntime.ObjectKey = 0
@@ -272,6 +381,14 @@ nonisolated public class Lyrics: CDRuntime.ManagedObject, CDRuntime.ObservableEn
   @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Lyrics" }
+
+  /// Inserts an object with the values of a snapshot. It gets an identifier of its own. If a related object does not exist, a `SnapshotError` is thrown and nothing is inserted.
+  public init(_ snapshot: Snapshot, in context: CDRuntime.ManagedObjectContext) throws {
+    let _related = try CDRuntime.SnapshotObjects(snapshot._relations, of: "Lyrics", in: context)
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Lyrics", in: context, isComplete: true))
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
     _text = row.string(0)
@@ -302,6 +419,39 @@ nonisolated extension CDRuntime.Fields where Root: Lyrics {
 
 nonisolated extension CDRuntime.AttributeKey where Root: Lyrics {
   public static var text: Self { .init("text") }
+}
+
+nonisolated extension Lyrics {
+  /// The values of an object of Lyrics, with the identifiers of its related objects.
+  nonisolated public struct Snapshot: CDRuntime.ObjectSnapshot {
+    /// The identifier of the object that had the values.
+    public var objectID: CDRuntime.ManagedObjectID
+    public var text: Swift.String
+    public var piece: CDRuntime.ManagedObjectID?
+  }
+}
+
+nonisolated extension Lyrics.Snapshot {
+  fileprivate init(_of _object: Lyrics) {
+    self.objectID = _object.objectID
+    self.text = _object.text
+    self.piece = _object._relatedID(1)
+  }
+  fileprivate func _assign(to _object: Lyrics) {
+    if _object.text != self.text { _object.text = self.text }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(1, one: self.piece)] }
+}
+
+nonisolated extension CDRuntime.EntityClass where Self: Lyrics {
+  /// The object's values, with all unsaved changes.
+  public var snapshot: Lyrics.Snapshot { .init(_of: self) }
+  /// Sets the attributes and relationships that differ from a snapshot. Transient and derived attributes stay as they are. If a related object does not exist, a `SnapshotError` is thrown and nothing changes.
+  public func apply(_ snapshot: Lyrics.Snapshot) throws {
+    let _related = try _snapshotObjects(of: snapshot._relations)
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
 }
 
 nonisolated public class Listener: CDRuntime.ManagedObject, CDRuntime.ObservableEntityClass {
@@ -337,6 +487,14 @@ nonisolated public class Listener: CDRuntime.ManagedObject, CDRuntime.Observable
   @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Listener" }
+
+  /// Inserts an object with the values of a snapshot. It gets an identifier of its own. If a related object does not exist, a `SnapshotError` is thrown and nothing is inserted.
+  public init(_ snapshot: Snapshot, in context: CDRuntime.ManagedObjectContext) throws {
+    let _related = try CDRuntime.SnapshotObjects(snapshot._relations, of: "Listener", in: context)
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Listener", in: context, isComplete: true))
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
     _name = row.string(0)
@@ -363,6 +521,41 @@ nonisolated extension CDRuntime.Fields where Root: Listener {
 
 nonisolated extension CDRuntime.AttributeKey where Root: Listener {
   public static var name: Self { .init("name") }
+}
+
+nonisolated extension Listener {
+  /// The values of an object of Listener, with the identifiers of its related objects.
+  nonisolated public struct Snapshot: CDRuntime.ObjectSnapshot {
+    /// The identifier of the object that had the values.
+    public var objectID: CDRuntime.ManagedObjectID
+    public var name: Swift.String
+    public var loud: Swift.Bool
+    public var pieces: [CDRuntime.ManagedObjectID]
+  }
+}
+
+nonisolated extension Listener.Snapshot {
+  fileprivate init(_of _object: Listener) {
+    self.objectID = _object.objectID
+    self.name = _object.name
+    self.loud = _object.loud
+    self.pieces = _object._relatedIDs(2)
+  }
+  fileprivate func _assign(to _object: Listener) {
+    if _object.name != self.name { _object.name = self.name }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, many: self.pieces)] }
+}
+
+nonisolated extension CDRuntime.EntityClass where Self: Listener {
+  /// The object's values, with all unsaved changes.
+  public var snapshot: Listener.Snapshot { .init(_of: self) }
+  /// Sets the attributes and relationships that differ from a snapshot. Transient and derived attributes stay as they are. If a related object does not exist, a `SnapshotError` is thrown and nothing changes.
+  public func apply(_ snapshot: Listener.Snapshot) throws {
+    let _related = try _snapshotObjects(of: snapshot._relations)
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
 }
 
 nonisolated public class Maker: CDRuntime.ManagedObject, CDRuntime.ObservableEntityClass {
@@ -397,6 +590,14 @@ nonisolated public class Maker: CDRuntime.ManagedObject, CDRuntime.ObservableEnt
   @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Maker" }
+
+  /// Inserts an object with the values of a snapshot. It gets an identifier of its own. If a related object does not exist, a `SnapshotError` is thrown and nothing is inserted.
+  public init(_ snapshot: Snapshot, in context: CDRuntime.ManagedObjectContext) throws {
+    let _related = try CDRuntime.SnapshotObjects(snapshot._relations, of: "Maker", in: context)
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Maker", in: context, isComplete: true))
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
     _name = row.string(0)
@@ -423,6 +624,41 @@ nonisolated extension CDRuntime.Fields where Root: Maker {
 nonisolated extension CDRuntime.AttributeKey where Root: Maker {
   public static var name: Self { .init("name") }
   public static var workCount: Self { .init("workCount") }
+}
+
+nonisolated extension Maker {
+  /// The values of an object of Maker, with the identifiers of its related objects.
+  nonisolated public struct Snapshot: CDRuntime.ObjectSnapshot {
+    /// The identifier of the object that had the values.
+    public var objectID: CDRuntime.ManagedObjectID
+    public var name: Swift.String
+    public var workCount: Swift.Int64
+    public var works: [CDRuntime.ManagedObjectID]
+  }
+}
+
+nonisolated extension Maker.Snapshot {
+  fileprivate init(_of _object: Maker) {
+    self.objectID = _object.objectID
+    self.name = _object.name
+    self.workCount = _object.workCount
+    self.works = _object._relatedIDs(2)
+  }
+  fileprivate func _assign(to _object: Maker) {
+    if _object.name != self.name { _object.name = self.name }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, many: self.works)] }
+}
+
+nonisolated extension CDRuntime.EntityClass where Self: Maker {
+  /// The object's values, with all unsaved changes.
+  public var snapshot: Maker.Snapshot { .init(_of: self) }
+  /// Sets the attributes and relationships that differ from a snapshot. Transient and derived attributes stay as they are. If a related object does not exist, a `SnapshotError` is thrown and nothing changes.
+  public func apply(_ snapshot: Maker.Snapshot) throws {
+    let _related = try _snapshotObjects(of: snapshot._relations)
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
 }
 
 nonisolated public class Shelf: CDRuntime.ManagedObject, CDRuntime.ObservableEntityClass {
@@ -453,6 +689,14 @@ nonisolated public class Shelf: CDRuntime.ManagedObject, CDRuntime.ObservableEnt
   @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Shelf" }
+
+  /// Inserts an object with the values of a snapshot. It gets an identifier of its own. If a related object does not exist, a `SnapshotError` is thrown and nothing is inserted.
+  public init(_ snapshot: Snapshot, in context: CDRuntime.ManagedObjectContext) throws {
+    let _related = try CDRuntime.SnapshotObjects(snapshot._relations, of: "Shelf", in: context)
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Shelf", in: context, isComplete: true))
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
     _label = row.string(0)
@@ -475,6 +719,39 @@ nonisolated extension CDRuntime.Fields where Root: Shelf {
 
 nonisolated extension CDRuntime.AttributeKey where Root: Shelf {
   public static var label: Self { .init("label") }
+}
+
+nonisolated extension Shelf {
+  /// The values of an object of Shelf, with the identifiers of its related objects.
+  nonisolated public struct Snapshot: CDRuntime.ObjectSnapshot {
+    /// The identifier of the object that had the values.
+    public var objectID: CDRuntime.ManagedObjectID
+    public var label: Swift.String
+    public var contents: [CDRuntime.ManagedObjectID]
+  }
+}
+
+nonisolated extension Shelf.Snapshot {
+  fileprivate init(_of _object: Shelf) {
+    self.objectID = _object.objectID
+    self.label = _object.label
+    self.contents = _object._relatedIDs(1)
+  }
+  fileprivate func _assign(to _object: Shelf) {
+    if _object.label != self.label { _object.label = self.label }
+  }
+  fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(1, many: self.contents)] }
+}
+
+nonisolated extension CDRuntime.EntityClass where Self: Shelf {
+  /// The object's values, with all unsaved changes.
+  public var snapshot: Shelf.Snapshot { .init(_of: self) }
+  /// Sets the attributes and relationships that differ from a snapshot. Transient and derived attributes stay as they are. If a related object does not exist, a `SnapshotError` is thrown and nothing changes.
+  public func apply(_ snapshot: Shelf.Snapshot) throws {
+    let _related = try _snapshotObjects(of: snapshot._relations)
+    snapshot._assign(to: self)
+    _relate(_related)
+  }
 }
 
 nonisolated public enum ObservableModel: CDRuntime.GeneratedModel {

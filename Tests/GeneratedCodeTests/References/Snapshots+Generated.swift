@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Snapshots/Expected/Snapshots+Generated.swift
