@@ -94,7 +94,8 @@ let package = Package(
     // Uses SQLite's own interface. A library above it would only add a layer between statements and objects, and every
     // user's build would have to compile it.
     .target(
-      name: "CDRuntime", dependencies: ["CDMapping", "CDModel", "CProcessor", "CSQLite"], swiftSettings: small),
+      name: "CDRuntime", dependencies: ["CDMapping", "CDModel", "CProcessor", "CSQLite"], swiftSettings: small
+    ),
     // Reads Core Data's SQLite stores as a store format. An app without such stores does not compile it.
     .target(
       name: "CDCoreDataStore",
@@ -105,7 +106,7 @@ let package = Package(
     // What the commands of the programs share: output, files and errors. Users of the libraries do not compile it.
     .target(
       name: "CDConsole",
-      dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: ["CDModel", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       swiftSettings: settings),
     .executableTarget(
       name: "cdgen",

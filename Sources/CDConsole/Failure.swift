@@ -1,4 +1,5 @@
-package import ArgumentParser
+import ArgumentParser
+package import CDModel
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -28,6 +29,12 @@ package struct Failure: Error {
   /// Creates a failure of an operation on a file, with the system's reason.
   package init(_ path: String, _ action: String, _ error: any Error) {
     self.init(path, "\(action): \(Self.reason(error))")
+  }
+
+  /// Creates the failure of a command that was given a version that the model does not have.
+  package init(_ path: String, unknownVersion number: Int, of model: ManagedObjectModel) {
+    let known = model.versions.map { String($0.number) }.joined(separator: ", ")
+    self.init(path, "the model has no version \(number); it has \(known)")
   }
 
   private static func reason(_ error: any Error) -> String {
@@ -67,25 +74,5 @@ package func reportingFailures<T>(_ work: () throws -> T) throws -> T {
   } catch let failure as OutputFailure {
     Console.error("error: \(failure)")
     throw ExitCode.failure
-  }
-}
-
-extension ParsableCommand {
-  /// Runs a program. Call it from `main()`.
-  ///
-  /// The argument parser prints an error's text for the people who use an app, if the error has one. The user of a command
-  /// line needs the precise text.
-  package static func runProgram() {
-    Console.begin()
-    do {
-      var command = try parseAsRoot()
-      do {
-        try command.run()
-      } catch let error as any LocalizedError {
-        throw Failure(String(describing: error))
-      }
-    } catch {
-      exit(withError: error)
-    }
   }
 }

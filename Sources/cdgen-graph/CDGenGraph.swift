@@ -19,6 +19,9 @@ struct CDGenGraph: ParsableCommand {
 
         cdgen-graph Schemas/ToDo.cdmodel --output ToDo.svg
         cdgen-graph Schemas/ToDo.cdmodel --version 1 > ToDo-1.svg
+
+      '--version' without a number and a model prints the version of the program. The exit status is 0 if there were \
+      no errors, 1 if there were errors, and 64 if the arguments are invalid.
       """)
 
   @Argument(help: "The folder of the model.", completion: .directory)
@@ -45,8 +48,7 @@ struct CDGenGraph: ParsableCommand {
       }
       let number = version ?? model.currentVersionNumber
       guard let version = model.version(number) else {
-        let known = model.versions.map { String($0.number) }.joined(separator: ", ")
-        throw Failure(self.model, "the model has no version \(number); it has \(known)")
+        throw Failure(self.model, unknownVersion: number, of: model)
       }
       let text = SVGWriter.text(of: Diagram(version, named: model.name))
       if let output {

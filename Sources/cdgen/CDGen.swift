@@ -16,7 +16,8 @@ struct CDGen: ParsableCommand {
         cdgen generate ToDo.cdmodel --output ToDo+Generated.swift
 
       Mistakes are reported as 'path:line:column: error: message' on standard error. The exit status is 0 if \
-      there were no errors, 1 if there were errors, and 64 if the arguments are invalid. Warnings do not change it.
+      there were no errors, 1 if there were errors, and 64 if the arguments are invalid. Warnings do not change it. \
+      'cdgen --version' prints the version.
       """,
     subcommands: [
       Init.self, Check.self, Generate.self, Compile.self, AddVersion.self, Diff.self, Stub.self, Lock.self,

@@ -18,7 +18,8 @@ struct CDStore: ParsableCommand {
         cdstore verify Notes.sqlite
         cdstore convert Notes.sqlite Notes.xml --type xml
 
-      The exit status is 0 if there were no errors, 1 if there were errors, and 64 if the arguments are invalid.
+      The exit status is 0 if there were no errors, 1 if there were errors, 64 if the arguments are invalid, and 130 \
+      if a migration was interrupted. 'cdstore --version' prints the version.
       """,
     subcommands: [
       Create.self, Load.self, Fetch.self, Filter.self, Info.self, Migrate.self, Plan.self, Verify.self,

@@ -15,14 +15,16 @@ struct TodoProgram: AsyncParsableCommand {
       todo list
       todo done "Water the plants"
 
-      'todo demo' shows every kind of fetch on a separate list.
+      'todo demo' shows every kind of fetch on a separate list. 'todo --version' prints the version.
+
+      The exit status is 0 if there were no errors, 1 if there were errors, and 64 if the arguments are invalid.
       """,
     subcommands: [
       Add.self, List.self, Done.self, Mute.self, Due.self, CategoryCommands.self, Demo.self,
     ])
 
   static func main() async {
-    Console.begin()
+    beginProgram()
     await main(nil)
   }
 }

@@ -200,9 +200,37 @@ extension CheckerSession {
 
   @inline(never)
   private mutating func checkRight(_ comparison: Comparison, _ left: CheckedValue) -> CheckedValue {
-    check(
-      comparison.right, expecting: wantedRight(comparison, left.type),
-      allowsNil: comparison.isEquality && left.isOptional)
+    let wanted = wantedRight(comparison, left.type)
+    let first = diagnostics.count
+    let right = check(
+      comparison.right, expecting: wanted, allowsNil: comparison.isEquality && left.isOptional)
+    if diagnostics.count > first { adviseQuotes(comparison.right, wanted, since: first) }
+    return right
+  }
+
+  /// Says in the errors about unknown keys that a text needs quotes, if a text was expected in place of the key: in
+  /// `name == Bob`, for example.
+  @inline(never)
+  private mutating func adviseQuotes(
+    _ right: ValueExpression, _ wanted: ExpressionType?, since first: Int
+  ) {
+    guard let wanted, case .attribute(let type) = wanted.element ?? wanted else { return }
+    if case .enumeration = type {} else if type != .string { return }
+    var values = [right]
+    if case .aggregate(let elements) = right.kind { values = elements }
+    for value in values {
+      guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
+        case .key(let key) = steps[0]
+      else { continue }
+      for place in first..<diagnostics.count
+      where diagnostics[place].span == value.span && diagnostics[place].message.hasSuffix(" has no '\(key)'")
+      {
+        let found = diagnostics[place]
+        diagnostics[place] = ExpressionDiagnostic(
+          found.severity, span: found.span, "\(found.message); a text is written in quotes: '\(key)'",
+          suggestion: found.suggestion)
+      }
+    }
   }
 
   /// Whether an expression is a constant or a free variable, or an array of only these.

@@ -35,6 +35,28 @@ enum AttributeRules {
     return nil
   }
 
+  /// Returns the bound that a value is beyond, for the message about a broken rule.
+  @_optimize(none)
+  static func brokenBound(
+    _ reason: ValidationError.Reason, _ value: AttributeValue, _ attribute: AttributeDescription
+  ) -> ValidationError.BrokenBound? {
+    switch reason {
+    case .outOfRange:
+      if let minimum = attribute.minimum, compare(value, minimum) == .orderedAscending {
+        return .init(isMinimum: true, limit: minimum, found: value, unit: nil)
+      }
+      return attribute.maximum.map { .init(isMinimum: false, limit: $0, found: value, unit: nil) }
+    case .wrongLength:
+      let length = length(of: value)
+      let isMinimum = length < attribute.minimumLength ?? 0
+      let unit = if case .data = value { "byte" } else { "character" }
+      return (isMinimum ? attribute.minimumLength : attribute.maximumLength).map {
+        .init(isMinimum: isMinimum, limit: .int(Int64($0)), found: .int(Int64(length)), unit: unit)
+      }
+    default: return nil
+    }
+  }
+
   private static func same(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
     if case .string(let left) = left, case .string(let right) = right {
       return left.utf8.elementsEqual(right.utf8)

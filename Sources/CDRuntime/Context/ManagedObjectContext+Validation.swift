@@ -157,10 +157,14 @@ extension ManagedObjectContext {
     object._willRead()
     let plan = object.scope.plan
     if let faults = object.extras?.faults, !faults.isEmpty { errors += faults }
-    func add(_ reason: ValidationError.Reason, _ property: String?) {
+    func add(
+      _ reason: ValidationError.Reason, _ property: String?, _ bound: ValidationError.BrokenBound? = nil
+    ) {
       errors.append(
         ValidationError(
-          reason: reason, entity: plan.name, property: property, objectID: object.objectID))
+          reason: reason, brokenBound: bound, entity: plan.name, property: property, objectID: object.objectID
+        )
+      )
     }
     if object.isInaccessible {
       // The merge policy decides.
@@ -187,7 +191,7 @@ extension ManagedObjectContext {
           object.setStoredValues([slot.number: value.withPlainZero])
         }
         if let reason = AttributeRules.mistake(value, attribute, storageType, model.graph) {
-          add(reason, slot.name)
+          add(reason, slot.name, AttributeRules.brokenBound(reason, value, attribute))
         }
       case .composite(let attribute, let fields):
         let value = object.storedValue(slot.number)
@@ -203,7 +207,9 @@ extension ManagedObjectContext {
         for field in fields {
           let value = values[field.description.name] ?? .null
           if let reason = AttributeRules.mistake(value, field.description, field.storageType, model.graph) {
-            add(reason, "\(slot.name).\(field.description.name)")
+            add(
+              reason, "\(slot.name).\(field.description.name)",
+              AttributeRules.brokenBound(reason, value, field.description))
           }
         }
       case .relationship(let relationship):

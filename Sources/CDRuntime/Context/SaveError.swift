@@ -98,8 +98,23 @@ public struct ValidationError: Error, Hashable, Sendable {
     case notDerivable(String)
   }
 
+  /// A minimum or maximum of the schema, and the value that is beyond it.
+  public struct BrokenBound: Hashable, Sendable {
+    /// Whether the bound is a minimum.
+    public let isMinimum: Bool
+    /// The bound: a value of the attribute, or a length.
+    public let limit: AttributeValue
+    /// The value of the object, or its length.
+    public let found: AttributeValue
+    /// What the length counts; nil if the bound is one of values.
+    let unit: String?
+  }
+
   /// The broken rule.
   public let reason: Reason
+  /// The bound that the value is beyond, with ``Reason/outOfRange`` and ``Reason/wrongLength``; nil for other rules, and
+  /// for an error that was created without it. Comparisons of errors ignore it.
+  public let brokenBound: BrokenBound?
   /// The name of the object's entity.
   public let entity: String
   /// The attribute, `composite.field` or relationship; nil if the rule concerns the whole object.
@@ -109,17 +124,51 @@ public struct ValidationError: Error, Hashable, Sendable {
 
   /// Creates an error of an object, for tests of code that shows errors.
   public init(reason: Reason, entity: String, property: String?, objectID: ManagedObjectID) {
+    self.init(reason: reason, brokenBound: nil, entity: entity, property: property, objectID: objectID)
+  }
+
+  init(
+    reason: Reason, brokenBound: BrokenBound?, entity: String, property: String?, objectID: ManagedObjectID
+  ) {
     self.reason = reason
+    self.brokenBound = brokenBound
     self.entity = entity
     self.property = property
     self.objectID = objectID
+  }
+
+  /// Returns whether two errors have the same reason, property and object.
+  public static func == (left: ValidationError, right: ValidationError) -> Bool {
+    left.reason == right.reason && left.entity == right.entity && left.property == right.property
+      && left.objectID == right.objectID
+  }
+
+  /// Hashes the reason, the property and the object.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(reason)
+    hasher.combine(entity)
+    hasher.combine(property)
+    hasher.combine(objectID)
+  }
+}
+
+extension ValidationError.BrokenBound: CustomStringConvertible {
+  /// The predicate of a sentence about the property: `is 0, below the minimum of 1`.
+  public var description: String {
+    let noun = isMinimum ? "minimum" : "maximum"
+    guard let unit else {
+      return "is \(found.excerpt), \(isMinimum ? "below" : "above") the \(noun) of \(limit.excerpt)"
+    }
+    let units = found == .int(1) ? unit : unit + "s"
+    return
+      "has \(found.excerpt) \(units), \(isMinimum ? "fewer" : "more") than the \(noun) of \(limit.excerpt)"
   }
 }
 
 extension ValidationError: CustomStringConvertible {
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
-    return "\(subject) of \(objectID) \(reason)"
+    return "\(subject) of \(objectID) \(brokenBound?.description ?? reason.description)"
   }
 }
 

@@ -69,6 +69,8 @@ public enum ModelLoader {
         lockedVersionNumbers: Set(reading.locks.map(\.version.number)))
     }
     let (locked, changed) = steps.checkLocks(reading.locks, unreadable: reading.unreadable)
+    ShadowedViewTypes.report(
+      checked.versions, locked: locked, positions: reading.positions, diagnostics: diagnostics)
     if let unproven {
       steps.prove(
         unproven, locked: locked, changed: changed,

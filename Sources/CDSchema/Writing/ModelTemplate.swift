@@ -73,7 +73,7 @@ public enum ModelTemplate {
           created: { type: Date, default: now() }
           done: { type: Bool, default: false }
         relationships:
-          folder: { to: Folder?, inverse: items }     # to one or none; [Item] is to many
+          folder: { to: "Folder?", inverse: items }   # to one or none; [Item] is to many
         indexes: [[created], [done, -created]]        # lists of lists; - for descending
         fetches:
           open:                                       # Item.open(before:in:)
@@ -90,7 +90,7 @@ public enum ModelTemplate {
     # enums:
     #   Priority: { type: Int16, cases: { low: 0, normal: 1, high: 2 } }
     # composites:
-    #   Address: { street: String, city: String? }
+    #   Address: { street: String, city: "String?" }
 
     """
 }

@@ -57,9 +57,8 @@ enum YAMLScalar {
       if needsEscape(scalar) { return false }
       if scalar == ":", isInFlow || (place + 1 < scalars.count && scalars[place + 1] == " ") { return false }
       if scalar == "#", place > 0, scalars[place - 1] == " " { return false }
-      if isInFlow, ",[]{}".unicodeScalars.contains(scalar) { return false }
-      // A '?' is plain only at the end of an optional type's name. Elsewhere the text needs quotes.
-      if isInFlow, scalar == "?", place + 1 < scalars.count { return false }
+      // YAML itself allows a '?' after the first character, but PyYAML does not.
+      if isInFlow, ",[]{}?".unicodeScalars.contains(scalar) { return false }
     }
     return true
   }

@@ -72,7 +72,7 @@ struct Diff: ParsableCommand {
     let paths = VersionPaths(model)
     let end = to ?? model.currentVersionNumber
     for number in [from, end].compactMap({ $0 }) where model.version(number) == nil {
-      throw Failure(self.model, "there is no version \(number)")
+      throw Failure(self.model, unknownVersion: number, of: model)
     }
     let befores = model.version(end)?.basedOn ?? []
     guard let start = from ?? befores.max() else {

@@ -50,8 +50,7 @@ struct Graph: ParsableCommand {
       let (_, model) = try ModelFolder.load(model, showsWarnings: false)
       let number = version ?? model.currentVersionNumber
       guard let version = model.version(number) else {
-        let known = model.versions.map { String($0.number) }.joined(separator: ", ")
-        throw Failure(self.model, "the model has no version \(number); it has \(known)")
+        throw Failure(self.model, unknownVersion: number, of: model)
       }
       let text = format.text(of: version, named: model.name)
       if let output {

@@ -43,7 +43,7 @@ struct Lock: ParsableCommand {
       var new: [ModelVersion] = []
       for number in Set(try numbers(of: model)).sorted() {
         guard let version = model.version(number) else {
-          throw Failure(folder, "there is no version \(number)")
+          throw Failure(folder, unknownVersion: number, of: model)
         }
         if !locked.contains(number) { new.append(version) }
       }

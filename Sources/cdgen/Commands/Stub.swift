@@ -104,7 +104,7 @@ struct Stub: ParsableCommand {
 
   private func path(in model: ManagedObjectModel) throws -> [Int] {
     for number in [source, destination] where model.version(number) == nil {
-      throw Failure(self.model, "there is no version \(number)")
+      throw Failure(self.model, unknownVersion: number, of: model)
     }
     guard source != destination, let path = VersionPaths(model).path(from: source, to: destination) else {
       throw Failure(self.model, "no migration steps lead from version \(source) to version \(destination)")

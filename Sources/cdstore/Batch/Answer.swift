@@ -8,11 +8,11 @@ struct RequestError: Error, CustomStringConvertible {
 
   let message: String
   let stage: Stage
-  /// The position in the format string, in UTF-16 code units; nil if it is unknown.
+  /// The position in the format string, in UTF-16 code units from 0; nil if it is unknown. People read it counted from 1.
   var position: Int?
 
   var description: String {
-    "\(stage.rawValue): \(message)" + (position.map { " (at \($0))" } ?? "")
+    "\(stage.rawValue): \(message)" + (position.map { " (character \($0 + 1))" } ?? "")
   }
 
   init(_ error: any Error, format: String) {

@@ -10,7 +10,8 @@ struct Fetch: ParsableCommand {
     discussion: """
       With --batch, each line of standard input is a request, {"entity", "where", "args", "variables", "sort", \
       "limit", "offset", "evaluator", "rows"}. Each line of the output is the answer to a request: {"ids": […]}, \
-      with "rows" if the request asks for them, or {"error", "stage", "position"}.
+      with "rows" if the request asks for them, or {"error", "stage", "position"}. \
+      The position counts UTF-16 units of the condition from 0.
 
         cdstore fetch Notes.sqlite Note --where "written > %@" --args '[{"$date": 1700000000}]'
         cdstore fetch Notes.sqlite Note --sort title,-written --limit 10 --format json

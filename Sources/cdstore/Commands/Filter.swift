@@ -13,7 +13,8 @@ struct Filter: ParsableCommand {
       missing member reads as nil.
 
       With --batch, each line is a request, {"where", "args", "variables", "objects": […]}. Each line of the \
-      output is the answer to a request: {"matches": [indices]} or {"error", "stage", "position"}.
+      output is the answer to a request: {"matches": [indices]} or {"error", "stage", "position"}. \
+      The position counts UTF-16 units of the condition from 0.
 
         cdstore filter --where "age >= %@" --args '[18]' < people.jsonl
       """)

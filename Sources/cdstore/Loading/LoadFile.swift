@@ -59,7 +59,8 @@ struct LoadFile {
 
   private mutating func checkEntity(_ name: String) -> Bool {
     guard let entity = graph.entity(name) else {
-      mistakes.append("\(name): the model has no such entity")
+      let meant = closestName(to: name, in: graph.version.entities.map(\.name))
+      mistakes.append("\(name): the model has no such entity" + Self.question(meant))
       return false
     }
     guard !entity.isAbstract else {
@@ -100,6 +101,8 @@ struct LoadFile {
     }
   }
 
+  private static func question(_ meant: String?) -> String { meant.map { "; did you mean '\($0)'?" } ?? "" }
+
   private static func key(_ json: JSONValue) -> String? {
     switch json {
     case .string(let text): text
@@ -116,7 +119,11 @@ struct LoadFile {
           try row.object.setValue(try reading.value(member.value, attribute), forKey: member.key)
         case .relationship(let relationship)?: try relate(row, relationship, member.value)
         case .fetched?: throw Failure("is a fetched property, which cannot be set")
-        case nil: throw Failure("the entity has no such property")
+        case nil:
+          let names =
+            graph.attributes(of: row.entity).map(\.name) + graph.relationships(of: row.entity).map(\.name)
+          let meant = closestName(to: member.key, in: names)
+          throw Failure("the entity has no such property" + Self.question(meant))
         }
       } catch {
         mistakes.append("\(row.place), \(member.key): \(error)")

@@ -12,8 +12,7 @@ enum ModelSource {
     var model = try load(path)
     if let version {
       guard model.versions.contains(where: { $0.number == version }) else {
-        let numbers = model.versions.map { String($0.number) }.joined(separator: ", ")
-        throw Failure("\(path) has no version \(version); it has \(numbers)")
+        throw Failure(path, unknownVersion: version, of: model)
       }
       model.currentVersionNumber = version
     }

@@ -48,6 +48,22 @@ struct PredicateCheckTests {
     ("shippedTo.cty == 'a'", ["0 error Address has no 'cty'; did you mean 'city'?"]),
     ("settings.dark == YES", ["0 error Settings has no key 'dark'"]),
     ("a == 1 AND b == 2", ["0 error Book has no 'a'", "11 error Book has no 'b'"]),
+    // A text without quotes.
+    ("title == Bob", ["9 error Book has no 'Bob'; a text is written in quotes: 'Bob'"]),
+    ("author.name BEGINSWITH[c] Bob", ["26 error Book has no 'Bob'; a text is written in quotes: 'Bob'"]),
+    (
+      "title IN {Bob, 'Al', Bob}",
+      [
+        "10 error Book has no 'Bob'; a text is written in quotes: 'Bob'",
+        "21 error Book has no 'Bob'; a text is written in quotes: 'Bob'",
+      ]
+    ),
+    (
+      "title == titel",
+      ["9 error Book has no 'titel'; a text is written in quotes: 'titel'; did you mean 'title'?"]
+    ),
+    ("pages == Bob", ["9 error Book has no 'Bob'"]),
+    ("title == author.nm", ["9 error Author has no 'nm'"]),
     // Types.
     ("title == 3", ["0 mistake 'title' (String) is never equal to 3"]),
     ("pages != '3'", ["0 mistake 'pages' (Int16) is never equal to \"3\""]),

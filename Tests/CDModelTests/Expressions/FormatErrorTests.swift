@@ -72,7 +72,7 @@ struct FormatErrorTests {
       let error = error as? FormatError
       return error?.utf16Offset == 13 && error?.utf8Offset == 16
         && error?.expected == "a comparison after 'AND'" && error?.found == "end of text"
-        && error?.description == "character 13: expected a comparison after 'AND', found end of text"
+        && error?.description == "character 14: expected a comparison after 'AND', found end of text"
     }
   }
 

@@ -63,12 +63,12 @@ struct LimitTests {
     let limit = "the expression is nested more than 100 levels deep"
     #expect(
       await outcome(times(Self.most, "{") + times(Self.most, "}") + " == 1")
-        == "character \(Self.most - 101): \(limit)")
-    #expect(await outcome(times(200, "-") + "a == 1") == "character 101: \(limit)")
-    #expect(await outcome(times(200, "~") + "a == 1") == "character 101: \(limit)")
-    #expect(await outcome(times(200, "sqrt(") + "a" + times(200, ")") + " == 1") == "character 505: \(limit)")
+        == "character \(Self.most - 100): \(limit)")
+    #expect(await outcome(times(200, "-") + "a == 1") == "character 102: \(limit)")
+    #expect(await outcome(times(200, "~") + "a == 1") == "character 102: \(limit)")
+    #expect(await outcome(times(200, "sqrt(") + "a" + times(200, ")") + " == 1") == "character 506: \(limit)")
 
-    #expect(await outcome(times(200, "a[") + "0" + times(200, "]") + " == 1") == "character 200: \(limit)")
+    #expect(await outcome(times(200, "a[") + "0" + times(200, "]") + " == 1") == "character 201: \(limit)")
     #expect(
       await outcome(times(200, "(a == 1 AND (b == 1 OR ") + "a == 1" + times(200, "))")).hasSuffix(limit))
   }
@@ -76,13 +76,13 @@ struct LimitTests {
   @Test func unclosedNestingIsAnError() async {
     #expect(
       await outcome(times(Self.most, "("))
-        == "character \(Self.most): expected a comparison after '(', found end of text")
+        == "character \(Self.most + 1): expected a comparison after '(', found end of text")
     #expect(
       await outcome(times(Self.most, "{") + "a == 1")
-        == "character \(Self.most + 2): expected an operator or ',' or '}' after 'a', found '=='")
+        == "character \(Self.most + 3): expected an operator or ',' or '}' after 'a', found '=='")
     #expect(
       await outcome(times(Self.most, "NOT "))
-        == "character \(Self.most * 4): expected a comparison after 'NOT', found end of text")
+        == "character \(Self.most * 4 + 1): expected a comparison after 'NOT', found end of text")
   }
 
   @Test(arguments: [

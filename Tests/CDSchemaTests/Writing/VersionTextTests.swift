@@ -72,7 +72,7 @@ struct VersionTextTests {
               due: Date?
               done: { type: Bool, default: false }
             relationships:
-              list: { to: List?, inverse: toDos }
+              list: { to: "List?", inverse: toDos }
               parts: { to: [ToDo], inverse: none, onDelete: cascade }
             indexes: [[done, -due]]
 

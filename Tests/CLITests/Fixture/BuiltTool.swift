@@ -1,10 +1,11 @@
 import Foundation
 
 /// A program of this package, as the build made it, run as a user would.
-struct BuiltTool {
+struct BuiltTool: Sendable {
   var name: String
 
   static let cdgen = BuiltTool(name: "cdgen")
+  static let cdgenGraph = BuiltTool(name: "cdgen-graph")
   static let cdstore = BuiltTool(name: "cdstore")
   static let todo = BuiltTool(name: "todo")
 

@@ -178,6 +178,7 @@ import Testing
           errors: "Notes.cdmodel: error: version 1 is based on no other: name one with --from\n"))
     #expect(
       try BuiltTool.cdgen.run("diff", "Notes.cdmodel", "--from", "7", in: folder.url)
-        == .init(status: 1, output: "", errors: "Notes.cdmodel: error: there is no version 7\n"))
+        == .init(
+          status: 1, output: "", errors: "Notes.cdmodel: error: the model has no version 7; it has 1\n"))
   }
 }

@@ -23,7 +23,7 @@ import Testing
 
         Mistakes are reported as 'path:line:column: error: message' on standard error. The exit status is 0
         if there were no errors, 1 if there were errors, and 64 if the arguments are invalid. Warnings do
-        not change it.
+        not change it. 'cdgen --version' prints the version.
 
         USAGE: cdgen <subcommand>
 
@@ -59,6 +59,29 @@ import Testing
     #expect(result.errors == "")
     #expect(result.output.split(separator: "\n").contains { $0.hasPrefix("  cdgen \(command) ") })
     #expect(try folder.names() == [])
+  }
+
+  @Test(arguments: [BuiltTool.cdgen, .cdgenGraph, .cdstore, .todo])
+  func versionIsThatOfAllPrograms(tool: BuiltTool) throws {
+    #expect(
+      try tool.run("--version", in: folder.url)
+        == .init(status: 0, output: "\(tool.name) 0.1.0\n", errors: ""))
+    // The statuses are those that the README lists.
+    let help = try tool.run("--help", in: folder.url)
+    #expect(help.status == 0 && help.output.contains("exit status"))
+    #expect(try tool.run("--versoin", in: folder.url).status == 64)
+  }
+
+  @Test(arguments: [
+    (BuiltTool.cdgen, ["chek", "A.cdmodel"], "chek", "check"),
+    (.cdgen, ["add_version"], "add_version", "add-version"),
+    (.cdstore, ["Fetch", "n.sqlite"], "Fetch", "fetch"), (.todo, ["lisst"], "lisst", "list"),
+    (.todo, ["category", "ad", "Home"], "ad", "add"),
+  ])
+  func aMisspeltCommandIsFound(tool: BuiltTool, arguments: [String], wrong: String, meant: String) throws {
+    let result = try tool.run(arguments, in: folder.url)
+    #expect(result.status == 64 && result.output == "")
+    #expect(result.errors.hasPrefix("Error: There is no command '\(wrong)'. Did you mean '\(meant)'?\n"))
   }
 
   @Test(arguments: [

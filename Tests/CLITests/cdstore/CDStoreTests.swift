@@ -169,7 +169,7 @@ import Testing
     try load()
     try folder.write(
       #"""
-      {"Note": [{"text": 5, "zzz": 1, "folder": "q"}, {"tags": "t"}, 7], "Item": [], "Zed": [],
+      {"Note": [{"text": 5, "zzz": 1, "txet": "", "folder": "q"}, {"tags": "t"}, 7], "Item": [], "Zed": [], "Flder": [],
        "Folder": {"name": "x"}, "Tag": [{"@id": "a", "name": "a"}, {"@id": "a", "name": "b"}]}
       """#, to: "bad.json")
     try expect(
@@ -178,10 +178,12 @@ import Testing
         Error: Note row 3: takes an object, not an integer
         Item: is abstract; give rows of its subentities
         Zed: the model has no such entity
+        Flder: the model has no such entity; did you mean 'Folder'?
         Folder: takes a list of rows, not an object
         Tag row 2: another row has the @id 'a'
         Note row 1, text: String does not take an integer such as this
         Note row 1, zzz: the entity has no such property
+        Note row 1, txet: the entity has no such property; did you mean 'text'?
         Note row 1, folder: there is no row of 'Folder' with the @id 'q'
         Note row 2, tags: takes a list of @ids, not a string
 
@@ -295,7 +297,7 @@ import Testing
       errors: "Error: the file n.sqlite already exists; it was not changed\n")
     try expect(
       "create", "m.sqlite", "--model", "Notes.cdmodel", "--version", "3", status: 1,
-      errors: "Error: Notes.cdmodel has no version 3; it has 1\n")
+      errors: "Error: Notes.cdmodel: the model has no version 3; it has 1\n")
     try expect(
       "fetch", "none.sqlite", "Note", status: 1, errors: "Error: there is no store at none.sqlite\n")
     #expect(try run("create", "m.x", "--model", "Notes.cdmodel", "--type", "yaml").status == 64)

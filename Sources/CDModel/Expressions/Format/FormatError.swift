@@ -1,11 +1,11 @@
 /// A syntax error in a format string.
 public struct FormatError: Error, Hashable, Sendable {
-  /// The offset of the first wrong token, in UTF-8 bytes. If the text ends too early, this is the text's length. If a
+  /// The offset of the first wrong token, in UTF-8 bytes from 0. If the text ends too early, this is the text's length. If a
   /// string does not end, it is the string's opening quote. If an argument is missing or does not fit, it is the
   /// specifier.
   public let utf8Offset: Int
 
-  /// The same offset in UTF-16 units.
+  /// The same offset in UTF-16 units from 0.
   public let utf16Offset: Int
 
   /// The expected syntax, such as `an operator after 'age'`; nil for errors of another sort.
@@ -35,8 +35,8 @@ public struct FormatError: Error, Hashable, Sendable {
 }
 
 extension FormatError: CustomStringConvertible {
-  /// The message with its position, counted in UTF-16 units from 0: `character 3: expected …`.
-  public var description: String { "character \(utf16Offset): \(message)" }
+  /// The message with its position, counted in UTF-16 units from 1, as editors count columns: `character 4: expected …`.
+  public var description: String { "character \(utf16Offset + 1): \(message)" }
 }
 
 extension FormatError: PresentableError {
