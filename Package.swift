@@ -13,7 +13,7 @@ let settings: [SwiftSetting] = [
 // threads generate code, as in a release build. The other flags suppress the warning and the remark about this setting.
 let whole =
   settings + [
-    // The compiler would check its own intermediate code, a sixtieth of its time.
+    // Without this flag the compiler verifies its own intermediate code, which takes a sixtieth of its time.
     .unsafeFlags(["-Xfrontend", "-disable-llvm-verify"], .when(platforms: [.linux])),
     .unsafeFlags(
       [

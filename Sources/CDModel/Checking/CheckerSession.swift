@@ -220,11 +220,10 @@ extension CheckerSession {
     if case .aggregate(let elements) = right.kind { values = elements }
     for value in values {
       guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
-        case .key(let key) = steps[0]
+        case .key(let key) = steps[0], graph.property(key, of: entity) == nil
       else { continue }
       for place in first..<diagnostics.count
-      where diagnostics[place].span == value.span && diagnostics[place].message.hasSuffix(" has no '\(key)'")
-      {
+      where diagnostics[place].severity == .error && diagnostics[place].span == value.span {
         let found = diagnostics[place]
         diagnostics[place] = ExpressionDiagnostic(
           found.severity, span: found.span, "\(found.message); a text is written in quotes: '\(key)'",

@@ -135,7 +135,8 @@ package final class EntityPlan: Sendable {
 
   func slot(_ key: String) -> PropertyPlan? { slotNumbers[key].map { slots[$0] } }
 
-  /// The property whose name is most like an unknown one, for a message; nil if none is like it.
+  /// Returns the name that is closest to an unknown name of a property, for the suggestion in an error; nil if no name is
+  /// close.
   ///
   /// - Parameter others: Further names that the key could stand for.
   func closestKey(to key: String, or others: [String] = []) -> String? {

@@ -5,9 +5,8 @@ enum ShadowedViewTypes {
   /// The types that almost each file with views uses. SwiftUI's `Group`, `Section`, `State` or `Transaction` are not among
   /// them: models of other apps have entities with these names.
   private static let names: Set<String> = [
-    "Button", "Color", "Divider", "Font", "Form", "Image", "Label", "List", "Picker", "Slider",
-    "Spacer", "Stepper",
-    "Text", "Toggle", "View",
+    "Button", "Color", "Divider", "Font", "Form", "Image", "Label", "List", "Picker", "Slider", "Spacer",
+    "Stepper", "Text", "Toggle", "View",
   ]
 
   /// Checks the newest version, unless it is locked: nobody can change the names of a locked version.

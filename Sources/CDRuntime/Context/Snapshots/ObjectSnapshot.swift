@@ -111,7 +111,7 @@ extension ManagedObject {
     return relationship.isOrdered ? ids : ids.sorted { $0.key < $1.key }
   }
 
-  /// Finds the related objects of a snapshot that is to be applied to this object.
+  /// Finds the objects to which a snapshot relates this object.
   ///
   /// - Throws: ``SnapshotError``, before anything has changed; ``StoreError`` if the store cannot be read.
   @_spi(Generated) public final func _snapshotObjects(of relations: [SnapshotRelation]) throws

@@ -15,7 +15,7 @@ extension SQLSchema {
       + "STRICT, WITHOUT ROWID",
   ]
 
-  /// `CREATE TEMP TABLE` for each table that is in none of the given stores.
+  /// Returns the statements that create a temporary table for each table of the model outside the given stores.
   static func tables(outside stores: Set<Int>, of model: ModelPlan) -> [String] {
     let storeIndices = Set(model.entities.map(\.storeIndex)).filter { index in
       index.map { !stores.contains($0) } ?? true

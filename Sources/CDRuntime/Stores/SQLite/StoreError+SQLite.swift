@@ -44,7 +44,7 @@ extension StoreError {
         .engine(
           stores,
           StoreEngineError(
-            engine: "SQLite", code: "\(code)", message: message, operation: operation,
+            engine: Self.engineName, code: "\(code)", message: message, operation: operation,
             // With any extended code.
             isOfQuery: code & 0xFF == SQLITE_ERROR || code & 0xFF == SQLITE_TOOBIG))
       }
@@ -64,9 +64,11 @@ extension StoreError {
     }
   }
 
-  /// SQLite's extended result code; nil for an error that has a case of its own.
+  private static let engineName = "SQLite"
+
+  /// SQLite's extended result code; nil for an error that has a case of its own, or that another engine has thrown.
   var sqliteCode: Int32? {
-    if case .engine(_, let error) = self { Int32(error.code) } else { nil }
+    if case .engine(_, let error) = self, error.engine == Self.engineName { Int32(error.code) } else { nil }
   }
 
   /// Whether a unique index or a primary key refused a row.
