@@ -7,7 +7,9 @@ import Foundation
 /// are made anew by each run.
 struct FixturePackage {
   let folder: URL
-  private let scratch: URL
+  /// The build folder. A different set of traits needs another one: SwiftPM defines the names of enabled traits for the
+  /// compiler, and would build the whole dependency anew at each change of the set.
+  var scratch: URL
 
   struct Result {
     var status: Int32

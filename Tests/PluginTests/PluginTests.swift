@@ -249,6 +249,8 @@ import Testing
   }
 
   private func anAppMayDoWithoutTheGenerator(_ package: FixturePackage) throws {
+    var package = package
+    package.scratch = package.folder.deletingLastPathComponent().appending(path: "scratch-without-generator")
     try package.replace("tools-version: 6.0", with: "tools-version: 6.1", in: "Package.swift")
     try package.replace("\")],\n  targets", with: "\", traits: [])],\n  targets", in: "Package.swift")
     let refused = try package.build()

@@ -35,7 +35,7 @@ final class BatchProperty {
     }
     self.slot = slot
     let names = slot.columns.map { entity.columns[$0].name }
-    guard slot.isStored, slot.attribute?.derivation == nil else {
+    guard slot.isStored, !slot.isDerived else {
       throw BatchError.notWritable(entity: entity.name, key: name)
     }
     switch (slot.kind, keys.count) {

@@ -219,7 +219,7 @@ extension BatchRun {
 
   /// Lists the files that rows refer to, for a later collection.
   private func listFiles(_ slots: [PropertyPlan], of entity: EntityPlan, _ selected: RowSelection) throws {
-    let columns = slots.filter { $0.attribute?.storesExternally == true }
+    let columns = slots.filter { $0.storesExternally }
       .flatMap { $0.columns.map { entity.columns[$0].name } }
     try rows.listFiles(columns, of: entity, selected, at: now)
   }
@@ -447,7 +447,7 @@ extension BatchRun {
     // Everything that depends on former values needs the keys of the rows first.
     let needsKeys =
       isCalculated || model.hasDerivedSlots || !references.isEmpty
-      || properties.contains { $0.slot.attribute?.storesExternally == true }
+      || properties.contains { $0.slot.storesExternally }
     if !needsKeys, let found = try selection(run), !found.readRoots.contains(entity.root) {
       return try writing { try write(properties, given, found.rows) }
     }

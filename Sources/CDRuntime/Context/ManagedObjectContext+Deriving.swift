@@ -177,6 +177,6 @@ extension ManagedObject {
     guard flags.contains(.updated), flags.isDisjoint(with: [.inserted, .deleted]),
       !scope.plan.derivedSlots.isEmpty, let extras, !extras.old.isEmpty, extras.faults.isEmpty
     else { return false }
-    return extras.old.allSatisfy { scope.plan.slots[$0.slot].attribute?.derivation != nil }
+    return extras.old.allSatisfy { scope.plan.slots[$0.slot].isDerived }
   }
 }

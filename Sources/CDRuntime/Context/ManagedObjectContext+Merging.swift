@@ -163,7 +163,7 @@ extension ManagedObjectContext {
     let made = Set(plan.insertionDefaults.map(\.slot))
     return plan.storedSlots.filter { slot in
       if object.extras?.assigned.contains(slot) == true { return true }
-      guard !made.contains(slot), plan.slots[slot].attribute?.derivation == nil else { return false }
+      guard !made.contains(slot), !plan.slots[slot].isDerived else { return false }
       let value = object.storedValue(slot)
       return value != .null && value != plan.initialValues[slot]
     }
@@ -176,7 +176,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, with other: ManagedObject, taking slots: [Int], isObjectFirst: Bool
   ) {
     let plan = object.scope.plan
-    for slot in slots where plan.slots[slot].attribute?.derivation == nil {
+    for slot in slots where !plan.slots[slot].isDerived {
       set(other, slot, object.storedValue(slot))
     }
     for case let relationship? in plan.relationships {

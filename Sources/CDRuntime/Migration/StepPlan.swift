@@ -265,7 +265,7 @@ final class StepPlan {
   }
 
   func isDerived(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
-    entity.slots[column.slot].attribute?.derivation != nil
+    entity.slots[column.slot].isDerived
   }
 }
 
@@ -290,7 +290,7 @@ extension StepPlan {
 
   /// Whether large values of a column are stored as files.
   func isExternal(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
-    entity.slots[column.slot].attribute?.storesExternally == true
+    entity.slots[column.slot].storesExternally
   }
 
   /// The source column whose value is copied without a change; nil if the value is not a copy.

@@ -107,8 +107,8 @@ package final class EntityPlan: Sendable {
     }
     storedSlots = slots.filter(\.isStored).map(\.number)
     transientSlots = slots.filter { $0.attribute?.isTransient == true }.map(\.number)
-    derivedSlots = slots.filter { $0.attribute?.derivation != nil }.map(\.number)
-    externalSlots = slots.filter { $0.isStored && $0.attribute?.storesExternally == true }.map(\.number)
+    derivedSlots = slots.filter { $0.isDerived }.map(\.number)
+    externalSlots = slots.filter { $0.isStored && $0.storesExternally }.map(\.number)
     requiredSlots =
       !traits.isTyped
       ? []

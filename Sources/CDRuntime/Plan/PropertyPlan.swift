@@ -19,6 +19,11 @@ package final class PropertyPlan: Sendable {
   /// The storage type of an attribute; nil for a composite and for a relationship. Reading it from `kind` would retain
   /// and release the values in `kind`.
   package let storageType: StorageType?
+  /// Whether the property is an attribute that is computed from an expression. It is stored here because copying the
+  /// attribute out of `kind` retains all of its values; the same is true of the next property.
+  package let isDerived: Bool
+  /// Whether the property is an attribute whose large values are files beside the store.
+  package let storesExternally: Bool
   let reading: Reading
   /// Whether a value can break only two rules: a mandatory value is missing, or a number is NaN.
   let isMerelyMandatory: Bool
@@ -30,6 +35,14 @@ package final class PropertyPlan: Sendable {
     self.kind = kind
     self.columns = columns
     reading = Reading(kind, columns)
+    switch kind {
+    case .attribute(let attribute, _), .composite(let attribute, _):
+      isDerived = attribute.derivation != nil
+      storesExternally = attribute.storesExternally
+    case .relationship:
+      isDerived = false
+      storesExternally = false
+    }
     guard case .attribute(let attribute, let storageType) = kind else {
       self.storageType = nil
       isMerelyMandatory = false

@@ -344,7 +344,7 @@ extension ManagedObjectContext {
     )
     let plan = object.scope.plan
     let isContested = plan.storedSlots.contains { slot in
-      guard plan.slots[slot].attribute?.derivation == nil, theirs[slot] != snapshot[slot],
+      guard !plan.slots[slot].isDerived, theirs[slot] != snapshot[slot],
         !isClearedOnly(snapshot[slot], theirs[slot], plan.relationships[slot])
       else { return false }
       if object.flags.contains(.deleted) { return true }

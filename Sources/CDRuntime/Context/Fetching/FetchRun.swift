@@ -642,7 +642,7 @@ extension ManagedObject {
   /// Whether another context's instance has the same values, except for derived attributes.
   fileprivate func hasSameValues(as other: ManagedObject) -> Bool {
     scope.plan.storedSlots.allSatisfy { slot in
-      scope.plan.slots[slot].attribute?.derivation != nil || storedValue(slot) == other.storedValue(slot)
+      scope.plan.slots[slot].isDerived || storedValue(slot) == other.storedValue(slot)
     }
   }
 }

@@ -212,7 +212,7 @@ extension ManagedObject {
       let (mine, old) = (object[number] ?? .null, snapshot[number] ?? .null)
       let theirs = store.map { $0[number] ?? .null }
       if let theirs, theirs != old { keys.append(slot.name) }
-      guard mine != old || theirs.map({ $0 != old }) ?? false, slot.attribute?.derivation == nil else {
+      guard mine != old || theirs.map({ $0 != old }) ?? false, !slot.isDerived else {
         continue
       }
       values.append(

@@ -95,7 +95,7 @@ struct StoreTables {
 
   private static func type(of column: ColumnPlan, in entity: EntityPlan) -> StoreColumn.ValueType {
     if column.isReference { return .key }
-    if entity.slots[column.slot].attribute?.storesExternally == true { return .externalData }
+    if entity.slots[column.slot].storesExternally { return .externalData }
     return StoreColumn.ValueType(column.storageType)
   }
 

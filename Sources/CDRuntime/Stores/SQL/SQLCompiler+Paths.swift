@@ -126,12 +126,14 @@ extension SQLCompiler {
       if model.graph.property(key, of: pathObject.entity.name) != nil { return nil }
       throw .unknownKey(key, entity: pathObject.entity.name)
     }
-    switch slot.kind {
-    case .attribute(let attribute, let storageType):
+    if let storageType = slot.storageType {
       guard slot.isStored else { return nil }
       var value = column(slot.columns.lowerBound, storageType, of: pathObject, slot)
-      if attribute.storesExternally { value.kind = .opaque }
+      if slot.storesExternally { value.kind = .opaque }
       return .value(value)
+    }
+    switch slot.kind {
+    case .attribute: return nil
     case .composite(_, let fields): return .stop(.composite(pathObject, slot, fields))
     case .relationship(let relationship):
       if relationship.isToMany {
@@ -147,7 +149,7 @@ extension SQLCompiler {
     let plan = pathObject.entity.columns[number]
     let isNullable =
       pathObject.alias == nil || pathObject.isNullable || !plan.isMandatory
-      || slot.attribute?.derivation != nil
+      || slot.isDerived
     return SQLValue(
       dialect.value(ofColumn: text(ofColumn: plan.name, of: pathObject), storageType),
       SQLValue.Kind(storageType), isNullable: isNullable)

@@ -40,7 +40,7 @@ package struct SQLSchema {
     for kind in root.subtree.map({ model.entities[$0] }) {
       for column in kind.columns where columns[column.name] == nil {
         let owner = model.entities.first { $0.name == kind.slots[column.slot].owner } ?? kind
-        let mayNameFile = kind.slots[column.slot].attribute?.storesExternally == true
+        let mayNameFile = kind.slots[column.slot].storesExternally
         var declared = ColumnLayout(
           name: column.name, type: dialect.columnType(column.storageType, mayNameFile: mayNameFile),
           mayNameFile: mayNameFile)
@@ -86,7 +86,7 @@ package struct SQLSchema {
   /// Whether each row of the declaring entity has a value. A derived attribute has no value before the save computes
   /// it.
   private func isUnconditional(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
-    entity.slots[column.slot].attribute?.derivation == nil
+    !entity.slots[column.slot].isDerived
   }
 
   private func reference(_ relationship: RelationshipPlan) -> ColumnLayout.Reference? {
