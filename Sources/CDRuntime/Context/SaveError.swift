@@ -37,7 +37,7 @@ public enum SaveError: Error, Hashable, Sendable {
   /// Properties were set on objects that had been deleted, or whose context had been reset. Nothing was written; the
   /// next save writes all other changes.
   case changesLost([LostChange])
-  /// Objects refer to rows that do not exist.
+  /// Objects refer to rows that do not exist. At most 100 of the objects are listed.
   case danglingReferences([ManagedObjectID])
   /// The objects of some stores have been saved; then another store could not be written, for the given reason. The
   /// remaining changes are still in the context: the next save writes them.

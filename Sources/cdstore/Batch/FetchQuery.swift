@@ -88,7 +88,7 @@ struct FetchQuery {
     let results: LazyFetchResults<ManagedObject>
     do {
       var request = try request(context)
-      request.fetchBatchSize = 500
+      request.batchSize = 500
       results = try context.lazyFetch(request)
     } catch {
       throw RequestError(error, format: format ?? "")

@@ -19,7 +19,7 @@
 ///   SortKey("publisher.name", options: .caseInsensitive), SortKey("added", ascending: false),
 /// ]
 /// request.limit = 20
-/// request.relationshipKeyPathsForPrefetching = ["publisher", "reviews.reader"]
+/// request.prefetch = ["publisher", "reviews.reader"]
 /// let books = try context.fetch(request)
 /// ```
 ///
@@ -40,10 +40,10 @@
 /// - ``offset``
 ///
 /// ### Reading
-/// - ``fetchBatchSize``
+/// - ``batchSize``
 /// - ``propertiesToFetch``
 /// - ``returnsDistinctResults``
-/// - ``relationshipKeyPathsForPrefetching``
+/// - ``prefetch``
 public struct FetchRequest<Object: ManagedObject> {
   /// The name of the entity.
   public var entityName: String
@@ -70,7 +70,7 @@ public struct FetchRequest<Object: ManagedObject> {
 
   /// The number of rows that ``ManagedObjectContext/lazyFetch(_:)`` reads at once; 100 if the value is less than 1.
   /// Other fetches read all rows at once.
-  public var fetchBatchSize = 0
+  public var batchSize = 0
   /// The key paths of the values that ``ManagedObjectContext/dictionaries(for:)`` returns: attributes, composites and
   /// their fields, to-one relationships, and paths through these, `author.name`. If empty, all attributes of the
   /// entity that the store has. Other fetches return whole objects and ignore this property.
@@ -83,7 +83,7 @@ public struct FetchRequest<Object: ManagedObject> {
   ///
   /// This does not change any answer, only how often the store is read when relationships are followed. Objects that
   /// are in memory already are not read again.
-  public var relationshipKeyPathsForPrefetching: [String] = []
+  public var prefetch: [String] = []
 
   /// Creates a request for the objects of an entity by its name, for objects without a generated class.
   public init(entityName: String, where predicate: FetchPredicate? = nil) {

@@ -6,7 +6,7 @@
 ///
 /// ```swift
 /// var request = FetchRequest<Book>()
-/// request.fetchBatchSize = 200
+/// request.batchSize = 200
 /// for book in try context.lazyFetch(request) { print(book.title) }
 /// ```
 public struct LazyFetchResults<Object: ManagedObject>: RandomAccessCollection {

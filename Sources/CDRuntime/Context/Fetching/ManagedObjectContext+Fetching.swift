@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     return ManagedObject.cast(objects)
   }
 
-  /// Returns a collection that reads objects when they are accessed, ``FetchRequest/fetchBatchSize`` at a time, and
+  /// Returns a collection that reads objects when they are accessed, ``FetchRequest/batchSize`` at a time, and
   /// releases objects that no other code holds. Iterating over a million objects needs the memory of a few hundred
   /// objects, plus eight to sixteen bytes for each key.
   ///
@@ -35,7 +35,7 @@ extension ManagedObjectContext {
     return LazyFetchResults(
       LazyBatches(
         keys: keys, plan: plan, context: self,
-        size: request.fetchBatchSize < 1 ? 100 : request.fetchBatchSize,
+        size: request.batchSize < 1 ? 100 : request.batchSize,
         paths: paths))
   }
 

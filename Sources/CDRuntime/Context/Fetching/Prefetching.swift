@@ -12,7 +12,7 @@ extension ManagedObjectContext {
     of request: FetchRequest<Object>, _ plan: EntityPlan
   ) throws -> [PrefetchPath] {
     var paths: [PrefetchPath] = []
-    for keyPath in request.relationshipKeyPathsForPrefetching {
+    for keyPath in request.prefetch {
       try insert(keyPath.split(separator: ".", omittingEmptySubsequences: false)[...], of: plan, into: &paths)
     }
     return paths

@@ -245,7 +245,7 @@ import Testing
     #expect(try child.fetch(request).count == 1)
     request = FetchRequest(
       where: FetchPredicate(.keyPath(["author", "name"]), .equalTo, .constant(.string("A"))))
-    request.relationshipKeyPathsForPrefetching = ["author", "reviews"]
+    request.prefetch = ["author", "reviews"]
     #expect(try child.fetch(request).count == 6)
     copy.author.name = "B"
     #expect(try child.fetch(request).isEmpty)

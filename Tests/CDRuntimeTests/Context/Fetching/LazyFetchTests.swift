@@ -18,7 +18,7 @@ import Testing
     let context = container.newContext()
     var request = FetchRequest<Tag>()
     request.sortKeys = [SortKey("name", ascending: false)]
-    request.fetchBatchSize = 50
+    request.batchSize = 50
     let trace = try StatementTrace(context)
     let tags = try context.lazyFetch(request)
     #expect(tags.count == Self.count)
@@ -39,7 +39,7 @@ import Testing
   @Test func aWalkHoldsFewObjects() throws {
     let context = container.newContext()
     var request = FetchRequest<Tag>()
-    request.fetchBatchSize = 100
+    request.batchSize = 100
     var most = 0
     var total = 0
     for (place, tag) in try context.lazyFetch(request).enumerated() {
@@ -56,7 +56,7 @@ import Testing
     let new = Tag(name: "a new one", in: context)
     var request = FetchRequest<Tag>()
     request.sortKeys = [SortKey("name")]
-    request.fetchBatchSize = 10
+    request.batchSize = 10
     let tags = try context.lazyFetch(request)
     #expect(tags.count == Self.count + 1)
     #expect(tags[0] === new)
@@ -77,8 +77,8 @@ import Testing
     let library = try FetchLibrary(.inMemory)
     let context = library.container.newContext()
     var request = FetchRequest<Publication>()
-    request.fetchBatchSize = 5
-    request.relationshipKeyPathsForPrefetching = ["author"]
+    request.batchSize = 5
+    request.prefetch = ["author"]
     let publications = try context.lazyFetch(request)
     #expect(publications.count == 15)
     let trace = try StatementTrace(context)

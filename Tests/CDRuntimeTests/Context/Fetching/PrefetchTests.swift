@@ -6,7 +6,7 @@ import Testing
 @Suite struct PrefetchTests {
   private func books(_ paths: [String], _ context: ManagedObjectContext) throws -> [Book] {
     var request = FetchRequest<Book>()
-    request.relationshipKeyPathsForPrefetching = paths
+    request.prefetch = paths
     return try context.fetch(request)
   }
 
@@ -92,7 +92,7 @@ import Testing
     try context.save()
     let other = library.container.newContext()
     var request = FetchRequest<Tag>()
-    request.relationshipKeyPathsForPrefetching = ["books"]
+    request.prefetch = ["books"]
     let tags = try other.fetch(request)
     #expect(tags[0].books.map(\.isbn) == ["0", "11", "2", "4", "6", "8", "10"])
     // Its positions are known: another insertion writes one row.
