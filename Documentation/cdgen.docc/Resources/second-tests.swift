@@ -15,9 +15,9 @@ import Testing
 
   @Test func heightsBecomeNumbers() throws {
     let old = try VersionedStore(of: PlantsModel.self, version: 1)
-    for (name, height) in [("Basil", "20"), ("Cactus", "tall"), ("Fern", nil)] {
-      try old.insert("Plant", ["name": .init(name), "height": height.map { .init($0) }])
-    }
+    try old.insert("Plant", ["name": "Basil", "height": "20"])
+    try old.insert("Plant", ["name": "Cactus", "height": "tall"])
+    try old.insert("Plant", ["name": "Fern", "height": nil])
     let context = try old.migrated().newContext()
     let plants = try Plant.fetch(sortedBy: \.name, in: context)
     #expect(plants.map(\.height) == [20, nil, nil])
