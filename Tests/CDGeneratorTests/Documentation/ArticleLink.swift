@@ -56,7 +56,7 @@ struct ArticleLink {
 
   /// The links of a file to files.
   static func all(in path: String) throws -> [ArticleLink] {
-    let text = try prose(of: CodeBlock.root.appending(path: path))
+    let text = try prose(of: CodeBlock.root.appending(path: path)).replacing(#/`[^`\n]+`/#, with: "code")
     return text.matches(of: pattern).map { match in
       ArticleLink(
         path: path, line: text[..<match.range.lowerBound].count { $0 == "\n" } + 1, text: String(match.1),

@@ -19,31 +19,32 @@ extension Mistake {
       place: "P.cdmodel/1.yaml:6:40: ", cause: "unknown key 'minimum'", remedy: "it is 'min' here"),
     Mistake(
       "a misspelt destination", .schema("to: \"Rom?\"", insteadOf: "to: \"Room?\""),
-      place: "P.cdmodel/1.yaml:9:19: ", cause: "unknown entity 'Rom'", remedy: "did you mean 'Room'?"),
+      place: "P.cdmodel/1.yaml:10:19: ", cause: "unknown entity 'Rom'", remedy: "did you mean 'Room'?"),
     Mistake(
       "a misspelt attribute of a constraint", .schema("[[nam]]", insteadOf: "[[name]]"),
-      place: "P.cdmodel/1.yaml:14:15: ", cause: "'Room' has no property 'nam'",
+      place: "P.cdmodel/1.yaml:15:15: ", cause: "'Room' has no property 'nam'",
       remedy: "did you mean 'name'?"),
     Mistake(
       "a misspelt delete rule", .schema("onDelete: denny", insteadOf: "onDelete: deny"),
-      place: "P.cdmodel/1.yaml:16:55: ", cause: "unknown delete rule 'denny'", remedy: "did you mean 'deny'?"),
+      place: "P.cdmodel/1.yaml:17:55: ", cause: "unknown delete rule 'denny'", remedy: "did you mean 'deny'?"),
     Mistake(
       "a default of another type", .schema("default: seven", insteadOf: "default: 7"),
       place: "P.cdmodel/1.yaml:6:37: ", cause: "not 'seven'", remedy: "an integer in decimal digits"),
     Mistake(
       "a default that is no case", .schema("default: sunny", insteadOf: "default: sun"),
-      place: "P.cdmodel/1.yaml:7:38: ", cause: "'Light' has no case 'sunny'", remedy: "did you mean 'sun'?"),
+      place: "P.cdmodel/1.yaml:7:38: ", cause: "enum 'Light' has no case 'sunny'",
+      remedy: "its cases are shade, sun"),
     Mistake(
       "bounds in the wrong order", .schema("min: 90,", insteadOf: "min: 1,"),
       place: "P.cdmodel/1.yaml:6:54: ", cause: "the maximum 60 is below the minimum 90",
       remedy: "raise the maximum or lower the minimum"),
     Mistake(
       "a misspelt attribute in a predicate", .schema("where: heigth > 100", insteadOf: "where: height > 100"),
-      place: "P.cdmodel/1.yaml:11:22: ", cause: "Plant has no 'heigth'", remedy: "did you mean 'height'?"),
+      place: "P.cdmodel/1.yaml:12:22: ", cause: "Plant has no 'heigth'", remedy: "did you mean 'height'?"),
     Mistake(
       "a text in place of a number in a predicate",
       .schema("where: height > 'tall'", insteadOf: "where: height > 100"),
-      place: "P.cdmodel/1.yaml:11:22: ", cause: "'height' (Double) cannot be ordered against \"tall\"",
+      place: "P.cdmodel/1.yaml:12:22: ", cause: "'height' (Double) cannot be ordered against \"tall\"",
       remedy: "compare it with a number"),
     Mistake(
       "a class that hides a type of SwiftUI",
@@ -54,8 +55,8 @@ extension Mistake {
       place: "P.cdmodel/1.yaml:2:3: ", cause: "class 'Text' hides SwiftUI's 'Text'",
       remedy: "choose another name with 'class:'"),
     Mistake(
-      "a name that generated code needs", .schema("objectID: Double?", insteadOf: "height: Double?"),
-      place: "P.cdmodel/1.yaml:5:7: ", cause: "'objectID' is taken", remedy: "swiftName: plantObjectID"),
+      "a name that generated code needs", .schema("objectID: String?", insteadOf: "note: String?"),
+      place: "P.cdmodel/1.yaml:8:7: ", cause: "'objectID' is taken", remedy: "swiftName: plantObjectID"),
     Mistake(
       "no blank after a colon", .schema("name:String\n", insteadOf: "name: String\n"),
       place: "P.cdmodel/1.yaml:4:7: ", cause: "'name:String' is not a key and value",
@@ -86,18 +87,18 @@ extension Mistake {
       remedy: "give it a default, or make it optional"),
     Mistake(
       "a renamed attribute without its old name",
-      .model { try makeSecondVersion("size: Double?", insteadOf: "height: Double?", in: $0) },
-      place: "P.cdmodel/1.yaml:5:7: ", cause: "attribute 'height' of 'Plant' is gone from version 2",
-      remedy: "if it was renamed, write 'renamedFrom: height' for 'size'"),
+      .model { try makeSecondVersion("remark: String?", insteadOf: "note: String?", in: $0) },
+      place: "P.cdmodel/1.yaml:8:7: ", cause: "attribute 'note' of 'Plant' is gone from version 2",
+      remedy: "if it was renamed, write 'renamedFrom: note' for 'remark'"),
     Mistake(
       "a misspelt attribute in a mapping",
       .model {
         try makeSecondVersion(
-          "height: String?", insteadOf: "height: Double?",
-          mapping: "entities:\n  Plant:\n    attributes:\n      height: CAST(heigth, 'String')\n", in: $0)
+          "note: Int16?", insteadOf: "note: String?",
+          mapping: "entities:\n  Plant:\n    attributes:\n      note: CAST(nte, 'Int16', nil)\n", in: $0)
       },
-      place: "P.cdmodel/1-2.mapping.yaml:4:20: ", cause: "Plant has no 'heigth'",
-      remedy: "did you mean 'height'?"),
+      place: "P.cdmodel/1-2.mapping.yaml:4:18: ", cause: "Plant has no 'nte'",
+      remedy: "did you mean 'note'?"),
   ]
 
   private static let conditions = [
@@ -139,7 +140,7 @@ extension Mistake {
     Mistake(
       "a value of another type",
       .call { try $0.insert(entityNamed: "Plant").setValue("tall", forKey: "height") },
-      place: "'Plant.height'", cause: "not a String", remedy: "takes Double"),
+      place: "'Plant.height'", cause: "not String", remedy: "takes Double"),
     Mistake(
       "an unknown fetch", .call { _ = try $0.fetchRequest(forEntityNamed: "Plant", template: "tal") },
       place: "entity 'Plant'", cause: "has no fetch 'tal'", remedy: "did you mean 'tall'?"),

@@ -51,6 +51,7 @@ extension Mistake {
           height: Double?
           days: { type: Int32, default: 7, min: 1, max: 60 }
           light: { type: Light, default: sun }
+          note: String?
         relationships:
           room: { to: "Room?", inverse: plants }
         fetches:
