@@ -62,7 +62,7 @@ import Testing
     #expect(
       shell == [
         ".ci/install && swift run todo demo", ".ci/install && swift test",
-        "swift run cdgen lock Schemas/ToDo.cdmodel             # version 2 is released",
+        "swift run cdgen lock Schemas/ToDo.cdmodel             # version 2 is released; here it is already locked",
         "swift run cdgen add-version Schemas/ToDo.cdmodel      # version 3 starts as its copy",
         "swift run cdgen diff Schemas/ToDo.cdmodel             # what becomes of users' data, and what is missing",
         "mkdir -p Sources/MyApp",
