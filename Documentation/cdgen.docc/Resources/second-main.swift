@@ -13,7 +13,8 @@ case "add" where arguments.count == 4:
   try context.save()
 case "list":
   for plant in try Plant.fetch(sortedBy: \.name, in: context) {
-    print("\(plant.name) (\(plant.room?.name ?? "nowhere")), \(plant.light), height \(plant.height?.description ?? "unknown")")
+    let height = plant.height?.description ?? "unknown"
+    print("\(plant.name) (\(plant.room?.name ?? "nowhere")), \(plant.light), height \(height)")
   }
 case "water" where arguments.count == 3:
   guard let plant = try Plant.object(matching: \.name, arguments[1], in: context) else {
