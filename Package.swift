@@ -204,7 +204,7 @@ let package = Package(
     .testTarget(
       name: "CLITests",
       dependencies: [
-        "cdgen", "cdgen-graph", "cdstore", "todo", "CDSchema", "CDMapping", "CDModel", "CSQLite",
+        "cdgen", "cdgen-graph", "cdstore", "todo", "CDRuntime", "CDSchema", "CDMapping", "CDModel", "CSQLite",
         "PredicateCases",
       ],
       swiftSettings: settings),

@@ -35,6 +35,7 @@ public struct Generator: Sendable {
     /// passed to other actors and written as JSON.
     public var snapshots: Bool
 
+    /// Creates options. The defaults are those of `cdgen generate`.
     public init(
       access: AccessLevel = .internal, perEntity: Bool = false, warnsOfUnlockedVersion: Bool = false,
       keyPaths: Bool = false, observable: Bool = false, snapshots: Bool = false
@@ -48,8 +49,10 @@ public struct Generator: Sendable {
     }
   }
 
+  /// The options of the generated code.
   public let options: Options
 
+  /// Creates a generator.
   public init(options: Options = Options()) {
     self.options = options
   }

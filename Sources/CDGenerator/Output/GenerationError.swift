@@ -35,6 +35,7 @@ public struct GenerationProblem: Hashable, Sendable {
     case invalidPredicate(String)
   }
 
+  /// What is wrong.
   public let reason: Reason
 
   /// The entity, enumeration or composite; nil if the problem concerns the whole model.

@@ -16,6 +16,7 @@ public struct MigrationStub: Sendable {
   /// Creates the stub; nil if no step between the versions has a custom entity mapping.
   ///
   /// - Parameters:
+  ///   - model: The model with all versions.
   ///   - source: The number of the version of existing stores.
   ///   - destination: The number of the version to migrate to, on the way to the current one.
   ///   - typeName: The name of the type that implements the model's `Migrations`. The default for a model `ToDo` is

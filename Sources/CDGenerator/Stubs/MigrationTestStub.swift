@@ -14,6 +14,7 @@ public struct MigrationTestStub: Sendable {
   public let text: String
 
   /// - Parameters:
+  ///   - model: The model with all versions.
   ///   - sources: The numbers of the versions of existing stores.
   ///   - destination: The number of the version to migrate to.
   ///   - typeName: The name of the type that implements the model's `Migrations`.

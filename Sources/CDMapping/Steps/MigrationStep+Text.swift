@@ -4,7 +4,7 @@ extension MigrationStep {
   /// A description of the step for people. It lists how the objects of each entity are mapped, each change with the rule
   /// that resolves it, and the rules that are missing. Each entry is on its own line. The text ends with a line break.
   ///
-  /// - Parameter mapping: The name of the mapping, such as `3-4.mapping.yaml` for a file.
+  /// - Parameter name: The name of the mapping, such as `3-4.mapping.yaml` for a file.
   public func planText(mapping name: String) -> String {
     var lines = ["version \(source) to version \(destination)" + (rules == nil ? "" : ", by \(name)")]
     for each in mapping.entityMappings { lines += Self.lines(of: each) }

@@ -39,8 +39,10 @@ public struct MigrationStep: Hashable, Sendable {
   ///
   /// Renames in the versions in between are followed. Rules for the single steps are not used.
   ///
-  /// - Parameter line: The versions from the source to the destination. For an empty list, the step is from an empty
-  ///   version to itself.
+  /// - Parameters:
+  ///   - line: The versions from the source to the destination. For an empty list, the step is from an empty version to
+  ///     itself.
+  ///   - rules: Rules in addition to what can be inferred. The version numbers in them are ignored.
   public init(line: [ModelVersion], rules: MappingRules? = nil) {
     self.init(ModelMatch(line: line.map(EntityGraph.init)), rules)
   }
@@ -53,7 +55,9 @@ public struct MigrationStep: Hashable, Sendable {
 
   /// Creates the step back from a version to one that it is based on. Renamed elements get their old names again.
   ///
-  /// - Parameter line: The versions from the source to the destination, each based on the next one.
+  /// - Parameters:
+  ///   - line: The versions from the source to the destination, each based on the next one.
+  ///   - rules: Rules in addition to what can be inferred. The version numbers in them are ignored.
   public init(backAlong line: [ModelVersion], rules: MappingRules? = nil) {
     self.init(ModelMatch(line: line.map(EntityGraph.init), kind: .back), rules)
   }

@@ -109,7 +109,19 @@ extension CheckerSession {
         value.expression.span, "\(words(value, type)) has no order for \(comparisonOperator.rawValue)")
     }
     if first != second, first != .any, second != .any {
-      error(span, "\(words(left, compared)) cannot be ordered against \(words(right, other))")
+      error(
+        span,
+        "\(words(left, compared)) cannot be ordered against \(words(right, other))\(Self.remedy(first))")
+    }
+  }
+
+  /// What a value of a category can be ordered against.
+  private static func remedy(_ category: TypeRules.Category) -> String {
+    switch category {
+    case .number: "; compare it with a number"
+    case .string: "; compare it with a text in quotes"
+    case .date: "; compare it with a date"
+    default: ""
     }
   }
 
@@ -266,9 +278,14 @@ extension CheckerSession {
     for (value, type) in [(left, compared), (right, right.type)] {
       let category = category(type)
       if category != .string, category != .any {
+        let found = words(value, type)
+        var remedy = ""
+        if category == .number, case .constant = value.expression.kind {
+          remedy = "; write it in quotes: '\(found)'"
+        }
         error(
           value.expression.span,
-          "\(comparisonOperator.rawValue) needs strings, but \(words(value, type)) is not a string")
+          "\(comparisonOperator.rawValue) needs strings, but \(found) is not a string\(remedy)")
       }
     }
     if comparisonOperator == .matches, case .constant(.value(.string(let pattern))) = right.expression.kind,

@@ -5,7 +5,7 @@ import Synchronization
 /// A name is near if at most a third of its characters are added, removed, changed or swapped with a neighbour. A
 /// difference in case counts as half a change, because it is the most common mistake.
 ///
-/// Inside ``SuggestionBudget/run(_:)``, the result is nil once the budget is used up.
+/// Inside `SuggestionBudget.run(_:)`, the result is nil once the budget is used up.
 public func closestName(to name: String, in names: some Sequence<String>) -> String? {
   let wanted = Array(name)
   guard !wanted.isEmpty, wanted.count <= 100 else { return nil }

@@ -31,5 +31,6 @@ extension UniquenessConflict: CustomStringConvertible {
     let names = properties.isEmpty ? "values of a `unique:` list" : properties.joined(separator: ", ")
     return "objects of '\(entity)' have the same \(names): "
       + objectIDs.map(\.description).joined(separator: ", ")
+      + "; change all but one of them, or use the stored object"
   }
 }

@@ -72,6 +72,8 @@ extension DecodingContext {
     "unique": "write unique attributes in the entity under 'unique'",
     "to": "write relationships under 'relationships'",
     "enum": "the enum's name is the 'type'",
+    "minimum": "it is 'min' here",
+    "maximum": "it is 'max' here",
   ]
 
   /// Reads the type from `type` or `codable`. Returns false if the type is unknown.

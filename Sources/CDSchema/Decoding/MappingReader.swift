@@ -38,6 +38,12 @@ struct MappingReader {
         context.error(pair.key, "unknown key '\(pair.name)'; \(hint)")
       } else if let close = closestName(to: pair.name, in: keys.names) {
         context.error(pair.key, "unknown key '\(pair.name)'", suggestion: close)
+        // The value is read as that of the meant key. Otherwise everything below the key would seem to be missing.
+        if values[close] == nil, !pairs.contains(where: { $0.name == close }) {
+          values[close] = pair.value
+          context.positions.record(pair.value, as: close, of: element)
+          context.positions.record(pair.key, as: "key:" + close, of: element)
+        }
       } else {
         context.error(
           pair.key,

@@ -94,15 +94,15 @@ extension SchemaKeys {
     SchemaKey(
       "access",
       [
-        "description": "How far generated declarations can be seen; internal if not said.",
+        "description": "The access level of generated declarations. The default is internal.",
         "enum": ["internal", "package", "public"],
       ]),
-    .flag("keyPaths", "Whether generated classes list their key paths, for #Predicate; false if not said."),
+    .flag("keyPaths", "Whether classes list their key paths, for #Predicate. The default is false."),
     .flag(
-      "observable", "Whether SwiftUI and withObservationTracking follow generated classes; false if not said."
+      "observable", "Whether classes are Observable, for SwiftUI. The default is false."
     ),
     .flag(
-      "snapshots", "Whether generated classes have snapshots, values that are Codable; false if not said."),
+      "snapshots", "Whether classes have snapshots, which are Codable. The default is false."),
   ])
 
   static let version = SchemaKeys([
@@ -110,7 +110,7 @@ extension SchemaKeys {
     SchemaKey(
       "basedOn",
       [
-        "description": "The version or versions that this one follows; the number before if not said.",
+        "description": "The versions on which this one is based. The default is the one before.",
         "anyOf": [
           ["type": "integer", "minimum": 1],
           ["type": "array", "minItems": 1, "uniqueItems": true, "items": ["type": "integer", "minimum": 1]],
@@ -240,7 +240,7 @@ extension SchemaKeys {
     SchemaKey(
       "onDelete",
       [
-        "description": "What happens to the related objects when an object is deleted; nullify if not said.",
+        "description": "What a deletion does to related objects. The default is nullify.",
         "enum": .words(of: DeleteRule.self),
       ]),
     .flag("ordered", "Whether a to-many relationship keeps the order of its objects."),
@@ -255,7 +255,7 @@ extension SchemaKeys {
       ]),
     .flag(
       "optional",
-      "Whether a to-many relationship may be empty; true if not said, unless 'count' asks for one at least."),
+      "Whether a to-many relationship may be empty. The default is true, or what 'count' says."),
     .swiftName,
     .renamedFrom,
     .hashModifier,
@@ -344,13 +344,13 @@ extension SchemaKeys {
       "from",
       [
         "description":
-          "The entity of the older version; the one of the same name or renamedFrom if not said.",
+          "The entity of the older version. The default is the entity with the same name, or with the name in renamedFrom.",
         "$ref": "#/$defs/name",
       ]),
     SchemaKey(
       "name",
       [
-        "description": "The mapping's name; made of both entities' names if not said.",
+        "description": "The mapping's name. The default consists of the names of both entities.",
         "$ref": "#/$defs/name",
       ]),
     SchemaKey(

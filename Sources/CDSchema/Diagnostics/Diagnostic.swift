@@ -10,13 +10,16 @@ public struct Diagnostic: Hashable, Sendable {
     case note
   }
 
+  /// How serious the diagnostic is.
   public var severity: Severity
+  /// The position of the mistake.
   public var location: SourceLocation
   /// The problem and its remedy, without the position and without ``suggestion``.
   public var message: String
   /// The text that was probably meant; nil if no known text is similar.
   public var suggestion: String?
 
+  /// Creates a diagnostic. The message names the problem and its remedy.
   public init(
     _ severity: Severity, at location: SourceLocation, _ message: String, suggestion: String? = nil
   ) {

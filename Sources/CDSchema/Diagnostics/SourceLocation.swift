@@ -7,6 +7,7 @@ public struct SourceLocation: Hashable, Sendable {
   /// The column in Unicode scalars, counted from 1.
   public var column: Int
 
+  /// Creates a position. Lines and columns count from 1.
   public init(path: String, line: Int, column: Int) {
     self.path = path
     self.line = line

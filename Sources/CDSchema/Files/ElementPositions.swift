@@ -44,7 +44,10 @@ public struct ElementPositions: Sendable {
   /// The position of a character within a text value, such as an expression. Quotes and folded lines are taken into
   /// account.
   ///
-  /// - Parameter utf8Offset: An offset in the UTF-8 of the value.
+  /// - Parameters:
+  ///   - element: The element with the value.
+  ///   - key: The key of the value.
+  ///   - utf8Offset: An offset in the UTF-8 of the value.
   public func location(
     of element: SchemaElement, key: String, utf8Offset: Int
   ) -> SourceLocation? {

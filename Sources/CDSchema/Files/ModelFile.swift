@@ -42,13 +42,16 @@ public struct ModelFile: Hashable, Sendable {
     }
   }
 
+  /// What the file contains.
   public var kind: Kind
   /// The name in the folder.
   public var name: String
   /// The path for messages: the folder's path as the caller gave it, with the file's name.
   public var path: String
+  /// The contents of the file. They need not be valid UTF-8.
   public var bytes: [UInt8]
 
+  /// Creates a file. It need not exist on disk.
   public init(kind: Kind, name: String, path: String, bytes: [UInt8]) {
     self.kind = kind
     self.name = name

@@ -9,6 +9,7 @@ public enum SchemaElement: Hashable, Sendable {
   case version(Int)
   /// A part of a version. Its indexes and its unique constraints are recorded one by one, not as a whole.
   case part(ModelElement, version: Int)
+  /// A case of an enumeration.
   case enumCase(version: Int, enumeration: String, name: String)
   /// An index, identified by its position in the entity's list, counted from 0.
   case index(version: Int, entity: String, index: Int)

@@ -465,15 +465,18 @@ extension VersionValidator {
     if let minimum = attribute.minimum, let maximum = attribute.maximum,
       AttributeOrder.isLess(maximum, minimum)
     {
-      error(element, "max", "the maximum is below the minimum")
+      error(
+        element, "max",
+        "the maximum \(maximum.excerpt) is below the minimum \(minimum.excerpt); raise the maximum or lower the minimum"
+      )
       return
     }
     guard case .value(let value)? = attribute.defaultValue else { return }
     if let minimum = attribute.minimum, AttributeOrder.isLess(value, minimum) {
-      error(element, "default", "the default is below the minimum")
+      error(element, "default", "the default \(value.excerpt) is below the minimum \(minimum.excerpt)")
     }
     if let maximum = attribute.maximum, AttributeOrder.isLess(maximum, value) {
-      error(element, "default", "the default is above the maximum")
+      error(element, "default", "the default \(value.excerpt) is above the maximum \(maximum.excerpt)")
     }
   }
 

@@ -43,26 +43,26 @@ public enum ModelTemplate {
 
   private static func modelFile(name: String, id: UUID) -> String {
     """
-    # The model \(name). Its versions stand beside this file: 1.yaml, 2.yaml, …
+    # The model \(name). Its versions are files beside this one: 1.yaml, 2.yaml, …
 
-    # The model's identity. Never change it: a store is only opened with the model that it was made with.
+    # The model's identity. Never change it: a store can only be opened with the model that created it.
     id: \(id.uuidString)
 
-    # The version that generated classes speak for; the highest if not said.
+    # The version of the generated classes. The default is the highest version.
     # current: 1
 
-    # Modules that generated code imports, for the types of 'codable' attributes.
+    # Modules that generated code imports for the types of 'codable' attributes.
     # imports: [MyTypes]
 
-    # How far generated declarations can be seen: internal (if not said), package or public.
+    # The access level of generated declarations: internal (the default), package or public.
     # access: public
 
     """
   }
 
   private static let firstVersion = """
-    # The first version. Once released, it is frozen; 'cdgen add-version' starts the next.
-    # 'cdgen check' says what is wrong, with line and column.
+    # The first version. Lock it with 'cdgen lock' when you release it. 'cdgen add-version' creates the next one.
+    # 'cdgen check' reports mistakes with line and column.
 
     entities:
       Item:
@@ -73,8 +73,8 @@ public enum ModelTemplate {
           created: { type: Date, default: now() }
           done: { type: Bool, default: false }
         relationships:
-          folder: { to: "Folder?", inverse: items }   # to one or none; [Item] is to many
-        indexes: [[created], [done, -created]]        # lists of lists; - for descending
+          folder: { to: "Folder?", inverse: items }   # at most one; [Item] is to many
+        indexes: [[created], [done, -created]]        # one list for each index; - is descending
         fetches:
           open:                                       # Item.open(before:in:)
             where: done == NO AND created < $before
@@ -86,7 +86,7 @@ public enum ModelTemplate {
         relationships:
           items: { to: [Item], inverse: folder, onDelete: cascade, ordered: true }
 
-    # Types: \(AttributeType.named.map(\.name).joined(separator: " ")), and those made here:
+    # Types: \(AttributeType.named.map(\.name).joined(separator: " ")), and types that you define here:
     # enums:
     #   Priority: { type: Int16, cases: { low: 0, normal: 1, high: 2 } }
     # composites:

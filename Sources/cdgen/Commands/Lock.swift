@@ -41,7 +41,8 @@ struct Lock: ParsableCommand {
       let folder = ModelFolder.trimmed(self.model)
       let locked = Set(loaded.lockedVersions.map(\.number))
       var new: [ModelVersion] = []
-      for number in Set(try numbers(of: model)).sorted() {
+      let numbers = Set(try self.numbers(of: model)).sorted()
+      for number in numbers {
         guard let version = model.version(number) else {
           throw Failure(folder, unknownVersion: number, of: model)
         }
@@ -49,7 +50,8 @@ struct Lock: ParsableCommand {
       }
       try Self.verify(loaded.lockedVersions, model, folder)
       guard !new.isEmpty else {
-        return try Console.write(line: "\(folder): nothing to lock that is not locked already")
+        let known = numbers.map { "version \($0)" }.joined(separator: ", ")
+        return try Console.write(line: "\(folder): \(known): already locked")
       }
       if all, new.count >= Self.longHistory {
         try Console.write(

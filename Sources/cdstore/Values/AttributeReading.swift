@@ -77,6 +77,11 @@ struct AttributeReading {
   }
 
   private func mistake(_ json: JSONValue, _ type: AttributeType) -> Failure {
-    Failure("\(type.schemaName) does not take \(json.kindName) such as this")
+    let remedy =
+      switch (type, json) {
+      case (.string, .int), (.string, .double), (.string, .bool): "; write a text in quotes"
+      default: ""
+      }
+    return Failure("\(type.schemaName) does not take \(json.kindName) such as this\(remedy)")
   }
 }

@@ -74,14 +74,17 @@ import Testing
     }
   }
 
-  @Test(arguments: modules.map(\.0) + ["CDModel"])
+  /// All modules of the documentation site.
+  static let documented = modules.map(\.0) + ["CDValues", "CDModel", "CDMapping", "CDSchema", "CDGenerator"]
+
+  @Test(arguments: documented)
   func everyPublicSymbolHasADocComment(module: String) throws {
     for symbol in try SymbolGraph(of: module).symbols where !symbol.isSynthesized {
       #expect(!symbol.comment.isEmpty, "\(symbol.place) has no doc comment")
     }
   }
 
-  @Test(arguments: modules.map(\.0))
+  @Test(arguments: documented)
   func theLandingPageListsEveryPublicType(module: String) throws {
     let page = try String(
       contentsOf: CodeBlock.root.appending(path: "Sources/\(module)/\(module).docc/\(module).md"),
@@ -116,7 +119,33 @@ import Testing
     #expect(checked > 20)
   }
 
-  /// DocC warns of links that lead nowhere or to several symbols, and of parameters without a comment.
+  // MARK: Links
+
+  @Test func linksBetweenFilesLeadToFilesAndHeadings() throws {
+    var count = 0
+    for path in try ArticleLink.paths() {
+      for link in try ArticleLink.all(in: path) {
+        count += 1
+        guard FileManager.default.fileExists(atPath: link.file.path) else {
+          Issue.record("\(link.place): there is no file '\(link.target)'")
+          continue
+        }
+        #expect(try link.hasHeading(), "\(link.place): '\(link.target)' has no heading '\(link.anchor)'")
+      }
+    }
+    #expect(count > 100)
+  }
+
+  /// A code host shows DocC's own links as text.
+  @Test func articlesLinkFiles() throws {
+    for path in try ArticleLink.paths() where path.hasSuffix(".md") {
+      let text = try String(contentsOf: CodeBlock.root.appending(path: path), encoding: .utf8)
+      #expect(!text.contains("<doc:") && !text.contains("](doc:"), "\(path) has a link for DocC only")
+    }
+  }
+
+  /// DocC warns of links that lead nowhere or to several symbols, and of parameters without a comment. `.ci/site` finds all
+  /// warnings of all modules, and those about links between modules.
   @Test(arguments: modules.map(\.0))
   func docCHasNothingToWarnOf(module: String) throws {
     try SourceFolder.with { folder in
@@ -125,7 +154,15 @@ import Testing
       for file in try SymbolGraph.files(of: module) {
         try file.contents.write(to: graphs.appending(path: file.name))
       }
-      let catalog = CodeBlock.root.appending(path: "Sources/\(module)/\(module).docc")
+      let catalog = folder.url.appending(path: "\(module).docc")
+      try FileManager.default.copyItem(
+        at: CodeBlock.root.appending(path: "Sources/\(module)/\(module).docc"), to: catalog)
+      for name in try FileManager.default.contentsOfDirectory(atPath: catalog.path)
+      where name.hasSuffix(".md") {
+        let article = catalog.appending(path: name)
+        let text = try String(contentsOf: article, encoding: .utf8)
+        try ArticleLink.converted(text).write(to: article, atomically: true, encoding: .utf8)
+      }
       let converted = try SwiftCompiler().convertDocumentation(catalog, symbols: graphs, to: folder.url)
       #expect(converted.isSuccess && !converted.messages.contains("warning: "), "\(converted.messages)")
     }

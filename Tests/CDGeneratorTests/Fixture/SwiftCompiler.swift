@@ -133,11 +133,11 @@ struct SwiftCompiler {
       isSuccess: process.terminationStatus == 0, messages: String(decoding: output, as: UTF8.self))
   }
 
-  /// The maps of the C modules that CDRuntime imports.
+  /// The maps of the C modules that the package's modules import.
   private var moduleMaps: [String] {
     let checkout = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
-    return ["CProcessor", "CSQLite"].flatMap { name in
+    return ["CProcessor", "CSQLite", "CLibYAML"].flatMap { name in
       ["-Xcc", "-fmodule-map-file=\(checkout.appending(path: "Sources/\(name)/module.modulemap").path)"]
     }
   }

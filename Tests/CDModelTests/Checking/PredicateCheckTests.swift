@@ -69,7 +69,7 @@ struct PredicateCheckTests {
     ("pages != '3'", ["0 mistake 'pages' (Int16) is never equal to \"3\""]),
     ("title IN {'a', 1}", ["9 mistake 'title' (String) is never equal to 1"]),
     ("author == sequel", ["0 mistake 'author' (Author) is never equal to 'sequel' (Book)"]),
-    ("title < 3", ["0 error 'title' (String) cannot be ordered against 3"]),
+    ("title < 3", ["0 error 'title' (String) cannot be ordered against 3; compare it with a text in quotes"]),
     ("uuid < uuid", ["0 error 'uuid' (UUID) has no order for <"]),
     ("author > nil", ["0 error 'author' (Author) has no order for >"]),
     (
@@ -77,7 +77,7 @@ struct PredicateCheckTests {
       ["0 error 'settings' (Settings) is a codable value, which can only be compared with nil"]
     ),
     ("pages LIKE '1*'", ["0 error LIKE needs strings, but 'pages' (Int16) is not a string"]),
-    ("title MATCHES 3", ["14 error MATCHES needs strings, but 3 is not a string"]),
+    ("title MATCHES 3", ["14 error MATCHES needs strings, but 3 is not a string; write it in quotes: '3'"]),
     ("pages BEGINSWITH 'a'", ["0 error BEGINSWITH needs a string or data, but 'pages' (Int16) is neither"]),
     (
       "pages CONTAINS 1",
@@ -130,7 +130,10 @@ struct PredicateCheckTests {
     ("pages BETWEEN {1}", ["14 error BETWEEN takes two bounds, not 1"]),
     ("pages BETWEEN {1, pages, 3}", ["14 error BETWEEN takes two bounds, not 3"]),
     ("pages BETWEEN 3", ["14 error BETWEEN takes an array of two bounds, but 3 is not an array"]),
-    ("pages BETWEEN {'a', 'b'}", ["0 error 'pages' (Int16) cannot be ordered against {\"a\", \"b\"}"]),
+    (
+      "pages BETWEEN {'a', 'b'}",
+      ["0 error 'pages' (Int16) cannot be ordered against {\"a\", \"b\"}; compare it with a number"]
+    ),
     // Functions and operators.
     ("lenght(title) > 1", ["0 error there is no function 'lenght'; did you mean 'length:'?"]),
     ("sqrt(pages, 1) > 1", ["0 error sqrt takes one argument, not 2"]),

@@ -62,9 +62,9 @@ import Testing
     #expect(
       shell == [
         ".ci/install && swift run todo demo", ".ci/install && swift test",
-        "swift run cdgen lock Schemas/ToDo.cdmodel             # version 2 is released",
+        "swift run cdgen lock Schemas/ToDo.cdmodel             # version 2 is released; here it is already locked",
         "swift run cdgen add-version Schemas/ToDo.cdmodel      # version 3 starts as its copy",
-        "swift run cdgen diff Schemas/ToDo.cdmodel             # what becomes of users' data, and what is missing",
+        "swift run cdgen diff Schemas/ToDo.cdmodel             # the effect on users' data, and the missing rules",
         "mkdir -p Sources/MyApp",
         "swift package --allow-writing-to-package-directory cdgen init Notes --directory Sources/MyApp",
         "swift run MyApp",

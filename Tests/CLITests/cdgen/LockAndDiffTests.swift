@@ -30,7 +30,7 @@ import Testing
     let lock = try folder.text(of: "Notes.cdmodel/versions.lock")
     #expect(
       try BuiltTool.cdgen.run("lock", "Notes.cdmodel", in: folder.url)
-        == .init(status: 0, output: "Notes.cdmodel: nothing to lock that is not locked already\n", errors: "")
+        == .init(status: 0, output: "Notes.cdmodel: version 1: already locked\n", errors: "")
     )
     #expect(try folder.text(of: "Notes.cdmodel/versions.lock") == lock)
     try folder.write(

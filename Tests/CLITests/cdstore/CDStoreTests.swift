@@ -181,7 +181,7 @@ import Testing
         Flder: the model has no such entity; did you mean 'Folder'?
         Folder: takes a list of rows, not an object
         Tag row 2: another row has the @id 'a'
-        Note row 1, text: String does not take an integer such as this
+        Note row 1, text: String does not take an integer such as this; write a text in quotes
         Note row 1, zzz: the entity has no such property
         Note row 1, txet: the entity has no such property; did you mean 'text'?
         Note row 1, folder: there is no row of 'Folder' with the @id 'q'

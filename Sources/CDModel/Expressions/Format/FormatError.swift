@@ -17,12 +17,13 @@ public struct FormatError: Error, Hashable, Sendable {
   /// The error as a sentence: `expected an operator after 'age', found end of text`.
   public let message: String
 
-  init(utf8Offset: Int, utf16Offset: Int, expected: String, found: String) {
+  init(utf8Offset: Int, utf16Offset: Int, expected: String, found: String, suggestion: String? = nil) {
     self.utf8Offset = utf8Offset
     self.utf16Offset = utf16Offset
     self.expected = expected
     self.found = found
-    message = "expected \(expected), found \(found)"
+    message =
+      "expected \(expected), found \(found)" + (suggestion.map { "; did you mean '\($0)'?" } ?? "")
   }
 
   init(utf8Offset: Int, utf16Offset: Int, message: String) {

@@ -753,11 +753,15 @@ extension FormatParser {
 
 extension FormatParser {
   /// The error for a token that differs from the expected syntax.
-  private func expected(_ wanted: String) -> FormatError {
-    FormatError(
+  ///
+  /// - Parameter words: Keywords that would be right here, one of which may be misspelt.
+  private func expected(_ wanted: String, words: [String] = []) -> FormatError {
+    var suggestion: String?
+    if case .identifier(let name) = token.kind { suggestion = closestName(to: name.uppercased(), in: words) }
+    return FormatError(
       utf8Offset: token.start,
       utf16Offset: SourceSpan.utf16Offset(ofUTF8: token.start, in: lexer.source), expected: wanted,
-      found: found)
+      found: found, suggestion: suggestion)
   }
 
   /// The error for a missing operand.
@@ -786,7 +790,7 @@ extension FormatParser {
     } else {
       isMissingComparison = operand.predicate == nil && pendingPrecedence != .comparison
     }
-    if isMissingComparison { return expected("an operator after '\(text)'") }
+    if isMissingComparison { return expected("an operator after '\(text)'", words: Self.operators) }
     let closing =
       switch frame.kind {
       case .top: "end of text"
@@ -798,7 +802,12 @@ extension FormatParser {
       case .ternaryValues: frame.values.isEmpty ? "','" : "')'"
       }
     if case .value = frame.content { return expected("an operator or \(closing) after '\(text)'") }
-    return expected("AND, OR or \(closing) after '\(text)'")
+    return expected("AND, OR or \(closing) after '\(text)'", words: ["AND", "OR"])
+  }
+
+  /// The comparison operators that are words.
+  private static var operators: [String] {
+    FormatKeyword.allCases.compactMap { $0.comparison?.rawValue }
   }
 
   private func tooDeep(_ start: Int) -> FormatError {
