@@ -101,8 +101,13 @@ extension SchemaKeys {
     .flag(
       "observable", "Whether SwiftUI and withObservationTracking follow generated classes; false if not said."
     ),
-    .flag(
-      "snapshots", "Whether generated classes have snapshots, values that are Codable; false if not said."),
+    SchemaKey(
+      "snapshots",
+      [
+        "description":
+          "Whether generated classes have snapshots, values that are Codable; false if not said. With nested, related objects can be in them.",
+        "enum": [true, false, "nested"],
+      ]),
   ])
 
   static let version = SchemaKeys([

@@ -57,7 +57,7 @@ struct Check: ParsableCommand {
   private static func generationProblems(of loaded: LoadedModel) -> [Diagnostic] {
     guard let model = loaded.model else { return [] }
     do {
-      _ = try Generator().generate(model)
+      _ = try Generator(options: loaded.generatorOptions()).generate(model)
       return []
     } catch {
       return error.problems.map { $0.diagnostic(in: loaded, model.currentVersionNumber) }
