@@ -56,6 +56,7 @@ let package = Package(
     .executable(name: "todo", targets: ["todo"]),
     .plugin(name: "CDGenPlugin", targets: ["CDGenPlugin"]),
     .plugin(name: "CDGenCommand", targets: ["CDGenCommand"]),
+    .plugin(name: "CDGenReadCommand", targets: ["CDGenReadCommand"]),
   ],
   traits: [
     // The package manager builds the tools of a plugin for each app that depends on the package, even if the app does
@@ -142,6 +143,13 @@ let package = Package(
         permissions: [
           .writeToPackageDirectory(reason: "cdgen writes generated Swift and model files.")
         ]),
+      dependencies: [generator]),
+    // The commands that only read. They are a separate plugin, because the package manager asks for the permissions of a
+    // plugin, and not for those of a command.
+    .plugin(
+      name: "CDGenReadCommand",
+      capability: .command(
+        intent: .custom(verb: "cdgen-read", description: "Check models, and show diagrams and migrations.")),
       dependencies: [generator]),
     // Random numbers that are the same in every run.
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),

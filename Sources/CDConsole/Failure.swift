@@ -69,10 +69,10 @@ package func reportingFailures<T>(_ work: () throws -> T) throws -> T {
   do {
     return try work()
   } catch let failure as Failure {
-    Console.error(failure.diagnostic)
+    Console.report(failure.diagnostic)
     throw ExitCode.failure
   } catch let failure as OutputFailure {
-    Console.error("error: \(failure)")
+    Console.report("error: \(failure)")
     throw ExitCode.failure
   }
 }

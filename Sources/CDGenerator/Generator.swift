@@ -35,10 +35,15 @@ public struct Generator: Sendable {
     /// passed to other actors and written as JSON.
     public var snapshots: Bool
 
+    /// Whether related objects can be present in snapshots as snapshots, to a depth that each call chooses. It has an
+    /// effect only if there are snapshots.
+    public var nestedSnapshots: Bool
+
     /// Creates options. The defaults are those of `cdgen generate`.
     public init(
       access: AccessLevel = .internal, perEntity: Bool = false, warnsOfUnlockedVersion: Bool = false,
-      keyPaths: Bool = false, observable: Bool = false, snapshots: Bool = false
+      keyPaths: Bool = false, observable: Bool = false, snapshots: Bool = false,
+      nestedSnapshots: Bool = false
     ) {
       self.access = access
       self.perEntity = perEntity
@@ -46,6 +51,7 @@ public struct Generator: Sendable {
       self.keyPaths = keyPaths
       self.observable = observable
       self.snapshots = snapshots
+      self.nestedSnapshots = nestedSnapshots
     }
   }
 
@@ -63,7 +69,8 @@ public struct Generator: Sendable {
   ///   with the same Swift name, are checked here.
   /// - Throws: ``GenerationError`` with all problems that prevent Swift that compiles, not only the first one.
   public func generate(_ model: ManagedObjectModel) throws(GenerationError) -> [GeneratedFile] {
-    let declarations = try ModelDeclaration(model, hasSnapshots: options.snapshots)
+    let declarations = try ModelDeclaration(
+      model, hasSnapshots: options.snapshots, nestsSnapshots: options.nestedSnapshots)
     let emitter = FileEmitter(
       declarations: declarations, access: options.access,
       unlockedVersion: options.warnsOfUnlockedVersion ? model.currentVersionNumber : nil,

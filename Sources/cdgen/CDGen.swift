@@ -22,7 +22,7 @@ struct CDGen: ParsableCommand {
     subcommands: [
       Init.self, Check.self, Generate.self, Compile.self, AddVersion.self, Diff.self, Stub.self, Lock.self,
       Graph.self, Import.self, Export.self,
-      PrintJSONSchema.self,
+      Format.self, Watch.self, PrintJSONSchema.self, PrintOpenAPI.self, InstallCompletions.self,
       MissingModel.self,
     ])
 

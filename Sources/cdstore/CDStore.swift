@@ -12,6 +12,7 @@ struct CDStore: ParsableCommand {
 
         cdstore create Notes.sqlite --model Notes.cdmodel
         cdstore load Notes.sqlite notes.json
+        cdstore dump Notes.sqlite > notes.jsonl
         cdstore fetch Notes.sqlite Note --where "text CONTAINS 'tea'" --sort -written --limit 10
         cdstore info Notes.sqlite
         cdstore migrate Notes.sqlite --model Notes.cdmodel --dry-run
@@ -22,8 +23,8 @@ struct CDStore: ParsableCommand {
       if a migration was interrupted. 'cdstore --version' prints the version.
       """,
     subcommands: [
-      Create.self, Load.self, Fetch.self, Filter.self, Info.self, Migrate.self, Plan.self, Verify.self,
-      Convert.self,
+      Create.self, Load.self, Dump.self, Fetch.self, Filter.self, Info.self, Migrate.self, Plan.self, Verify.self,
+      Convert.self, InstallCompletions.self,
     ])
 
   static func main() {

@@ -88,6 +88,14 @@ struct FixturePackage {
     try swift("package", ["--allow-writing-to-package-directory", "cdgen"] + arguments)
   }
 
+  /// `swift package VERB`, without leave to write.
+  func reading(_ arguments: String...) throws -> Result { try reading(arguments) }
+  func reading(_ arguments: [String]) throws -> Result { try swift("package", arguments) }
+
+  func exists(_ path: String) -> Bool {
+    FileManager.default.fileExists(atPath: folder.appending(path: path).path)
+  }
+
   /// The options of the package come first: behind leave to write, SwiftPM takes them for a plugin's.
   private func swift(_ command: String, _ arguments: [String] = []) throws -> Result {
     try run(

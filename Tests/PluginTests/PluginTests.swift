@@ -10,6 +10,7 @@ import Testing
 
     try aTargetWithoutAModelIsToldWhatToAdd(package)
     try theCommandPluginMakesAModel(package)
+    try readingCommandsNeedNoPermission(package)
     try anEditChangesTheClass(package)
     try anEntityIsAdded(package)
     try aVersionIsAdded(package)
@@ -68,6 +69,34 @@ import Testing
         "error: cdgen ended with status 1",
         "Missing.cdmodel:1:1: error: there is no such folder; a model is a folder named NAME.cdmodel",
       ], "\(check.output)")
+  }
+
+  private func readingCommandsNeedNoPermission(_ package: FixturePackage) throws {
+    let model = "Sources/App/Shop.cdmodel"
+    let asked = try package.reading("cdgen", "check", model)
+    #expect(
+      asked.status != 0 && asked.output.contains("--allow-writing-to-package-directory"), "\(asked.output)")
+
+    let check = try package.reading("cdgen-read", "check", model)
+    #expect(check.status == 0 && check.output.contains("\(model): no errors"), "\(check.output)")
+    let graph = try package.reading("cdgen-read", "graph", model, "--format", "mermaid")
+    #expect(graph.status == 0 && graph.output.contains("erDiagram"), "\(graph.output)")
+    let usage = try package.reading("cdgen-read")
+    #expect(usage.status == 0 && usage.output.contains("USAGE: cdgen <subcommand>"), "\(usage.output)")
+
+    for arguments in [
+      ["add-version", model], ["diff", model, "--accept"], ["generate", model, "--output", "x.swift"],
+    ] {
+      let line = arguments.joined(separator: " ")
+      let refused = try package.reading(["cdgen-read"] + arguments)
+      #expect(refused.status != 0)
+      #expect(
+        refused.messages == [
+          "error: 'cdgen \(line)' writes files; run it as 'swift package --allow-writing-to-package-directory cdgen "
+            + "\(line)'"
+        ], "\(refused.output)")
+    }
+    #expect(!package.exists("\(model)/2.yaml") && !package.exists("x.swift"))
   }
 
   private func anEditChangesTheClass(_ package: FixturePackage) throws {

@@ -39,7 +39,8 @@ struct AttributeDeclaration {
   func assignment(_ parameter: String) -> String {
     switch type.kind {
     case .scalar, .composite: "\(storage) = \(parameter)"
-    case .enumeration: "\(storage) = \(parameter).rawValue"
+    case .enumeration: "\(storage) = \(parameter)\(isOptional ? "?" : "").rawValue"
+    case .codable where isOptional: "if let \(parameter) { \(storage).set(\(parameter)) }"
     case .codable: "\(storage).set(\(parameter))"
     }
   }

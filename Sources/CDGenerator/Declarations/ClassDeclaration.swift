@@ -44,9 +44,11 @@ struct Initializers {
     /// sets the property.
     let assignment: String
     let needsFoundation: Bool
+    /// Whether the parameter is an optional attribute, with nil as its default.
+    var isOptional = false
   }
 
-  /// The parameters of inherited properties, followed by those of the class's own.
+  /// The parameters of inherited properties, and those of the class's own.
   let inherited: [Parameter]
   let own: [Parameter]
   /// Whether the superclass has an initialiser with the same parameters, and one without parameters.
@@ -55,7 +57,11 @@ struct Initializers {
   /// The name of the context inside the initialiser. It differs from `context` if a property has that name.
   let contextName: String
 
-  var parameters: [Parameter] { inherited + own }
+  /// The mandatory parameters, followed by the optional ones; inherited ones first.
+  var parameters: [Parameter] {
+    let all = inherited + own
+    return all.filter { !$0.isOptional } + all.filter(\.isOptional)
+  }
 }
 
 /// A list of properties whose values together identify at most one object.
@@ -98,4 +104,6 @@ struct SnapshotDeclaration {
   let relationships: [RelationshipDeclaration]
   /// The names of the entity and its ancestors.
   let owners: [String]
+  /// Whether related objects can be present as snapshots.
+  let isNested: Bool
 }

@@ -19,8 +19,12 @@ struct ModelDeclaration {
   /// The declarations for the app's own migrations; nil if no store needs them.
   let migrations: MigrationDeclaration?
 
-  /// - Parameter hasSnapshots: Whether classes have snapshots.
-  init(_ model: ManagedObjectModel, hasSnapshots: Bool = false) throws(GenerationError) {
+  /// - Parameters:
+  ///   - hasSnapshots: Whether classes have snapshots.
+  ///   - nestsSnapshots: Whether related objects can be present in snapshots as snapshots.
+  init(_ model: ManagedObjectModel, hasSnapshots: Bool = false, nestsSnapshots: Bool = false)
+    throws(GenerationError)
+  {
     guard let version = model.currentVersion else {
       throw GenerationError(problems: [.init(.missingCurrentVersion(model.currentVersionNumber))])
     }
@@ -28,7 +32,7 @@ struct ModelDeclaration {
     migrations = migrationResolver.declaration()
     var resolver = Resolver(
       version, modelName: model.name, imports: model.imports, nestedNames: migrations?.nestedNames ?? [],
-      hasSnapshots: hasSnapshots)
+      hasSnapshots: hasSnapshots, nestsSnapshots: nestsSnapshots)
     let enums = resolver.enums()
     let composites = resolver.composites()
     let classes = resolver.classes()

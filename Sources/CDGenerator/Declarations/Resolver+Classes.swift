@@ -57,7 +57,7 @@ extension Resolver {
   ) -> SnapshotDeclaration {
     SnapshotDeclaration(
       attributes: properties.flatMap(\.attributes), relationships: properties.flatMap(\.relationships),
-      owners: lineage.map(\.name))
+      owners: lineage.map(\.name), isNested: nestsSnapshots)
   }
 
   // MARK: Names
@@ -144,6 +144,12 @@ extension Resolver {
             .init(
               name: name, type: declaration.type.name, assignment: declaration.assignment(name),
               needsFoundation: declaration.type.needsFoundation))
+        } else if isOptionalParameter(attribute) {
+          let name = declaration.property
+          parameters.append(
+            .init(
+              name: name, type: declaration.type.name + "?", assignment: declaration.assignment(name),
+              needsFoundation: declaration.type.needsFoundation, isOptional: true))
         }
       case .relationship(let relationship):
         guard let declaration = declaration(of: relationship, slot.number, column, in: entity.name) else {
@@ -161,6 +167,16 @@ extension Resolver {
       }
     }
     return (attributes, relationships, parameters)
+  }
+
+  /// Whether an initialiser has a parameter for an optional attribute. If the attribute has a default of its own, the
+  /// parameter's default would replace it.
+  private func isOptionalParameter(_ attribute: AttributeDescription) -> Bool {
+    guard attribute.isOptional, attribute.derivation == nil, !attribute.isTransient else { return false }
+    switch attribute.defaultValue {
+    case nil, .value(.null)?: return true
+    case .value?, .now?, .uuid?: return false
+    }
   }
 
   private mutating func declaration(

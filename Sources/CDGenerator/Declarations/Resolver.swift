@@ -10,6 +10,8 @@ struct Resolver {
 
   /// Whether classes have snapshots.
   let hasSnapshots: Bool
+  /// Whether related objects can be present in snapshots as snapshots.
+  let nestsSnapshots: Bool
   private let imports: [String]
   /// The type that contains the version's types; nil if the types are at module level.
   private let namespace: String?
@@ -24,14 +26,16 @@ struct Resolver {
   ///     level.
   ///   - nestedNames: The names of the types nested in the model's type, which also lists the classes.
   ///   - hasSnapshots: Whether classes have snapshots.
+  ///   - nestsSnapshots: Whether related objects can be present in snapshots as snapshots.
   init(
     _ version: ModelVersion, modelName: String, imports: [String], namespace: String? = nil,
-    nestedNames: Set<String> = [], hasSnapshots: Bool = false
+    nestedNames: Set<String> = [], hasSnapshots: Bool = false, nestsSnapshots: Bool = false
   ) {
     graph = EntityGraph(version)
     modelTypeName = Self.typeName(ofModel: modelName)
     self.imports = imports
     self.hasSnapshots = hasSnapshots
+    self.nestsSnapshots = nestsSnapshots
     self.namespace = namespace
     // `model` is a static member of the type that lists the classes.
     var names = nestedNames.union(["model"])

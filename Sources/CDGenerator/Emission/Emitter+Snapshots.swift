@@ -18,21 +18,28 @@ extension Emitter {
     }
     for each in snapshot.relationships {
       out.documentation(each.doc)
-      out.line(
-        access, "var ", each.property, ": ",
-        each.isToMany ? "[CDRuntime.ManagedObjectID]" : "CDRuntime.ManagedObjectID?")
+      out.line(access, "var ", each.property, ": ", Self.propertyType(of: each, snapshot))
     }
+    memberwiseInitializer(snapshot)
     out.close()
     out.close()
     out.blank()
     // In an extension, so that the struct keeps the initialiser that takes all of its properties.
     out.open("nonisolated extension ", type, ".Snapshot")
-    out.open("fileprivate init(_of _object: ", type, ")")
+    out.open("fileprivate init(_of _object: ", type, snapshot.isNested ? ", _depth: Swift.Int)" : ")")
     out.line("self.objectID = _object.objectID")
     for each in snapshot.attributes { out.line("self.", each.property, " = _object.", each.property) }
     for each in snapshot.relationships {
-      out.line(
-        "self.", each.property, " = _object.", each.isToMany ? "_relatedIDs(" : "_relatedID(", each.slot, ")")
+      if snapshot.isNested {
+        out.line(
+          "self.", each.property, " = _object._nested(", each.slot, ", _depth) { (_object: ",
+          each.destination,
+          ", _depth: Swift.Int) in _object.snapshot(depth: _depth) }", each.isToMany ? "" : ".first")
+      } else {
+        out.line(
+          "self.", each.property, " = _object.", each.isToMany ? "_relatedIDs(" : "_relatedID(", each.slot,
+          ")")
+      }
     }
     out.close()
     out.open("fileprivate func _assign(to _object: ", type, ")")
@@ -42,7 +49,8 @@ extension Emitter {
     }
     out.close()
     let relations = snapshot.relationships.map {
-      ".init(" + $0.slot + ($0.isToMany ? ", many: self." : ", one: self.") + $0.property + ")"
+      ".init(" + $0.slot + ($0.isToMany ? ", many: self." : ", one: self.") + $0.property
+        + (snapshot.isNested ? $0.isToMany ? ".map(\\.objectID))" : "?.objectID)" : ")")
     }
     out.line(
       "fileprivate var _relations: [CDRuntime.SnapshotRelation] { [", relations.joined(separator: ", "), "] }"
@@ -51,7 +59,18 @@ extension Emitter {
     out.blank()
     out.open("nonisolated extension CDRuntime.EntityClass where Self: ", type)
     out.documentation("The object's values, with all unsaved changes.")
-    out.line(access, "var snapshot: ", type, ".Snapshot { .init(_of: self) }")
+    if snapshot.isNested {
+      out.line(access, "var snapshot: ", type, ".Snapshot { .init(_of: self, _depth: 0) }")
+      out.documentation(
+        """
+        The object's values, with the snapshots of related objects to a depth. At depth 0, related objects are present \
+        as identifiers.
+        """)
+      out.line(
+        access, "func snapshot(depth: Swift.Int) -> ", type, ".Snapshot { .init(_of: self, _depth: depth) }")
+    } else {
+      out.line(access, "var snapshot: ", type, ".Snapshot { .init(_of: self) }")
+    }
     out.documentation(
       """
       Sets the attributes and relationships that differ from a snapshot. Transient and derived attributes stay as they \
@@ -62,6 +81,36 @@ extension Emitter {
     out.line("snapshot._assign(to: self)")
     out.line("_relate(_related)")
     out.close()
+    out.close()
+  }
+
+  private static func propertyType(
+    of relationship: RelationshipDeclaration, _ snapshot: SnapshotDeclaration
+  ) -> String {
+    let type =
+      snapshot.isNested
+      ? "CDRuntime.NestedSnapshot<" + relationship.destination + ".Snapshot>" : "CDRuntime.ManagedObjectID"
+    return relationship.isToMany ? "[" + type + "]" : type + "?"
+  }
+
+  /// Writes the initialiser that takes all properties, for other modules. The compiler's own initialiser is internal.
+  private mutating func memberwiseInitializer(_ snapshot: SnapshotDeclaration) {
+    guard level != .internal else { return }
+    var parameters = ["objectID: CDRuntime.ManagedObjectID"]
+    var names = ["objectID"]
+    for each in snapshot.attributes {
+      let isOptional = each.propertyType.hasSuffix("?")
+      parameters.append(each.property + ": " + each.propertyType + (isOptional ? " = nil" : ""))
+      names.append(each.property)
+    }
+    for each in snapshot.relationships {
+      parameters.append(
+        each.property + ": " + Self.propertyType(of: each, snapshot) + (each.isToMany ? " = []" : " = nil"))
+      names.append(each.property)
+    }
+    out.documentation("Creates a snapshot of single values.")
+    out.open(access, "init(", parameters.joined(separator: ", "), ")")
+    for name in names { out.line("self.", name, " = ", name) }
     out.close()
   }
 

@@ -13,7 +13,7 @@ struct Emitter {
   private let isObservable: Bool
   /// Whether classes have snapshots.
   private let hasSnapshots: Bool
-  private let level: AccessLevel
+  let level: AccessLevel
 
   init(
     _ level: AccessLevel, listsKeyPaths: Bool = false, isObservable: Bool = false,
@@ -157,11 +157,14 @@ extension Emitter {
     if !declaration.isAbstract {
       let parameters = initializers.parameters
       if !parameters.isEmpty {
-        let list = parameters.map { $0.name + ": " + $0.type + ", " }.joined()
+        let list = parameters.map { $0.name + ": " + $0.type + ($0.isOptional ? " = nil, " : ", ") }.joined()
         open(
           list, initializers.contextName, isOverride: initializers.overridesFull, isComplete: true,
           of: declaration)
-        for parameter in initializers.inherited { out.line("self.", parameter.name, " = ", parameter.name) }
+        for parameter in initializers.inherited {
+          let assignment = "self." + parameter.name + " = " + parameter.name
+          out.line(parameter.isOptional ? "if let " + parameter.name + " { " + assignment + " }" : assignment)
+        }
         for parameter in initializers.own { out.line(parameter.assignment) }
         out.close()
       }

@@ -69,7 +69,7 @@ final class BatchRun {
 
   // MARK: What was changed
 
-  private func noteInserted(_ keys: ClosedRange<ObjectKey>, of entity: EntityPlan) {
+  func noteInserted(_ keys: ClosedRange<ObjectKey>, of entity: EntityPlan) {
     inserted[entity.index, default: KeyRanges()].append(keys)
   }
 

@@ -1,5 +1,6 @@
-/// The new store of a migration, to which a context saves its objects. No other context reads or writes it. Mandatory
-/// references hold placeholders until the migration's rules set them.
+/// A store to which a context saves its objects in a transaction of other code: the new store of a migration, or the store
+/// of an import. No other context reads or writes in the transaction. Mandatory references hold placeholders until they
+/// are set.
 protocol ImportTarget: AnyObject {
   /// The session that the context reads and writes with.
   var session: any StoreSession { get }
@@ -7,6 +8,8 @@ protocol ImportTarget: AnyObject {
   func nextKey(for plan: EntityPlan) -> ObjectKey
   /// Puts placeholders into the mandatory references of a new object.
   func prepare(_ object: ManagedObject)
+  /// Whether rows contain large values of `external:` attributes themselves, until they are next saved.
+  var keepsLargeValuesInRows: Bool { get }
   /// Records the files of large values that a save is about to write.
   func willWriteFiles(_ names: [String]) throws
   /// Saves the objects of a context.

@@ -60,7 +60,7 @@ struct SaveRun {
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
     }
     external =
-      context.model.hasExternalSlots
+      context.model.hasExternalSlots && context.importTarget?.keepsLargeValuesInRows != true
       ? try ExternalValues(
         of: plan, session: session, importTarget: context.importTarget) : nil
   }
@@ -72,29 +72,45 @@ struct SaveRun {
   mutating func write() throws -> PartialSave? {
     try session.begin()
     do {
-      for object in plan.deleted { try delete(object) }
-      try update()
-      for object in plan.inserted { try insert(object) }
-      if !refused.isEmpty { try findUniquenessConflicts() }
-      guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
-      if let error = notUnique() { throw error }
-      for object in plan.related { try writePairs(of: object) }
-      // After all pairs, because the other side may write them.
-      for object in plan.related { try writePositions(of: object) }
+      try writeRows()
       if context.importTarget == nil { try writeHistory() }
       try external?.keep()
       if let partial = try commit() {
         external?.discard(exceptIn: Set(partial.written.map(\.index)))
         return partial
       }
-      for (state, changes) in positions {
-        for change in changes { state.positions[change.key] = change.position }
-      }
+      takePositions()
       return nil
     } catch {
       session.rollback()
       external?.discard()
       throw error
+    }
+  }
+
+  /// Writes the rows in a transaction of the caller, who also writes the history.
+  ///
+  /// - Throws: ``SaveError`` or ``StoreError``. The caller must then roll back.
+  mutating func writeInTransaction() throws {
+    try writeRows()
+    takePositions()
+  }
+
+  private mutating func writeRows() throws {
+    for object in plan.deleted { try delete(object) }
+    try update()
+    for object in plan.inserted { try insert(object) }
+    if !refused.isEmpty { try findUniquenessConflicts() }
+    guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
+    if let error = notUnique() { throw error }
+    for object in plan.related { try writePairs(of: object) }
+    // After all pairs, because the other side may write them.
+    for object in plan.related { try writePositions(of: object) }
+  }
+
+  private func takePositions() {
+    for (state, changes) in positions {
+      for change in changes { state.positions[change.key] = change.position }
     }
   }
 

@@ -16,6 +16,24 @@ public func != <Root, Operand: QueryOperand>(
   TypedPredicate(Fields()[keyPath: path].compared(.notEqualTo, .constant(value.attributeValue)))
 }
 
+/// Returns a condition: the value is equal to an optional value. If the optional value is nil, no mandatory attribute is
+/// equal to it.
+@_disfavoredOverload
+public func == <Root, Operand: QueryOperand>(
+  path: KeyPath<Fields<Root>, Operand>, value: Operand.Value?
+) -> TypedPredicate<Root> where Operand.Value: AttributeValueConvertible {
+  TypedPredicate(Fields()[keyPath: path].compared(.equalTo, .constant(value.attributeValue)))
+}
+
+/// Returns a condition: the value is not equal to an optional value. If the optional value is nil, each mandatory
+/// attribute differs from it.
+@_disfavoredOverload
+public func != <Root, Operand: QueryOperand>(
+  path: KeyPath<Fields<Root>, Operand>, value: Operand.Value?
+) -> TypedPredicate<Root> where Operand.Value: AttributeValueConvertible {
+  TypedPredicate(Fields()[keyPath: path].compared(.notEqualTo, .constant(value.attributeValue)))
+}
+
 /// Returns a condition: the first value is less. Nil is never less.
 public func < <Root, Operand: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, value: Operand.Value

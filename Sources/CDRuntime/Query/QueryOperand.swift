@@ -133,6 +133,22 @@ where Operand.Value: AttributeValueConvertible {
   operand.compared(.notEqualTo, .constant(value.attributeValue))
 }
 
+/// Returns a condition: the value is equal to an optional value. If the optional value is nil, no mandatory attribute is
+/// equal to it.
+@_disfavoredOverload
+public func == <Operand: QueryOperand>(operand: Operand, value: Operand.Value?) -> FetchPredicate
+where Operand.Value: AttributeValueConvertible {
+  operand.compared(.equalTo, .constant(value.attributeValue))
+}
+
+/// Returns a condition: the value is not equal to an optional value. If the optional value is nil, each mandatory
+/// attribute differs from it.
+@_disfavoredOverload
+public func != <Operand: QueryOperand>(operand: Operand, value: Operand.Value?) -> FetchPredicate
+where Operand.Value: AttributeValueConvertible {
+  operand.compared(.notEqualTo, .constant(value.attributeValue))
+}
+
 /// Returns a condition: the first value is less. Nil is never less.
 public func < <Operand: QueryOperand>(operand: Operand, value: Operand.Value) -> FetchPredicate
 where Operand.Value: AttributeValueConvertible {

@@ -15,6 +15,7 @@ struct DecodedModelFile {
   var listsKeyPaths = false
   var isObservable = false
   var hasSnapshots = false
+  var nestsSnapshots = false
 }
 
 extension DecodingContext {
@@ -53,7 +54,16 @@ extension DecodingContext {
     }
     result.listsKeyPaths = reader.bool("keyPaths") ?? false
     result.isObservable = reader.bool("observable") ?? false
-    result.hasSnapshots = reader.bool("snapshots") ?? false
+    if let text = reader.text("snapshots"), let node = reader.node("snapshots") {
+      let values = ["true", "false", "nested"]
+      if !values.contains(text) {
+        error(
+          node, "'snapshots' is true, false or nested, not '\(text)'",
+          suggestion: LiteralDecoder.likelyBool(text) ?? closestName(to: text, in: values))
+      }
+      result.hasSnapshots = text == "true" || text == "nested"
+      result.nestsSnapshots = text == "nested"
+    }
     var seen: Set<String> = []
     for node in reader.list("imports", of: "modules' names") ?? [] {
       guard let name = text(of: node, as: "a module's name") else { continue }

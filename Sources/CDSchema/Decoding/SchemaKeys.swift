@@ -101,8 +101,13 @@ extension SchemaKeys {
     .flag(
       "observable", "Whether classes are Observable, for SwiftUI. The default is false."
     ),
-    .flag(
-      "snapshots", "Whether classes have snapshots, which are Codable. The default is false."),
+    SchemaKey(
+      "snapshots",
+      [
+        "description":
+          "Whether classes have snapshots, which are Codable. The default is false. 'nested' lets a snapshot contain related objects.",
+        "enum": [true, false, "nested"],
+      ]),
   ])
 
   static let version = SchemaKeys([

@@ -42,6 +42,9 @@ public struct LoadedModel: Sendable {
   /// Whether generated classes have snapshots. Like ``access``, this is not part of the model.
   public var hasSnapshots = false
 
+  /// Whether related objects can be present in snapshots as snapshots. Like ``access``, this is not part of the model.
+  public var nestsSnapshots = false
+
   /// The allowed values of `access` in `model.yaml`.
   public static let accessLevels = ["internal", "package", "public"]
 

@@ -88,7 +88,8 @@ public enum ModelLoader {
           }, uniquingKeysWith: { first, _ in first })), files: files, positions: reading.positions,
       access: reading.head?.access, listsKeyPaths: reading.head?.listsKeyPaths ?? false,
       isObservable: reading.head?.isObservable ?? false,
-      hasSnapshots: reading.head?.hasSnapshots ?? false)
+      hasSnapshots: reading.head?.hasSnapshots ?? false,
+      nestsSnapshots: reading.head?.nestsSnapshots ?? false)
   }
 
   /// Returns the files that cdgen reads, ordered by purpose and number. Reports other files whose names look like

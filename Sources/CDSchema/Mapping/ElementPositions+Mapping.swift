@@ -1,9 +1,10 @@
-import CDMapping
-import CDModel
+package import CDMapping
+package import CDModel
 
 extension ElementPositions {
   /// The position of a problem in a mapping file.
-  func location(of problem: MappingProblem, from source: Int, to destination: Int) -> SourceLocation? {
+  package func location(of problem: MappingProblem, from source: Int, to destination: Int) -> SourceLocation?
+  {
     let (index, key) = problem.location.path
     let element =
       index.map { SchemaElement.entityRule(from: source, to: destination, index: $0) }
@@ -18,7 +19,9 @@ extension ElementPositions {
 
   /// The position of the element that a change is about, in the file of the version that contains it. For an undecided
   /// part of a rule, the position in the mapping.
-  func location(of change: ModelChange, in version: ModelVersion?, rules: MappingRules?) -> SourceLocation? {
+  package func location(
+    of change: ModelChange, in version: ModelVersion?, rules: MappingRules?
+  ) -> SourceLocation? {
     if case .undecided(_, let note) = change.kind, let rules {
       for (index, rule) in rules.entities.enumerated() {
         guard let part = rule.undecided.firstIndex(where: { $0.note == note && change.isAbout($0, of: rule) })

@@ -12,12 +12,10 @@ struct Check: ParsableCommand {
       The command checks all models, even if the first ones have errors. Warnings do not make it fail.
 
         cdgen check Schemas/ToDo.cdmodel
-        cdgen check Schemas/*.cdmodel --format json
-      """)
+        cdgen check Schemas/*.cdmodel --format sarif > cdgen.sarif
 
-  enum Format: String, CaseIterable, ExpressibleByArgument {
-    case text, json
-  }
+      On a terminal, each mistake is followed by its line, with a caret under the place.
+      """)
 
   @Argument(help: "The folders of the models.", completion: .directory)
   var model: [String]
@@ -26,9 +24,10 @@ struct Check: ParsableCommand {
     help: ArgumentHelp(
       "The format of the report.",
       discussion:
-        "'text' prints one line for each mistake on standard error. 'json' prints a list on standard output.")
+        "'text' prints one line for each mistake on standard error. 'json' prints a list on standard output, and "
+        + "'sarif' a SARIF log for code review.")
   )
-  var format: Format = .text
+  var format: ReportFormat = .text
 
   func run() throws {
     try reportingFailures {
@@ -42,7 +41,14 @@ struct Check: ParsableCommand {
           try Console.write(line: Self.summary(of: found, at: path))
         }
       }
-      if format == .json { try Console.write(line: Diagnostic.json(diagnostics)) }
+      switch format {
+      case .text: break
+      case .json: try Console.write(line: Diagnostic.json(diagnostics))
+      case .sarif:
+        var log = SARIFLog.ofModel()
+        for diagnostic in diagnostics { log.add(diagnostic) }
+        try Console.write(line: log.json.indentedText)
+      }
       if diagnostics.containsErrors { throw ExitCode.failure }
     }
   }
@@ -51,7 +57,7 @@ struct Check: ParsableCommand {
   private static func generationProblems(of loaded: LoadedModel) -> [Diagnostic] {
     guard let model = loaded.model else { return [] }
     do {
-      _ = try Generator().generate(model)
+      _ = try Generator(options: loaded.generatorOptions()).generate(model)
       return []
     } catch {
       return error.problems.map { $0.diagnostic(in: loaded, model.currentVersionNumber) }

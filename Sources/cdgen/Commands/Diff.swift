@@ -25,10 +25,6 @@ struct Diff: ParsableCommand {
       The exit status is 1 if a step is not proven.
       """)
 
-  enum Format: String, CaseIterable, ExpressibleByArgument {
-    case text, json
-  }
-
   @Argument(help: "The folder of the model.", completion: .directory)
   var model: String
 
@@ -45,25 +41,37 @@ struct Diff: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The format of the output.", discussion: "'text' is for people. 'json' is a list of the steps."))
-  var format: Format = .text
+      "The format of the output.",
+      discussion:
+        "'text' is for people. 'json' is a list of the steps. 'sarif' is a SARIF log for code review, with the changes "
+        + "that lack a rule and the losses."))
+  var format: ReportFormat = .text
 
   func run() throws {
     try reportingFailures {
       let loaded = ModelLoader.load(folder: model)
       guard let unproven = loaded.unprovenModel else {
-        ModelFolder.report(loaded.diagnostics)
+        if format == .sarif {
+          var log = SARIFLog.ofModel()
+          for diagnostic in loaded.diagnostics { log.add(diagnostic) }
+          try Console.write(line: log.json.indentedText)
+        } else {
+          ModelFolder.report(loaded.diagnostics)
+        }
         throw ExitCode.failure
       }
-      var steps = try self.steps(of: unproven)
+      var (steps, positions) = (try self.steps(of: unproven), loaded.positions)
       if accept {
         try Acceptance(folder: ModelFolder.trimmed(model), loaded: loaded).write(steps)
-        guard let accepted = ModelLoader.load(folder: model).unprovenModel else { throw ExitCode.failure }
-        steps = try self.steps(of: accepted)
+        let reloaded = ModelLoader.load(folder: model)
+        guard let accepted = reloaded.unprovenModel else { throw ExitCode.failure }
+        (steps, positions) = (try self.steps(of: accepted), reloaded.positions)
       }
-      let earlier = from == nil && format == .text ? earlierSteps(of: unproven, before: steps) : []
-      for step in earlier { try Console.write(Self.summary(of: step)) }
-      try print(steps)
+      let earlier = from == nil && format != .json ? earlierSteps(of: unproven, before: steps) : []
+      if format == .text {
+        for step in earlier { try Console.write(PlanColors.text(Self.summary(of: step))) }
+      }
+      try print(earlier, steps, unproven, positions)
       if !(earlier + steps).allSatisfy(\.isProven) { throw ExitCode.failure }
     }
   }
@@ -103,15 +111,52 @@ struct Diff: ParsableCommand {
       .joined(separator: "\n") + "\n"
   }
 
-  private func print(_ steps: [MigrationStep]) throws {
+  private func print(
+    _ earlier: [MigrationStep], _ steps: [MigrationStep], _ model: ManagedObjectModel,
+    _ positions: ElementPositions
+  ) throws {
     func name(_ step: MigrationStep) -> String {
       MappingFile.name(from: step.source, to: step.destination)
     }
     switch format {
     case .text:
-      try Console.write(steps.map { $0.planText(mapping: name($0)) }.joined(separator: "\n"))
+      try Console.write(
+        PlanColors.text(steps.map { $0.planText(mapping: name($0)) }.joined(separator: "\n")))
     case .json:
       try Console.write(line: JSONValue.array(steps.map { $0.planJSON(mapping: name($0)) }).indentedText)
+    case .sarif:
+      var log = SARIFLog.ofModel()
+      for step in earlier + steps { add(step, mapping: name(step), model, positions, to: &log) }
+      try Console.write(line: log.json.indentedText)
     }
+  }
+
+  /// Adds the mistakes, the changes without a rule, and the confirmed losses of a step.
+  private func add(
+    _ step: MigrationStep, mapping: String, _ model: ManagedObjectModel, _ positions: ElementPositions,
+    to log: inout SARIFLog
+  ) {
+    let start = SourceLocation(
+      path: FileSystem.join(ModelFolder.trimmed(self.model), VersionFile.name(of: step.destination)), line: 1,
+      column: 1)
+    for problem in step.problems {
+      let place = positions.location(of: problem, from: step.source, to: step.destination) ?? start
+      log.add(
+        Diagnostic(
+          problem.severity == .error ? .error : .warning, at: place, problem.message,
+          suggestion: problem.suggestion), rule: "migration")
+    }
+    func add(_ changes: [ModelChange], _ severity: Diagnostic.Severity, _ text: (ModelChange) -> String) {
+      for change in changes {
+        let place =
+          positions.location(of: change, in: model.version(change.destination), rules: step.rules) ?? start
+        log.add(Diagnostic(severity, at: place, text(change)), rule: "migration")
+      }
+    }
+    add(step.openChanges, .error) { change in
+      let remedies = change.remedies.text(mapping: mapping)
+      return change.description + (remedies.isEmpty ? "" : "; " + remedies)
+    }
+    add(step.losses, .note) { "\($0); the loss is confirmed" }
   }
 }

@@ -53,10 +53,7 @@ struct Generate: ParsableCommand {
   func run() throws {
     try reportingFailures {
       let (loaded, model) = try ModelFolder.load(model)
-      let options = Generator.Options(
-        access: access ?? loaded.access.flatMap(AccessLevel.init) ?? .internal, perEntity: perEntity,
-        warnsOfUnlockedVersion: !loaded.locksCurrentVersion, keyPaths: loaded.listsKeyPaths,
-        observable: loaded.isObservable, snapshots: loaded.hasSnapshots)
+      let options = loaded.generatorOptions(access: access, perEntity: perEntity)
       let isFolder = perEntity || output.hasSuffix("/") || FileSystem.isFolder(output)
       let result = GeneratedOutput(
         try Self.files(of: model, loaded, options), to: output, isFolder: isFolder)

@@ -19,8 +19,19 @@ enum ModelFolder {
     return (loaded, model)
   }
 
+  /// Prints diagnostics on the error stream. On a terminal, each is followed by its line with a caret under the place.
   static func report(_ diagnostics: [Diagnostic]) {
-    for diagnostic in diagnostics { Console.error(diagnostic.description) }
+    let isTerminal = Terminal.isTerminal(.errors)
+    for diagnostic in diagnostics {
+      guard isTerminal else {
+        Console.error(diagnostic.description)
+        continue
+      }
+      Console.report(Terminal.plain(diagnostic.description))
+      guard let excerpt = SourceExcerpt(diagnostic.location) else { continue }
+      Console.error(excerpt.lines[0])
+      Console.error(Terminal.text(excerpt.lines[1], .success, on: .errors))
+    }
   }
 
   /// The path without slashes at its end, which a shell's completion adds.

@@ -11,19 +11,34 @@ struct Verify: ParsableCommand {
       Prints one line for each finding. Changes nothing. Values are checked against the rules of the model.
 
         cdstore verify Notes.sqlite
+        cdstore verify Notes.sqlite --format json
       """)
 
   @Argument(help: "The file of the store.", completion: .file())
   var store: String
 
+  @Option(
+    help: ArgumentHelp(
+      "The format of the output.",
+      discussion: "'text' is for people. 'json' is a list of the findings. 'sarif' is a SARIF log."))
+  var format: FindingReport.Format = .text
+
   func run() throws {
     let findings = try findings()
-    for finding in findings { try Lines.write(finding.description) }
-    guard findings.isEmpty else {
-      Lines.error("\(findings.count) \(findings.count == 1 ? "finding" : "findings")")
-      throw ExitCode.failure
+    let report = FindingReport(findings, of: store)
+    switch format {
+    case .json: try Lines.write(report.json.indentedText)
+    case .sarif: try Lines.write(report.sarif.json.indentedText)
+    case .text:
+      for finding in findings { try Lines.write(finding.description) }
+      if findings.isEmpty {
+        try Lines.write(Terminal.text("\(store) is whole", .success, on: .output))
+      } else {
+        let count = "\(findings.count) \(findings.count == 1 ? "finding" : "findings")"
+        Lines.error(Terminal.text(count, .error, on: .errors))
+      }
     }
-    try Lines.write("\(store) is whole")
+    if !findings.isEmpty { throw ExitCode.failure }
   }
 
   private func findings() throws -> [StoreFinding] {

@@ -24,7 +24,9 @@ struct AttributeReading {
       return try value(json, enumeration.rawType)
     case .composite(let name): return try composite(json, name)
     // A codable is stored as JSON.
-    case .codable: return .string(json.canonicalText)
+    case .codable:
+      if let text = ValueJSON.storedText(json) { return .string(text) }
+      return .string(json.canonicalText)
     default: break
     }
     var json = json

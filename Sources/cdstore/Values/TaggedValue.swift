@@ -3,7 +3,7 @@ import CDModel
 import Foundation
 
 /// Reads JSON values. Values of types that JSON lacks are objects with one key that names the type:
-/// `{"$date": seconds since 1970}`, `{"$data": base64}`, `{"$uuid": "…"}`, `{"$decimal": "1.5"}`, `{"$double": 1}`,
+/// `{"$date": seconds since 1970}`, `{"$referenceDate": seconds since 2001}`, `{"$data": base64}`, `{"$uuid": "…"}`, `{"$decimal": "1.5"}`, `{"$double": 1}`,
 /// `{"$ref": "Entity/id"}`, `{"$set": […]}`, `{"$dict": {…}}`, `{"$repeat": ["x", 3]}`.
 struct TaggedValue {
   /// Returns the object that a `$ref` refers to.
@@ -61,6 +61,12 @@ struct TaggedValue {
       guard let number = Double(text) else { throw Failure("\"\(text)\" is not a number") }
       return .double(number)
     case ("$date", .int(let seconds)): return .date(Date(timeIntervalSince1970: Double(seconds)))
+    case ("$referenceDate", .int(let seconds)):
+      return .date(Date(timeIntervalSinceReferenceDate: Double(seconds)))
+    case ("$referenceDate", _):
+      do { return try AttributeValue(jsonValue: .object([JSONValue.Member(tag, value)])) } catch {
+        throw Failure("\(error)")
+      }
     case ("$decimal", .string(let text)):
       guard let decimal = Decimal(wholeText: text) else { throw Failure("$decimal takes a number as text") }
       return .decimal(decimal)

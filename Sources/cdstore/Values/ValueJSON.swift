@@ -4,18 +4,53 @@ import Foundation
 /// Writes values of attributes as JSON. ``AttributeReading`` reads it as the same value.
 struct ValueJSON {
   let graph: EntityGraph
+  /// Whether every value is read back with all its bits, as a dump requires it. Otherwise, dates are seconds since 1970,
+  /// which other tools expect, and values of enums are their raw values.
+  var isExact = false
 
   func json(_ value: AttributeValue, _ attribute: AttributeDescription) -> JSONValue {
-    if case .codable = attribute.type, case .string(let text) = value {
-      return (try? JSONValue(parsing: text)) ?? .string(text)
-    }
-    if case .composite(let name) = attribute.type, case .composite(let values) = value {
+    switch (attribute.type, value) {
+    case (.codable, .string(let text)): return codable(text)
+    case (.composite(let name), .composite(let values)):
       return .object(
         (graph.composite(name)?.fields ?? []).map { field in
           JSONValue.Member(field.name, json(values[field.name] ?? .null, field))
         })
+    case (.enumeration(let name), _) where value != .null:
+      let cases = graph.enumeration(name)?.cases ?? []
+      // The raw value of one case can be the name of another.
+      let isAmbiguous = cases.contains { .string($0.name) == value && $0.rawValue != value }
+      guard isExact || isAmbiguous, let found = cases.first(where: { $0.rawValue == value }) else {
+        return Self.json(value)
+      }
+      return .string(found.name)
+    case (_, .date) where isExact: return value.jsonValue(dates: .exact)
+    default: return Self.json(value)
     }
-    return Self.json(value)
+  }
+
+  /// The key of an object that contains the JSON of a codable as text.
+  private static let textTag = "$json"
+
+  private func codable(_ text: String) -> JSONValue {
+    guard let json = try? JSONValue(parsing: text) else { return Self.tagged(text) }
+    guard isExact else { return json }
+    // The text of another encoder may have other spaces, another order of keys, or other forms of numbers.
+    let isSame =
+      json != .null && json[Self.textTag] == nil && json.canonicalText.utf8.elementsEqual(text.utf8)
+    return isSame ? json : Self.tagged(text)
+  }
+
+  private static func tagged(_ text: String) -> JSONValue {
+    .object([JSONValue.Member(textTag, .string(text))])
+  }
+
+  /// The stored text of a codable that was written as `{"$json": text}`; nil for any other JSON.
+  static func storedText(_ json: JSONValue) -> String? {
+    guard case .object(let members) = json, members.count == 1, members[0].key == textTag,
+      case .string(let text) = members[0].value
+    else { return nil }
+    return text
   }
 
   static func json(_ value: AttributeValue) -> JSONValue {

@@ -3,11 +3,13 @@ import CDRuntime
 import Foundation
 import Synchronization
 
-/// Shows the progress of a migration on the error stream: a bar if it is a terminal, otherwise a line for each entity.
+/// Shows the progress of a command on the error stream: a bar if it is a terminal. Otherwise a migration shows a line for
+/// each entity.
 final class ProgressLine: Sendable {
   private struct State {
     var shown = ""
     var isOpen = false
+    var number = -1
   }
 
   private let state = Mutex(State())
@@ -32,6 +34,21 @@ final class ProgressLine: Sendable {
         state.shown = subject
         write(subject + "\n")
       }
+    }
+  }
+
+  /// Shows a part of the work as a bar, if the error stream is a terminal.
+  ///
+  /// - Parameter part: From 0 to 1.
+  func show(part: Double, _ subject: String) {
+    guard isTerminal else { return }
+    state.withLock { state in
+      // A part of a percent is not visible.
+      let number = Int(part * 200)
+      guard number != state.number || !state.isOpen else { return }
+      state.number = number
+      state.isOpen = true
+      write("\r\u{1B}[K" + String("\(Self.bar(part)) \(subject)".prefix(79)))
     }
   }
 

@@ -1,0 +1,87 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// What a person's terminal shows in addition to the text that programs read.
+package enum Terminal {
+  /// A stream that a program writes.
+  package enum Stream {
+    case output, errors
+
+    fileprivate var descriptor: Int32 {
+      switch self {
+      case .output: STDOUT_FILENO
+      case .errors: STDERR_FILENO
+      }
+    }
+  }
+
+  /// The meaning of a text, which decides about its colour.
+  package enum Meaning: String {
+    case error = "1;31"
+    case warning = "1;35"
+    case note = "1;36"
+    case success = "1;32"
+    case strong = "1"
+  }
+
+  /// Whether a stream is a terminal. A pipe and a file get plain text.
+  package static func isTerminal(_ stream: Stream) -> Bool { isatty(stream.descriptor) == 1 }
+
+  /// Whether a stream is a terminal with colours. The environment variable `NO_COLOR` turns them off, as
+  /// https://no-color.org describes it.
+  package static func hasColors(_ stream: Stream) -> Bool {
+    let environment = ProcessInfo.processInfo.environment
+    return isTerminal(stream) && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+  }
+
+  /// A text in the colour of its meaning, if the stream has colours.
+  package static func text(_ text: String, _ meaning: Meaning, on stream: Stream) -> String {
+    hasColors(stream) ? colored(text, meaning) : text
+  }
+
+  /// A message as compilers write it, such as `path:1:2: error: message`, with the severity in its colour if the stream
+  /// has colours.
+  package static func message(_ line: String, on stream: Stream) -> String {
+    guard hasColors(stream) else { return line }
+    let severities: [(String, Meaning)] = [("error", .error), ("warning", .warning), ("note", .note)]
+    let found = severities.compactMap { word, meaning in
+      line.firstRange(of: "\(word): ").map { (range: $0, word, meaning) }
+    }
+    guard let (range, word, meaning) = found.min(by: { $0.range.lowerBound < $1.range.lowerBound }) else {
+      return line
+    }
+    let rest = line[range.upperBound...]
+    return colored(String(line[..<range.lowerBound]), .strong) + colored("\(word):", meaning) + " "
+      + colored(String(rest), .strong)
+  }
+
+  private static func colored(_ text: String, _ meaning: Meaning) -> String {
+    text.isEmpty ? text : "\u{1B}[\(meaning.rawValue)m\(text)\u{1B}[0m"
+  }
+
+  /// A text without control characters, which could move the terminal's cursor or change its title. A tab stays.
+  package static func plain(_ text: some StringProtocol) -> String {
+    String(
+      String.UnicodeScalarView(
+        text.unicodeScalars.map { scalar in
+          let isControl = scalar.value < 32 && scalar != "\t" || (127..<160).contains(scalar.value)
+          return isControl ? "\u{FFFD}" : scalar
+        }))
+  }
+}
+
+extension Console {
+  /// Writes a message as compilers write it to the error stream, in colour on a terminal.
+  package static func report(_ message: String) { error(Terminal.message(message, on: .errors)) }
+}

@@ -1,0 +1,410 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+
+/// The insertion of many objects in one transaction and in bounded memory, with keys that the caller chooses.
+///
+/// The caller first inserts all objects. A reference may lead to an object that follows later. Then the caller sets the
+/// relationships that other rows contain. Every rule of the schema is checked, and derived attributes are computed. The
+/// methods of ``ManagedObjectLifecycle`` are not called. A large value of an `external:` attribute stays in its row until
+/// it is next saved.
+package final class ObjectImport {
+  private let run: BatchRun
+  private let target: Target
+  private let context: ManagedObjectContext
+  private var model: ModelPlan { context.model }
+  /// The keys of the inserted objects, by the index of their entity.
+  private var inserted: [Int: KeyRanges] = [:]
+  /// The first and the last key of inserted objects, by the index of the root entity.
+  private var bounds: [Int: (first: ObjectKey, last: ObjectKey)] = [:]
+  /// The first key that no object had before, by the index of the root entity.
+  private var firstKeys: [Int: ObjectKey] = [:]
+  /// The first key that later objects may have, by the index of the root entity.
+  private var reserved: [Int: ObjectKey] = [:]
+  /// Mandatory references that have no value yet.
+  private var unset: [(slot: PropertyPlan, entity: EntityPlan, key: ObjectKey)] = []
+  /// Objects that were in the store before and that references lead to, by relationship.
+  private var formerTargets: [(relationship: RelationshipPlan, keys: Set<ObjectKey>)] = []
+  private var pendingCount = 0
+  private var pendingBytes = 0
+  /// The number of inserted objects.
+  package private(set) var count = 0
+
+  private static let batchSize = 500
+  private static let batchBytes = 4 << 20
+  private static let chunk = 10_000
+
+  fileprivate init(
+    _ run: BatchRun, _ session: any StoreWriteSession, _ coordinator: PersistentStoreCoordinator
+  ) {
+    self.run = run
+    target = Target(session, coordinator.plan)
+    context = ManagedObjectContext(coordinator, importTarget: target)
+  }
+
+  /// The UUID of the store that holds an entity's objects.
+  ///
+  /// - Throws: ``StoreError/noStore(entity:)``, ``FetchError/unknownEntity(_:suggestion:)``.
+  package func storeID(ofEntity name: String) throws -> UUID {
+    guard let store = run.stores.store(of: try plan(name)) else { throw StoreError.noStore(entity: name) }
+    return store.storeID
+  }
+
+  /// The first key that no object of an entity's hierarchy has ever had.
+  package func firstKey(ofEntity name: String) throws -> Int64 { try firstKey(of: try plan(name)) }
+
+  private func firstKey(of plan: EntityPlan) throws -> ObjectKey {
+    if let known = firstKeys[plan.root] { return known }
+    // Once there are new rows, the store's own counter is behind them.
+    let key = try run.rows.firstKey(of: plan)
+    firstKeys[plan.root] = key
+    return key
+  }
+
+  /// Excludes keys of an entity's hierarchy from use by new objects.
+  package func reserve(upTo key: Int64, ofEntity name: String) throws {
+    let plan = try plan(name)
+    reserved[plan.root] = max(
+      min(key, KeyRanges.largestKey), try firstKey(of: plan), reserved[plan.root] ?? 1)
+  }
+
+  /// Whether the store has an object of an entity or one of its subentities.
+  package func hasObject(_ key: Int64, ofEntity name: String) throws -> Bool {
+    let plan = try plan(name)
+    let rows = try target.session.row(key, inSubtreeOf: plan)
+    defer { rows.close() }
+    return try rows.next()
+  }
+
+  /// Whether an entity's own rows contain the reference of a relationship. ``insert(entity:key:references:size:_:)`` sets
+  /// such a relationship, and ``relate(entity:key:relationship:to:)`` sets any other one.
+  package func isReference(_ relationship: String, ofEntity name: String) throws -> Bool {
+    guard let found = try plan(name).slot(relationship)?.relationship, !found.isSymmetric,
+      case .reference = found.storage
+    else { return false }
+    return true
+  }
+
+  private func plan(_ name: String) throws -> EntityPlan {
+    guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
+    return plan
+  }
+
+  /// Inserts an object. It is written at once or with one of the next objects.
+  ///
+  /// - Parameters:
+  ///   - key: An unused key, not below ``firstKey(ofEntity:)``.
+  ///   - references: Keys of related objects, by the names of relationships for which ``isReference(_:ofEntity:)`` is
+  ///     true. The caller makes sure that these objects exist in the end.
+  ///   - size: The approximate number of bytes of the values.
+  ///   - fill: Sets the attributes.
+  /// - Returns: The identifier of the object.
+  /// - Throws: The errors of `fill`, and those of ``ManagedObjectContext/save()`` for this object and others before it.
+  @discardableResult
+  package func insert(
+    entity name: String, key: Int64, references: [(relationship: String, key: Int64)], size: Int,
+    _ fill: (ManagedObject) throws -> Void
+  ) throws -> ManagedObjectID {
+    let plan = try plan(name)
+    guard key > 0, key < KeyRanges.largestKey else {
+      throw StoreError.damagedKeys(
+        run.stores.store(of: plan)?.url ?? URL(filePath: "/"), entity: model.entities[plan.root].name)
+    }
+    _ = try firstKey(of: plan)
+    target.key = key
+    target.references = []
+    for (relationship, key) in references {
+      guard let found = plan.slot(relationship)?.relationship else { continue }
+      target.references.append((found.slot, key))
+      try noteTarget(key, found)
+    }
+    let object = try context.insert(entityNamed: name)
+    for slot in target.unset(of: object) { unset.append((plan.slots[slot], plan, key)) }
+    try fill(object)
+    inserted[plan.index, default: KeyRanges()].append(key)
+    let known = bounds[plan.root] ?? (key, key)
+    bounds[plan.root] = (min(known.first, key), max(known.last, key))
+    count += 1
+    try noteChange(size)
+    return object.objectID
+  }
+
+  /// Notes an object that was in the store before, if its inverse relationship has a rule on the number of objects.
+  private func noteTarget(_ key: ObjectKey, _ relationship: RelationshipPlan) throws {
+    guard let inverse = run.inverse(of: relationship), BatchRun.hasCountRule(inverse),
+      try key < firstKey(of: model.entities[relationship.destination])
+    else { return }
+    if let index = formerTargets.firstIndex(where: { $0.relationship === inverse }) {
+      formerTargets[index].keys.insert(key)
+    } else {
+      formerTargets.append((inverse, [key]))
+    }
+  }
+
+  /// Relates an object to others. Objects that the relationship already has stay in it, after the given ones.
+  ///
+  /// - Throws: The errors of ``ManagedObjectContext/save()`` for this object and others before it.
+  package func relate(entity name: String, key: Int64, relationship: String, to keys: [Int64]) throws {
+    let plan = try plan(name)
+    guard let found = plan.slot(relationship)?.relationship,
+      let object = try context.fetchObject(key, plan)
+    else { return }
+    let destination = model.entities[found.destination]
+    let map = context.registry.map(of: destination)
+    let missing = keys.filter { map?[$0] == nil }
+    var held: [ManagedObject] = []
+    if !missing.isEmpty {
+      held = try context.objects(
+        from: target.session.rows(missing, inSubtreeOf: destination), of: destination)
+    }
+    let related = keys.compactMap { context.registered($0, root: destination.root) }
+    withExtendedLifetime(held) {
+      if found.isToMany {
+        let given = Set(related)
+        object.setRelatedObjects(
+          related + object.relatedObjects(found).filter { !given.contains($0) }, found)
+      } else {
+        object.setRelatedObject(related.first, found)
+      }
+    }
+    try noteChange(32 * keys.count)
+  }
+
+  private func noteChange(_ size: Int) throws {
+    pendingCount += 1
+    pendingBytes += size
+    if pendingCount >= Self.batchSize || pendingBytes >= Self.batchBytes { try save() }
+  }
+
+  /// Writes the objects that have not been written yet.
+  package func save() throws {
+    pendingCount = 0
+    pendingBytes = 0
+    if context.hasChanges { try context.save() }
+    context.reset()
+  }
+
+  // MARK: The end
+
+  /// Checks the rules that concern several rows, and computes derived attributes.
+  fileprivate func finish() throws -> Int {
+    try save()
+    try checkUnset()
+    for (root, bounds) in bounds {
+      reserved[root] = max(bounds.last + 1, firstKeys[root] ?? 1, reserved[root] ?? 1)
+    }
+    for (root, key) in reserved { try run.rows.reserve(upTo: key, of: model.entities[root]) }
+    for (entity, keys) in inserted {
+      for range in KeyRanges.normalized(keys.ranges) { run.noteInserted(range, of: model.entities[entity]) }
+    }
+    for entity in inserted.keys.sorted() { try appendPositions(of: model.entities[entity]) }
+    for (relationship, keys) in formerTargets { try run.checkCounts(of: relationship, of: Array(keys)) }
+    for entity in inserted.keys.sorted() {
+      let plan = model.entities[entity]
+      for case let relationship? in plan.relationships where BatchRun.hasCountRule(relationship) {
+        if case .reference = relationship.storage { continue }
+        try forEachChunk(of: entity) { try run.checkCounts(of: relationship, of: $0) }
+      }
+    }
+    if model.hasDerivedSlots {
+      for entity in inserted.keys.sorted() {
+        try forEachChunk(of: entity) { keys in
+          let keys = keys.map { FetchedKey(key: $0, entity: entity) }
+          try run.derive(own: keys, others: run.dependents(of: keys, nil))
+        }
+      }
+    }
+    return count
+  }
+
+  private func checkUnset() throws {
+    var mistakes: [BatchMistake] = []
+    for (slot, entity, key) in unset where mistakes.count < BatchRowWriter.maximumMistakes {
+      guard let object = try context.fetchObject(key, entity), object.referenceKey(slot.number) < 0 else {
+        continue
+      }
+      mistakes.append(
+        BatchMistake(
+          entity: entity.name, property: slot.name, reason: .missingValue, objectID: object.objectID))
+    }
+    context.reset()
+    if !mistakes.isEmpty { throw BatchError.invalid(mistakes) }
+  }
+
+  /// Gives positions to the new objects of ordered relationships whose order was not given.
+  private func appendPositions(of plan: EntityPlan) throws {
+    guard let bounds = bounds[plan.root] else { return }
+    for case let relationship? in plan.relationships {
+      guard case .reference = relationship.storage, let inverse = run.inverse(of: relationship) else {
+        continue
+      }
+      // All rows of the table in this range are new.
+      try run.rows.appendPositions(
+        inverse, plan, .range(bounds.first..<bounds.last + 1, and: []), moved: [], gap: Positions.gap)
+    }
+  }
+
+  private func forEachChunk(of entity: Int, _ body: ([ObjectKey]) throws -> Void) throws {
+    var keys: [ObjectKey] = []
+    for range in inserted[entity]?.ranges ?? [] {
+      for key in range {
+        keys.append(key)
+        if keys.count == Self.chunk {
+          try body(keys)
+          keys.removeAll(keepingCapacity: true)
+        }
+      }
+    }
+    if !keys.isEmpty { try body(keys) }
+  }
+}
+
+extension ObjectImport {
+  /// The open transaction, as the store of the importing context.
+  private final class Target: ImportTarget {
+    /// The key and the references of the object that is about to be inserted.
+    var key: ObjectKey = 0
+    var references: [(slot: Int, key: ObjectKey)] = []
+    private let writer: any StoreWriteSession
+    /// The slots of mandatory references in the entity's own table, by the index of the entity.
+    private let mandatorySlots: [[Int]]
+
+    init(_ writer: any StoreWriteSession, _ model: ModelPlan) {
+      self.writer = writer
+      mandatorySlots = model.entities.map { entity in
+        entity.slots.filter { $0.isStored && $0.relationship?.description.isOptional == false }
+          .map(\.number)
+      }
+    }
+
+    var session: any StoreSession { writer.reader }
+    var keepsLargeValuesInRows: Bool { true }
+
+    func nextKey(for plan: EntityPlan) -> ObjectKey { key }
+
+    /// Sets the references. A mandatory one without a value gets a key that no row has, and that is unique for references
+    /// of one-to-one relationships.
+    func prepare(_ object: ManagedObject) {
+      for slot in mandatorySlots[object.scope.plan.index] { object.extras?.values[slot] = .int(-object.key) }
+      for (slot, key) in references { object.extras?.values[slot] = .int(key) }
+    }
+
+    /// The mandatory references of a new object that have no value.
+    func unset(of object: ManagedObject) -> [Int] {
+      mandatorySlots[object.scope.plan.index].filter { object.referenceKey($0) < 0 }
+    }
+
+    func willWriteFiles(_ names: [String]) throws {}
+    func index(_ relationship: RelationshipPlan) throws {}
+
+    func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {
+      var run = try SaveRun(
+        context: context, session: writer, plan: plan, changeCount: context.pendingChanges.changeCount)
+      try run.writeInTransaction()
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  /// Imports objects in one transaction. Other contexts see either all of them or none.
+  ///
+  /// - Returns: The number of inserted objects.
+  /// - Throws: The errors of the body; ``SaveError``, ``BatchError`` or ``StoreError``. Nothing has been written then.
+  @discardableResult
+  package func importObjects(_ body: (ObjectImport) throws -> Void) throws -> Int {
+    guard let plan = model.entities.first(where: { storeReader.hasStore(of: $0) }) else { return 0 }
+    endReading()
+    let result = try engine.write { session in
+      let run = BatchRun(self, session, plan)
+      return try run.run {
+        let objects = ObjectImport(run, session, persistentStoreCoordinator)
+        try body(objects)
+        return try objects.finish()
+      }
+    }
+    endReading()
+    engine.watch.announce()
+    if storeReader.hasSession || parent != nil || !historyPosition.isEmpty { try learnOfSaves() }
+    return result.count
+  }
+
+  /// Calls a body with each stored object of exactly one entity, in the order of the keys. All of them come from one state
+  /// of the store, and each is released after its call.
+  ///
+  /// - Throws: The errors of the body; ``FetchError/unknownEntity(_:suggestion:)``; ``StoreError``.
+  package func forEachObject(ofEntity name: String, _ body: (ManagedObject) throws -> Void) throws {
+    guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
+    try perform {
+      var last: ObjectKey = 0
+      while let batch = try reader().rows(ofSubtree: plan, isOwn: true, after: last, count: 500) {
+        last = batch.last
+        for object in try objects(from: batch.rows, of: plan) { try body(object) }
+        registry.sweep()
+      }
+    }
+  }
+
+  /// Whether a relationship must be listed in a dump of its object: the rows of the related objects do not tell it, or not
+  /// in which order.
+  package func isListed(_ relationship: String, ofEntity name: String) -> Bool {
+    guard let found = model.entity(name)?.slot(relationship)?.relationship else { return false }
+    switch found.storage {
+    case .reference: return true
+    case .inverseReference: return false
+    case .referencesOfOthers: return found.isOrdered
+    case .join(_, let isSource): return isSource || found.isOrdered
+    }
+  }
+
+  /// Whether the objects of a relationship are in a store that this context does not have.
+  package func leadsOutside(_ relationship: String, ofEntity name: String) -> Bool {
+    guard let found = model.entity(name)?.slot(relationship)?.relationship else { return false }
+    return !storeReader.hasStore(of: model.entities[found.destination])
+  }
+
+  /// Whether one of the context's stores holds the objects of an entity.
+  package func holdsObjects(ofEntity name: String) -> Bool {
+    model.entity(name).map { storeReader.hasStore(of: $0) } ?? false
+  }
+}
+
+/// What an empty store needs to continue another one: its metadata, and the first key of each root entity that is not
+/// used.
+package struct StoreBeginning {
+  package var metadata: [String: String]
+  package var nextKeys: [String: Int64]
+
+  package init(metadata: [String: String], nextKeys: [String: Int64]) {
+    self.metadata = metadata
+    self.nextKeys = nextKeys
+  }
+}
+
+extension ManagedObjectID {
+  /// Creates an identifier from the text of its ``uriRepresentation``; nil for any other text.
+  package init?(uriText text: String) { self.init(text: text) }
+
+  /// The number at the end of the ``uriRepresentation``, which is unique within the entity's hierarchy.
+  package var number: Int64 { key }
+}
+
+extension PersistentStoreCoordinator {
+  /// What an empty store needs to continue one of the coordinator's stores; nil if there is no such store.
+  package func beginning(ofStore id: UUID) throws -> StoreBeginning? {
+    try engine.write { session in
+      guard let store = session.reader.stores[id] else { return nil }
+      var entries = try session.reader.metadata(of: store).allEntries
+      let tables = StoreTables(plan, store: store.index)
+      entries[StoreBuilder.entitiesKey] = tables.roots.joined(separator: " ")
+      var keys: [String: Int64] = [:]
+      for root in tables.roots {
+        if let root = plan.entity(root) { keys[root.name] = try session.batch.firstKey(of: root) }
+      }
+      return StoreBeginning(metadata: entries, nextKeys: keys)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import CDConsole
+import CDModel
+import CDSchema
+
+/// `cdgen format`
+struct Format: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Bring the files of models into one form.",
+    discussion: """
+      The keys of each declaration get one order, white space at the ends of lines goes, and of several blank lines one \
+      stays. Comments stay with the lines that follow them. Entities, attributes and relationships stay in their order. \
+      Mappings in braces stay as they are. The model stays the same: a model with errors is not formatted.
+
+        cdgen format Schemas/ToDo.cdmodel
+        cdgen format Schemas/*.cdmodel --check
+
+      The command prints the files that it has changed. With --check, it changes nothing, prints the files that it \
+      would change, and fails if there are any.
+      """)
+
+  @Argument(help: "The folders of the models.", completion: .directory)
+  var model: [String]
+
+  @Flag(help: "Change nothing. Fail if a file does not have the form.")
+  var check = false
+
+  func run() throws {
+    try reportingFailures {
+      var isFormatted = true
+      for path in model {
+        let loaded = ModelLoader.load(folder: path)
+        guard let before = loaded.unprovenModel else {
+          ModelFolder.report(loaded.diagnostics)
+          throw ExitCode.failure
+        }
+        let files = Self.changedFiles(of: loaded)
+        try Self.verify(files, loaded, before)
+        for file in files {
+          isFormatted = false
+          try Console.write(line: file.path)
+          if !check { try file.write() }
+        }
+      }
+      if check, !isFormatted { throw ExitCode.failure }
+    }
+  }
+
+  private static func changedFiles(of loaded: LoadedModel) -> [OutputFile] {
+    loaded.files.compactMap { file in
+      guard let text = ModelFormatter.text(of: file), !text.utf8.elementsEqual(file.bytes) else { return nil }
+      return OutputFile(path: file.path, contents: text)
+    }
+  }
+
+  /// Loads the formatted files in memory, so that no other model is written.
+  private static func verify(
+    _ changed: [OutputFile], _ loaded: LoadedModel, _ before: ManagedObjectModel
+  ) throws {
+    var files: [String: [UInt8]] = [:]
+    for file in loaded.files { files[file.name] = file.bytes }
+    for file in changed {
+      guard let name = loaded.files.first(where: { $0.path == file.path })?.name else { continue }
+      files[name] = Array(file.contents.utf8)
+    }
+    let after = ModelLoader.load(name: before.name, files: files)
+    guard after.unprovenModel?.canonicalJSON == before.canonicalJSON, after.access == loaded.access else {
+      throw Failure(
+        changed.first?.path,
+        "this file cannot be formatted automatically in its present form; it was not changed")
+    }
+  }
+}

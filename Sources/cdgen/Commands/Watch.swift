@@ -1,0 +1,95 @@
+import ArgumentParser
+import CDConsole
+import CDModel
+import CDSchema
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// `cdgen watch`
+struct Watch: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Check models, or generate Swift from one, after each change of their files.",
+    discussion: """
+      Reports the mistakes of the models once, and again after each change, until you end the command with Control-C. \
+      With --output, it also generates Swift code, as 'cdgen generate' does, if there are no errors.
+
+        cdgen watch Schemas/*.cdmodel
+        cdgen watch Schemas/ToDo.cdmodel --output Sources/App/ToDo+Generated.swift
+      """)
+
+  @Argument(help: "The folders of the models.", completion: .directory)
+  var model: [String]
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The file or the folder of the generated code, for one model.", valueName: "path"))
+  var output: String?
+
+  @Option(help: ArgumentHelp("The seconds between two looks at the files.", valueName: "seconds"))
+  var interval = 0.5
+
+  func validate() throws {
+    if output != nil, model.count != 1 { throw ValidationError("--output is for one model.") }
+    if !(0.01...60).contains(interval) { throw ValidationError("--interval is from 0.01 to 60.") }
+  }
+
+  func run() throws {
+    var known: [String: FolderState] = [:]
+    while true {
+      for path in model {
+        let state = FolderState(path)
+        if known[path] == state { continue }
+        known[path] = state
+        try update(path)
+      }
+      usleep(UInt32(interval * 1_000_000))
+    }
+  }
+
+  private func update(_ path: String) throws {
+    // The parser's own errors would end the command. A mistake in the model must not.
+    if let output {
+      var arguments = [path, "--output", output]
+      if output.hasSuffix("/") { arguments.append("--per-entity") }
+      do {
+        try Generate.parse(arguments).run()
+        try Console.write(line: "\(ModelFolder.trimmed(path)): generated \(output)")
+      } catch is ExitCode {}
+    } else {
+      do { try Check.parse([path]).run() } catch let code as ExitCode where code == .failure {}
+    }
+  }
+}
+
+/// What tells that a file of a folder has changed.
+private struct FolderState: Equatable {
+  private struct File: Equatable {
+    let name: String
+    let size: UInt64?
+    let date: Date?
+  }
+
+  private let files: [File]
+
+  init(_ folder: String) {
+    let names = (try? FileSystem.names(in: folder)) ?? []
+    files = names.map { name in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: FileSystem.join(folder, name))
+      return File(
+        name: name, size: attributes?[.size] as? UInt64,
+        date: attributes?[.modificationDate] as? Date)
+    }
+  }
+}

@@ -1,0 +1,390 @@
+import CDConsole
+import CDModel
+import CDRuntime
+import Foundation
+
+/// Loads the rows of a dump, or of `cdstore fetch --format json`, in one transaction and in bounded memory.
+///
+/// The file is read three times. The first pass checks its form and collects the `"@id"`s. The second pass inserts the
+/// objects, with references to objects that may follow later. The third pass sets the other relationships.
+struct RowImport {
+  private let file: FileHandle
+  private let graph: EntityGraph
+  private let reading: AttributeReading
+  /// The entity of rows that name none; nil if each must name one.
+  private let entity: String?
+  /// The String attribute that stores the `"@id"`s; nil for none.
+  private let idAttribute: String?
+  private let progress: ProgressLine
+  private let total: Double
+  /// The description of the dumped store; nil for other files.
+  private(set) var beginning: StoreBeginning?
+  private var keys: RowKeys
+  private var mistakes: [String] = []
+  /// The number of objects of each entity, in the order of the file.
+  private(set) var counts: [(entity: String, count: Int)] = []
+  /// The lines of the objects that are not written yet, or were written last.
+  private var lines: [ManagedObjectID: Int] = [:]
+
+  private static let maximumMistakes = 100
+
+  init(
+    _ file: FileHandle, graph: EntityGraph, entity: String?, idAttribute: String?, progress: ProgressLine
+  ) throws {
+    self.file = file
+    self.graph = graph
+    self.entity = entity
+    self.idAttribute = idAttribute
+    self.progress = progress
+    reading = AttributeReading(graph: graph)
+    keys = RowKeys(graph)
+    total = Double(try file.seekToEnd())
+  }
+
+  /// Lines that say which URIs have changed.
+  var changedIdentifiers: [String] { keys.changedIdentifiers }
+
+  private mutating func note(_ mistake: String) throws {
+    mistakes.append(mistake)
+    if mistakes.count == Self.maximumMistakes {
+      mistakes.append("there may be more mistakes; correct these first")
+      try throwMistakes()
+    }
+  }
+
+  private func throwMistakes() throws {
+    if !mistakes.isEmpty { throw Failure(mistakes.joined(separator: "\n")) }
+  }
+
+  /// Calls a body with each object of the file.
+  private func forEachItem(_ pass: Int, _ subject: String, _ body: (JSONItems.Item) throws -> Void) throws {
+    var items = try JSONItems(file)
+    while let item = try items.next() {
+      progress.show(part: (Double(pass) + Double(items.bytesRead) / max(total, 1)) / 3, subject)
+      try body(item)
+    }
+  }
+
+  // MARK: The first pass
+
+  /// Checks the form of the whole file, and collects the `"@id"`s.
+  ///
+  /// - Throws: ``Failure`` with every mistake.
+  mutating func scan(holds: (String) -> Bool) throws {
+    var count = 0
+    var isDump = false
+    var end: Int64?
+    var places: [String: Int] = [:]
+    try forEachItem(0, "checking") { item in
+      if end != nil { throw Failure("line \(item.line): a row follows the end of the dump") }
+      if item.json[DumpForm.header] != nil {
+        guard count == 0, !isDump else {
+          throw Failure("line \(item.line): a second dump begins; load it by itself")
+        }
+        isDump = true
+        beginning = try DumpForm.beginning(item.json)
+        return
+      }
+      if let trailer = item.json[DumpForm.trailer] {
+        guard case .int(let number)? = trailer["objects"] else {
+          throw Failure("line \(item.line): the end of the dump does not say how many objects there are")
+        }
+        end = number
+        return
+      }
+      count += 1
+      guard let row = try row(item) else { return }
+      guard holds(row.entity) else {
+        return try note("line \(item.line): another store holds the objects of '\(row.entity)'")
+      }
+      if let place = places[row.entity] {
+        counts[place].count += 1
+      } else {
+        places[row.entity] = counts.count
+        counts.append((row.entity, 1))
+      }
+      if let id = row.id, !keys.note(id, of: row.entity) {
+        try note("line \(item.line): another row has the @id '\(id)'")
+      }
+    }
+    if isDump {
+      guard let end else {
+        throw Failure("the dump is incomplete, because its last line is missing; dump the store again")
+      }
+      guard end == count else {
+        throw Failure("the dump has \(count) objects, but \(end) were written; dump the store again")
+      }
+    }
+    if let idAttribute, count > 0, !counts.contains(where: { keepsID($0.entity) }) {
+      try note("none of the entities has a String attribute '\(idAttribute)' for --id")
+    }
+    if keys.hasDuplicates { try noteDuplicates() }
+    try throwMistakes()
+  }
+
+  /// Finds the rows with the URIs of others. The file is read again, because usually there are none.
+  private mutating func noteDuplicates() throws {
+    var known: Set<String> = []
+    try forEachItem(0, "checking") { item in
+      guard case .string(let id)? = item.json["@id"], let uri = ManagedObjectID(uriText: id) else { return }
+      let root = graph.root(of: uri.entityName)?.name ?? uri.entityName
+      if !known.insert("\(uri.storeID) \(root) \(uri.number)").inserted {
+        try note("line \(item.line): another row has the @id '\(id)'")
+      }
+    }
+  }
+
+  private struct Row {
+    let entity: String
+    let id: String?
+    let members: [JSONValue.Member]
+  }
+
+  /// The entity and the `"@id"` of a row; nil after a mistake.
+  private mutating func row(_ item: JSONItems.Item) throws -> Row? {
+    guard case .object(let members) = item.json else { return nil }
+    var id: String?
+    switch item.json["@id"] {
+    case .string(let text)?: id = text
+    case .int(let number)?: id = "\(number)"
+    case nil: break
+    case let other?:
+      try note("line \(item.line): @id takes a text or an integer, not \(other.kindName)")
+      return nil
+    }
+    var name = entity
+    if let id, let uri = ManagedObjectID(uriText: id) { name = uri.entityName }
+    switch item.json["@entity"] {
+    case .string(let text)?: name = text
+    case nil: break
+    case let other?:
+      try note("line \(item.line): @entity takes the name of an entity, not \(other.kindName)")
+      return nil
+    }
+    guard let name else {
+      try note(
+        "line \(item.line): the row does not name its entity; add \"@entity\", or name the entity of all rows with --entity"
+      )
+      return nil
+    }
+    guard let found = graph.entity(name) else {
+      let meant = closestName(to: name, in: graph.version.entities.map(\.name))
+      try note("line \(item.line): the model has no entity '\(name)'" + Self.question(meant))
+      return nil
+    }
+    guard !found.isAbstract else {
+      try note("line \(item.line): '\(name)' is abstract; name one of its subentities")
+      return nil
+    }
+    return Row(entity: name, id: id, members: members)
+  }
+
+  private static func question(_ meant: String?) -> String { meant.map { "; did you mean '\($0)'?" } ?? "" }
+
+  private func keepsID(_ entity: String) -> Bool {
+    guard let idAttribute, case .attribute(let attribute)? = graph.property(idAttribute, of: entity) else {
+      return false
+    }
+    return attribute.type == .string
+  }
+
+  // MARK: The other passes
+
+  /// Inserts the objects and sets their relationships.
+  ///
+  /// - Throws: ``Failure`` with the lines of the mistakes. The caller then rolls back.
+  mutating func insert(into objects: ObjectImport) throws {
+    try keys.assign(in: objects)
+    try pass(1, "inserting", objects) { line, row, key, size, import_ in
+      try import_.insert(row, key, line, size, objects)
+    }
+    try throwMistakes()
+    try pass(2, "relating", objects) { line, row, key, _, import_ in
+      try import_.relate(row, key, line, objects)
+    }
+    try throwMistakes()
+    try reserveKeys(of: objects)
+  }
+
+  /// The numbers of objects that were deleted before the dump are not given to new objects, if the store is the dumped one.
+  private func reserveKeys(of objects: ObjectImport) throws {
+    guard let beginning, let id = beginning.metadata["storeUUID"].flatMap(UUID.init) else { return }
+    for (entity, next) in beginning.nextKeys where (try? objects.storeID(ofEntity: entity)) == id {
+      try objects.reserve(upTo: next, ofEntity: entity)
+    }
+  }
+
+  private mutating func pass(
+    _ number: Int, _ subject: String, _ objects: ObjectImport,
+    _ body: (Int, Row, Int64, Int, inout RowImport) throws -> Void
+  ) throws {
+    lines.removeAll()
+    keys.restart()
+    do {
+      try forEachItem(number, subject) { item in
+        guard item.json[DumpForm.header] == nil, item.json[DumpForm.trailer] == nil, let row = try row(item)
+        else { return }
+        let key: Int64
+        if let id = row.id, let known = keys.key(of: id, entity: row.entity) {
+          key = known
+        } else {
+          key = try keys.newKey(of: row.entity, in: objects)
+        }
+        try body(item.line, row, key, item.size, &self)
+      }
+      if mistakes.isEmpty { try objects.save() }
+    } catch let error as SaveError {
+      throw failure(error)
+    }
+  }
+
+  private mutating func insert(_ row: Row, _ key: Int64, _ line: Int, _ size: Int, _ objects: ObjectImport)
+    throws
+  {
+    var attributes: [(name: String, value: AttributeValue)] = []
+    var references: [(relationship: String, key: Int64)] = []
+    for member in row.members where !member.key.hasPrefix("@") {
+      do {
+        switch graph.property(member.key, of: row.entity) {
+        // A row of a fetch has them, but they are computed again.
+        case .attribute(let attribute)? where attribute.derivation != nil: break
+        case .attribute(let attribute)?:
+          attributes.append((member.key, try reading.value(member.value, attribute)))
+        case .relationship(let relationship)?:
+          guard try objects.isReference(member.key, ofEntity: row.entity) else { continue }
+          let found = try targets(member.value, relationship, objects)
+          if let found = found.first { references.append((member.key, found.key)) }
+        case .fetched?: throw Failure("is a fetched property, which cannot be set")
+        case nil:
+          let names =
+            graph.attributes(of: row.entity).map(\.name) + graph.relationships(of: row.entity).map(\.name)
+          throw Failure(
+            "the entity has no such property" + Self.question(closestName(to: member.key, in: names)))
+        }
+      } catch let failure as Failure {
+        try note("line \(line), \(member.key): \(failure)")
+      }
+    }
+    guard mistakes.isEmpty else { return }
+    if let idAttribute, let id = row.id, keepsID(row.entity),
+      !attributes.contains(where: { $0.name == idAttribute })
+    {
+      attributes.append((idAttribute, .string(id)))
+    }
+    var objectID: ManagedObjectID?
+    try objects.insert(entity: row.entity, key: key, references: references, size: size) { object in
+      objectID = object.objectID
+      lines[object.objectID] = line
+      for attribute in attributes {
+        do {
+          try object.setValue(.attribute(attribute.value), forKey: attribute.name)
+        } catch { throw Failure("line \(line), \(attribute.name): \(error)") }
+      }
+    }
+    // Only the objects of the last batches can be in an error.
+    if lines.count >= 2000, let objectID { lines = [objectID: line] }
+  }
+
+  private mutating func relate(_ row: Row, _ key: Int64, _ line: Int, _ objects: ObjectImport) throws {
+    for member in row.members where !member.key.hasPrefix("@") {
+      guard case .relationship(let relationship)? = graph.property(member.key, of: row.entity),
+        try !objects.isReference(member.key, ofEntity: row.entity)
+      else { continue }
+      do {
+        let found = try targets(member.value, relationship, objects)
+        guard !found.isEmpty, mistakes.isEmpty else { continue }
+        try objects.relate(
+          entity: row.entity, key: key, relationship: member.key, to: found.map(\.key))
+      } catch let failure as Failure {
+        try note("line \(line), \(member.key): \(failure)")
+      }
+    }
+  }
+
+  /// The objects that the JSON of a relationship names.
+  private func targets(
+    _ json: JSONValue, _ relationship: RelationshipDescription, _ objects: ObjectImport
+  ) throws -> [RowKeys.Target] {
+    switch json {
+    case .null:
+      if relationship.isToMany { throw Failure("takes a list of @ids") }
+      return []
+    case .array(let ids):
+      guard relationship.isToMany else { throw Failure("takes one @id or null, not a list") }
+      return try ids.map { try target($0, relationship, objects) }
+    default:
+      guard !relationship.isToMany else { throw Failure("takes a list of @ids, not \(json.kindName)") }
+      return [try target(json, relationship, objects)]
+    }
+  }
+
+  private func target(
+    _ json: JSONValue, _ relationship: RelationshipDescription, _ objects: ObjectImport
+  ) throws -> RowKeys.Target {
+    let id: String
+    switch json {
+    case .string(let text): id = text
+    case .int(let number): id = "\(number)"
+    default: throw Failure("takes the @id of a row, not \(json.kindName)")
+    }
+    guard let target = try keys.target(id, of: relationship.destination, in: objects) else {
+      throw Failure(
+        "neither the file nor the store has an object of '\(relationship.destination)' with the @id '\(id)'; load its "
+          + "row with this one")
+    }
+    guard graph.isKind(target.entity, of: relationship.destination) else {
+      throw Failure(
+        "'\(id)' is an object of '\(target.entity)', but the relationship leads to '\(relationship.destination)'"
+      )
+    }
+    return target
+  }
+
+  // MARK: Errors
+
+  /// The error with the lines of the objects.
+  private func failure(_ error: SaveError) -> Failure {
+    func place(_ id: ManagedObjectID) -> String { lines[id].map { "line \($0)" } ?? "\(id)" }
+    switch error {
+    case .validation(let errors):
+      return Failure(
+        errors.map {
+          "\(place($0.objectID)), \($0.property ?? $0.entity): \($0.brokenBound?.description ?? $0.reason.description)"
+        }
+        .joined(separator: "\n"))
+    case .notUnique(let conflicts):
+      return Failure(
+        conflicts.map { conflict in
+          let names = conflict.properties.joined(separator: ", ")
+          return
+            "\(conflict.objectIDs.map(place).joined(separator: " and ")): objects of '\(conflict.entity)' have the "
+            + "same \(names); change or remove one of them"
+        }.joined(separator: "\n"))
+    default: return Failure("\(error)")
+    }
+  }
+
+  /// Translates an error at the end of the import, which names objects by their identifiers: finds their lines.
+  mutating func translated(_ error: any Error) throws -> any Error {
+    guard case BatchError.invalid(let mistakes) = error else { return error }
+    var wanted: [ManagedObjectID: Int] = [:]
+    for mistake in mistakes { if let id = mistake.objectID { wanted[id] = 0 } }
+    keys.restart()
+    try forEachItem(2, "checking") { item in
+      guard item.json[DumpForm.header] == nil, item.json[DumpForm.trailer] == nil, let row = try row(item),
+        let id = row.id, let key = keys.key(of: id, entity: row.entity)
+      else { return }
+      let root = graph.root(of: row.entity)?.name
+      for object in wanted.keys where object.number == key && graph.root(of: object.entityName)?.name == root
+      {
+        wanted[object] = item.line
+      }
+    }
+    return Failure(
+      mistakes.map { mistake in
+        let line = mistake.objectID.flatMap { wanted[$0] } ?? 0
+        let place = line > 0 ? "line \(line)" : mistake.objectID?.description ?? mistake.entity
+        return "\(place), \(mistake.property ?? mistake.entity): \(mistake.reason)"
+      }.joined(separator: "\n"))
+  }
+}

@@ -1,0 +1,48 @@
+import CDModel
+import CDRuntime
+
+/// Writes objects as the lines of a dump, from which ``RowImport`` makes the same objects.
+///
+/// A line has all that no other line has: attributes that are stored and not derived, to-one relationships in the object's
+/// own row, ordered relationships, and the pairs of a many-to-many relationship on one side.
+struct DumpRows {
+  private let context: ManagedObjectContext
+  private let values: ValueJSON
+  private let attributes: [AttributeDescription]
+  private let relationships: [RelationshipDescription]
+  /// The relationships that lead to objects of another store, which the dump does not contain.
+  let omitted: [String]
+
+  init(of entity: String, _ graph: EntityGraph, in context: ManagedObjectContext) {
+    self.context = context
+    values = ValueJSON(graph: graph, isExact: true)
+    attributes = graph.attributes(of: entity).filter { !$0.isTransient && $0.derivation == nil }
+    let listed = graph.relationships(of: entity).filter { context.isListed($0.name, ofEntity: entity) }
+    relationships = listed.filter { !context.leadsOutside($0.name, ofEntity: entity) }
+    omitted = listed.filter { context.leadsOutside($0.name, ofEntity: entity) }.map(\.name)
+  }
+
+  func row(_ object: ManagedObject) throws -> JSONValue {
+    var members = [JSONValue.Member("@id", .string(object.objectID.description))]
+    for attribute in attributes {
+      let value = try object.value(forKey: attribute.name).attribute ?? .null
+      members.append(JSONValue.Member(attribute.name, values.json(value, attribute)))
+    }
+    for relationship in relationships {
+      let value = try object.value(forKey: relationship.name)
+      func id(_ object: ManagedObject) -> JSONValue { .string(object.objectID.description) }
+      var related = value.objects
+      if relationship.isToMany, !relationship.isOrdered {
+        // Without an order, the store may give any. Equal stores have equal dumps.
+        related.sort {
+          ($0.objectID.entityName, $0.objectID.number) < ($1.objectID.entityName, $1.objectID.number)
+        }
+      }
+      members.append(
+        JSONValue.Member(
+          relationship.name,
+          relationship.isToMany ? .array(related.map(id)) : value.object.map(id) ?? .null))
+    }
+    return .object(members)
+  }
+}
