@@ -214,7 +214,7 @@ import Testing
       return
     }
     #expect(try store.count("Book") == 1)
-    #expect(throws: StoreError.self) { try store.coordinator() }
+    #expect(throws: StoreError.self) { try context.perform { try context.titles() } }
   }
 
   // MARK: Several programs

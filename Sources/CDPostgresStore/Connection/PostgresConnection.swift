@@ -37,6 +37,8 @@ final class PostgresConnection {
   private var statements: [String: Kept] = [:]
   private var keptCount = 0
   private var buffer = PostgresBytes()
+  /// The number of pipelines whose replies nobody has waited for: see ``send(_:)``.
+  private var unreadReplies = 0
   /// The thread that took the connection from the pool.
   var holder: UInt = 0
 
@@ -65,7 +67,9 @@ final class PostgresConnection {
   var isOpen: Bool { handle.map { PQstatus($0) == CONNECTION_OK } ?? false }
 
   /// Whether a transaction is open, be it one that has failed.
-  var isInTransaction: Bool { handle.map { PQtransactionStatus($0) != PQTRANS_IDLE } ?? false }
+  var isInTransaction: Bool {
+    unreadReplies == 0 && handle.map { PQtransactionStatus($0) != PQTRANS_IDLE } ?? false
+  }
 
   /// The version of the server, such as 150004.
   var serverVersion: Int32 { handle.map { PQserverVersion($0) } ?? 0 }
@@ -124,7 +128,34 @@ final class PostgresConnection {
     }
     guard PQpipelineSync(handle) == 1 else { throw lose() }
     try flush(deadline)
+    try readReplies(deadline)
     return try receive(steps, count: list.count, deadline)
+  }
+
+  /// Sends a statement that ends a transaction, without waiting for the reply. The next statement waits for both.
+  func send(_ text: String) throws(PostgresFailure) {
+    guard let handle else { throw lose() }
+    var steps: [Step] = []
+    guard send(PostgresStatement(text), 0, handle, &steps), PQpipelineSync(handle) == 1 else { throw lose() }
+    unreadReplies += 1
+    try flush(Deadline(seconds: 5))
+  }
+
+  /// Reads the replies to what ``send(_:)`` has sent.
+  private func readReplies(_ deadline: Deadline) throws(PostgresFailure) {
+    var hasEnded = false
+    while unreadReplies > 0 {
+      guard let result = try nextResult(deadline) else {
+        if hasEnded { throw lose("the server's reply cannot be understood") }
+        hasEnded = true
+        continue
+      }
+      hasEnded = false
+      let status = PQresultStatus(result)
+      PQclear(result)
+      if status == PGRES_PIPELINE_SYNC { unreadReplies -= 1 }
+      if !isOpen { throw lose() }
+    }
   }
 
   /// What the next result is for.
@@ -325,6 +356,7 @@ final class PostgresConnection {
   ///   - text: The COPY statement.
   ///   - produce: Appends the fields of the next rows to a buffer; returns false after the last one.
   func copy(_ text: String, _ produce: (inout PostgresBytes) -> Bool) throws(PostgresFailure) {
+    try readReplies(Deadline(seconds: replyTimeout))
     guard let handle, PQexitPipelineMode(handle) == 1 else { throw lose() }
     guard PQsendQuery(handle, PostgresDialect.spelling.rendered(text)) == 1 else { throw lose() }
     var deadline = Deadline(seconds: replyTimeout)

@@ -70,8 +70,7 @@ final class PostgresWriteSession: StoreWriteSession {
   }
 
   func commit(changed: [any AttachedStore], check: () throws -> Void) throws {
-    try flush()
-    try checkReferences()
+    try flush(checkingReferences: true)
     if hasDanglingRows { throw ReferenceViolation() }
     try check()
     do {
@@ -139,15 +138,15 @@ final class PostgresWriteSession: StoreWriteSession {
 
   /// Sends the rows that wait.
   ///
+  /// - Parameter checksReferences: Whether to check the references of all rows that were written, too.
   /// - Throws: ``UnexpectedRows`` or ``StoreError``.
-  func flush() throws {
-    if buffer.isEmpty { return }
+  func flush(checkingReferences checksReferences: Bool = false) throws {
     let rows = buffer
     buffer = RowBuffer()
-    hasUncheckedRows = true
+    if !rows.isEmpty { hasUncheckedRows = true }
     var list = rows.deletes.map(statements.delete) + rows.updates.map(statements.update)
     for group in rows.inserts where group.keys.count > Self.leastCopied {
-      try send(list)
+      try send(list, checkingReferences: false)
       list = []
       try copy(group)
     }
@@ -156,12 +155,30 @@ final class PostgresWriteSession: StoreWriteSession {
     list += rows.removedPairs.map { statements.remove($0.pairs, ofJoin: $0.join) }
     list += rows.addedPairs.map { statements.add($0.pairs, ofJoin: $0.join) }
     list += rows.positions.compactMap(statements.setPositions)
-    try send(list)
+    try send(list, checkingReferences: checksReferences && hasUncheckedRows)
   }
 
-  private func send(_ list: [RowStatements.Sent]) throws {
-    if list.isEmpty { return }
-    let results = try unexpectedRows { try transaction.run(list.map(\.statement)) }
+  /// - Parameter checksReferences: Whether to check the references of all rows. The transaction goes on if some lead to
+  ///   missing rows, so that these can be found.
+  private func send(_ list: [RowStatements.Sent], checkingReferences checksReferences: Bool) throws {
+    if list.isEmpty, !checksReferences { return }
+    let checks = checksReferences ? WriteTransaction.referenceCheck : []
+    let results: [PostgresResult]
+    do {
+      results = try transaction.run(list.map(\.statement) + checks)
+      if checksReferences { hasUncheckedRows = false }
+    } catch let failure as PostgresFailure {
+      if failure.isUniquenessViolation { throw UnexpectedRows() }
+      guard failure.isReferenceViolation, failure.statement > list.count else {
+        throw failure.error(of: urls, during: "writing")
+      }
+      // Whether all rows were in the expected state is not known. If some were not, these are the conflicts.
+      if !isRowByRow, list.contains(where: { $0.expected != nil }) { throw UnexpectedRows() }
+      try converting { try transaction.endReferenceCheck() }
+      hasUncheckedRows = false
+      hasDanglingRows = true
+      return
+    }
     for (sent, result) in zip(list, results) {
       if let expected = sent.expected, result.affectedCount != expected { throw UnexpectedRows() }
     }
@@ -191,19 +208,6 @@ final class PostgresWriteSession: StoreWriteSession {
     do { return try body() } catch let failure as PostgresFailure {
       if failure.isUniquenessViolation { throw UnexpectedRows() }
       throw failure.error(of: urls, during: "writing")
-    }
-  }
-
-  /// Checks the references of all rows. The transaction goes on if some lead to missing rows, so that these can be
-  /// found.
-  private func checkReferences() throws {
-    guard hasUncheckedRows else { return }
-    hasUncheckedRows = false
-    do {
-      _ = try transaction.runInSavepoint([PostgresStatement("SET CONSTRAINTS ALL IMMEDIATE")])
-    } catch let failure as PostgresFailure {
-      guard failure.isReferenceViolation else { throw failure.error(of: urls, during: "writing") }
-      hasDanglingRows = true
     }
   }
 
@@ -464,9 +468,8 @@ extension PostgresWriteSession {
     _ id: UUID, to store: any AttachedStore, at date: Date, origin: String, author: String?,
     _ changes: String
   ) throws -> Int64 {
-    try flush()
-    // Before the history's counter, whose row no other save can count in the meantime.
-    try checkReferences()
+    // Before the history's counter, which no other save can use in the meantime.
+    try flush(checkingReferences: true)
     saves.append((id, store))
     if hasDanglingRows { return 0 }
     let counter = session.systemTable("_cdgen_keys", of: store)

@@ -16,6 +16,7 @@ final class PostgresSession: StoreSession {
   let model: ModelPlan
   let sql: ModelSQL
   let link: SessionLink
+  private let siblings = SiblingRows()
 
   var dialect: any SQLDialect { sql.dialect }
 
@@ -29,9 +30,15 @@ final class PostgresSession: StoreSession {
   // MARK: Snapshots
 
   // The transaction begins with the first statement.
-  func beginSnapshot() throws { link.beginSnapshot() }
+  func beginSnapshot() throws {
+    siblings.removeAll()
+    link.beginSnapshot()
+  }
 
-  func endSnapshot() { link.endSnapshot() }
+  func endSnapshot() {
+    siblings.removeAll()
+    link.endSnapshot()
+  }
 
   // Each snapshot and each write checks the version when it begins.
   func checkVersions() throws {}
@@ -59,37 +66,33 @@ final class PostgresSession: StoreSession {
   ///
   /// - Parameter hasOwner: Whether the last two columns are the owner and the position.
   func cursor(_ result: PostgresResult, _ entity: EntityPlan, hasOwner: Bool = false) -> RowCursor {
-    RowCursor(rowList(result, entity, hasOwner: hasOwner))
+    if link.hasSnapshot { siblings.note(result, of: entity) }
+    return RowCursor(
+      RowList(isMixed: entity.isPolymorphic, next: rowSource(result, entity, hasOwner: hasOwner)))
   }
 
-  private func rowList(_ result: PostgresResult, _ entity: EntityPlan, hasOwner: Bool) -> RowList {
+  /// Returns a closure that makes the next row each time that it is called.
+  private func rowSource(
+    _ result: PostgresResult, _ entity: EntityPlan, hasOwner: Bool
+  ) -> () -> RowList.Row? {
     let select = sql.selects[entity.index]
     let owner = result.columnCount - 2
+    let (model, entityColumn) = (model, select.entityColumn.map { Int($0) })
+    let types = entity.columns.map(\.storageType)
     var row = -1
-    guard let entityColumn = select.entityColumn.map({ Int($0) }) else {
-      let types = entity.columns.map(\.storageType)
-      return RowList(isMixed: false) {
-        row += 1
-        guard row < result.rowCount else { return nil }
-        var found = RowList.Row(
-          key: result.int(row, 0), version: result.int(row, 1), entity: entity.name,
-          values: types.indices.map { result.value(row, $0 + 2, types[$0]) })
-        if hasOwner {
-          found.owner = result.int(row, owner)
-          found.position = result.optionalInt(row, owner + 1)
-        }
-        return found
-      }
-    }
-    let model = model
-    return RowList(isMixed: true) {
+    return {
       row += 1
       guard row < result.rowCount else { return nil }
-      let name = result.string(row, entityColumn) ?? ""
+      var name = entity.name
       var values: [AttributeValue] = []
-      // The caller ignores rows of other entities.
-      if let kind = model.entity(name), let map = select.maps[kind.index] {
-        values = zip(kind.columns, map).map { result.value(row, Int($1), $0.storageType) }
+      if let entityColumn {
+        name = result.string(row, entityColumn) ?? ""
+        // The caller ignores rows of entities that the model does not have.
+        if let kind = model.entity(name), let map = select.maps[kind.index] {
+          values = zip(kind.columns, map).map { result.value(row, Int($1), $0.storageType) }
+        }
+      } else {
+        values = types.indices.map { result.value(row, $0 + 2, types[$0]) }
       }
       var found = RowList.Row(
         key: result.int(row, 0), version: result.int(row, 1), entity: name, values: values)
@@ -99,6 +102,17 @@ final class PostgresSession: StoreSession {
       }
       return found
     }
+  }
+
+  /// All rows of the SELECT of an entity and its subentities.
+  private func allRows(
+    _ result: PostgresResult, _ entity: EntityPlan, hasOwner: Bool = false
+  ) -> [RowList.Row] {
+    let next = rowSource(result, entity, hasOwner: hasOwner)
+    var rows: [RowList.Row] = []
+    rows.reserveCapacity(result.rowCount)
+    while let row = next() { rows.append(row) }
+    return rows
   }
 
   /// A cursor over keys and versions only.
@@ -117,6 +131,9 @@ final class PostgresSession: StoreSession {
 
   func row(_ key: ObjectKey, of entity: EntityPlan) throws -> RowCursor {
     guard hasTable(entity) else { return RowCursor(RowList([])) }
+    if link.hasSnapshot, let row = try row(key, withSiblingsOf: entity), row.entity == entity.name {
+      return RowCursor(RowList([row]))
+    }
     let result = try run(sql.rows[entity.index].selectByKey, [.value(.int(key))])
     let types = entity.columns.map(\.storageType)
     var row = -1
@@ -131,7 +148,24 @@ final class PostgresSession: StoreSession {
   }
 
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
-    try rows(of: entity, where: "t0._pk = ?", [.value(.int(key))])
+    if link.hasSnapshot {
+      return RowCursor(
+        RowList(try row(key, withSiblingsOf: entity).map { [$0] } ?? [], isMixed: entity.isPolymorphic))
+    }
+    return try rows(of: entity, where: "t0._pk = ?", [.value(.int(key))])
+  }
+
+  /// The row of an object of the entity or a subentity, which was read before or is read now with others.
+  private func row(_ key: ObjectKey, withSiblingsOf entity: EntityPlan) throws -> RowList.Row? {
+    if let known = siblings.row(key, of: entity) { return known }
+    let keys = siblings.keys(with: key, of: entity, model, sql)
+    let select = sql.selects[entity.index]
+    let result = try run(
+      select.sql + " WHERE t0._pk = ANY(?)" + (select.condition.map { " AND " + $0 } ?? ""), [.keys(keys)])
+    siblings.keep(keys, of: entity, allRows(result, entity))
+    // The rows may be those of objects whose related objects are needed next.
+    siblings.note(result, of: entity)
+    return siblings.row(key, of: entity) ?? nil
   }
 
   func rows(_ keys: [ObjectKey], inSubtreeOf entity: EntityPlan) throws -> RowCursor {
@@ -270,6 +304,20 @@ extension PostgresSession {
   }
 
   func rows(of relationship: RelationshipPlan, of key: ObjectKey, _ entity: EntityPlan) throws -> RowCursor {
+    let destination = model.entities[relationship.destination]
+    if link.hasSnapshot, hasTable(destination) {
+      if let known = siblings.list(relationship, of: key) {
+        return RowCursor(RowList(known, isMixed: destination.isPolymorphic))
+      }
+      let owners = siblings.owners(with: key, of: entity, relationship)
+      if owners.count > 1 {
+        let result = try related(relationship, ofAny: owners)
+        siblings.keep(relationship, of: owners, allRows(result, destination, hasOwner: true))
+        siblings.note(result, of: destination)
+        return RowCursor(
+          RowList(siblings.list(relationship, of: key) ?? [], isMixed: destination.isPolymorphic))
+      }
+    }
     let select = sql.selects[relationship.destination]
     let related = RelatedSQL(relationship, model, dialect)
     let result = try run(
@@ -279,14 +327,18 @@ extension PostgresSession {
   }
 
   func rows(of relationship: RelationshipPlan, ofAny keys: [ObjectKey]) throws -> RowCursor {
+    cursor(try related(relationship, ofAny: keys), model.entities[relationship.destination], hasOwner: true)
+  }
+
+  /// The rows of the related objects of many objects. The last two columns are the owner and the position.
+  private func related(_ relationship: RelationshipPlan, ofAny keys: [ObjectKey]) throws -> PostgresResult {
     let select = sql.selects[relationship.destination]
     let related = RelatedSQL(relationship, model, dialect)
     let position = related.position ?? "CAST(NULL AS bigint)"
-    let result = try run(
+    return try run(
       "SELECT \(select.columns), \(related.owner), \(position) \(select.source)\(related.join) "
         + "WHERE \(related.owner) = ANY(?)" + (select.condition.map { " AND " + $0 } ?? "")
         + " ORDER BY \(related.owner), \(related.order)", [.keys(keys)])
-    return cursor(result, model.entities[relationship.destination], hasOwner: true)
   }
 
   func positions(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey: Int64]? {
@@ -346,6 +398,10 @@ extension PostgresSession {
   }
 
   func relatedKeys(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey] {
+    if link.isWriting, let owner = model.entity(relationship.owner) {
+      // A save asks before it deletes the object. Nobody may relate others to the object in the meantime.
+      _ = try run("SELECT 1 FROM \(table(owner)) AS t WHERE _pk = ? FOR UPDATE", [.value(.int(key))])
+    }
     let related = RelatedSQL(relationship, model, dialect)
     let table = dialect.table(model.entities[relationship.destination].table)
     return try keys(

@@ -43,6 +43,12 @@ final class SessionLink {
 
   // MARK: Snapshots
 
+  /// Whether reads are a part of a write.
+  var isWriting: Bool { state == .write }
+
+  /// Whether all reads see one state.
+  var hasSnapshot: Bool { state == .snapshot }
+
   func beginSnapshot() { if state == .free { state = .snapshot } }
 
   func endSnapshot() {
@@ -56,9 +62,8 @@ final class SessionLink {
     guard let connection else { return }
     self.connection = nil
     if connection.isOpen, connection.isInTransaction {
-      do {
-        _ = try connection.run([PostgresStatement("ROLLBACK")], timeout: 5)
-      } catch { connection.close() }
+      // The transaction has read only, so that nobody needs to know when it has ended.
+      do { try connection.send("ROLLBACK") } catch { connection.close() }
     }
     pool.give(connection)
   }

@@ -249,6 +249,25 @@ final class PostgresEngine: StoreEngine {
     if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
     try checkIsNotWriting()
     if store.isReadOnly { throw StoreError.readOnly(store.url) }
+    var attempts = 0
+    while true {
+      do {
+        return try reserveOnServer(root, count, current, store)
+      } catch let failure as PostgresFailure {
+        attempts += 1
+        // Keys that were reserved in vain are never used.
+        guard failure.isTransient, attempts < 3 else {
+          throw failure.error(of: [store.url], during: "reserving keys")
+        }
+        pool.closeIdle()
+        Waiting.pause(attempts)
+      }
+    }
+  }
+
+  private func reserveOnServer(
+    _ root: EntityPlan, _ count: Int64, _ current: Current, _ store: any AttachedStore
+  ) throws -> Range<ObjectKey> {
     let counter = current.tables.systemTable("_cdgen_keys", of: store)
     let table = current.sql.dialect.table(root.table)
     // The counter may have been changed from outside: its key may be in use, or no keys may follow.
@@ -258,15 +277,10 @@ final class PostgresEngine: StoreEngine {
       + #"WHERE k."next" BETWEEN 1 AND ? - ? RETURNING "next", "#
       + #""next" - ? > (SELECT coalesce(max(_pk), 0) FROM \#(table) AS t)"#
     let number = PostgresParameter.value(.int(count))
-    let connection: PostgresConnection
-    do { connection = try pool.take() } catch { throw error.error(of: [store.url], during: "connecting") }
+    let connection = try pool.take()
     defer { pool.give(connection) }
-    let result: PostgresResult
-    do {
-      result = try connection.run(
-        text,
-        [.value(.string(root.name)), number, number, .value(.int(KeyRanges.largestKey)), number, number])
-    } catch { throw error.error(of: [store.url], during: "reserving keys") }
+    let result = try connection.run(
+      text, [.value(.string(root.name)), number, number, .value(.int(KeyRanges.largestKey)), number, number])
     guard result.rowCount == 1, result.bool(0, 1) else {
       throw StoreError.damagedKeys(store.url, entity: root.name)
     }

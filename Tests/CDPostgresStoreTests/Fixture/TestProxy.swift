@@ -99,10 +99,9 @@ final class TestProxy: @unchecked Sendable {
 
   /// Closes all connections.
   func cutAll() {
-    for socket in state.withLock({ state in
-      defer { state.sockets = [] }
-      return state.sockets
-    }) { shutdown(socket, Int32(SHUT_RDWR)) }
+    state.withLock { state in
+      for socket in state.sockets { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
   }
 
   // MARK: Connections
@@ -139,14 +138,24 @@ final class TestProxy: @unchecked Sendable {
       self.server = server
     }
 
-    /// Ends one direction. The sockets are closed when both have ended.
-    func end() {
+    /// Ends one direction.
+    ///
+    /// - Returns: Whether the other one has ended too, so that the sockets can be closed.
+    func end() -> Bool {
       shutdown(client, Int32(SHUT_RDWR))
       shutdown(server, Int32(SHUT_RDWR))
-      if running.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
-        close(client)
-        close(server)
-      }
+      return running.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
+    }
+  }
+
+  /// Ends one direction of a connection.
+  private func end(_ link: Link) {
+    guard link.end() else { return }
+    // The system gives their numbers to other connections.
+    state.withLock { state in
+      state.sockets.removeAll { $0 == link.client || $0 == link.server }
+      close(link.client)
+      close(link.server)
     }
   }
 
@@ -158,12 +167,11 @@ final class TestProxy: @unchecked Sendable {
       if link.isSilent.load(ordering: .acquiring) { continue }
       guard Self.send(buffer[..<count], to: link.client) else { break }
     }
-    if !link.isSilent.load(ordering: .acquiring) { shutdown(link.client, Int32(SHUT_RDWR)) }
-    link.end()
+    end(link)
   }
 
   private func pumpFromClient(_ link: Link) {
-    defer { link.end() }
+    defer { end(link) }
     var pending: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65536)
     var isStarted = false

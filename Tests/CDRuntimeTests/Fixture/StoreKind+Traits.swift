@@ -9,7 +9,7 @@ extension Trait where Self == ConditionTrait {
   /// For what opens a store again, or looks at its file.
   static var needsFile: Self {
     .enabled(
-      if: !StoreKind.ofEnvironment.isInMemory && StoreKind.ofEnvironment != .postgresql,
+      if: StoreKind.ofEnvironment.hasFiles,
       "a store in memory or on a server has no file")
   }
 

@@ -22,6 +22,12 @@ enum StoreKind: String, CaseIterable, Sendable {
   /// Whether a store is gone with its coordinator.
   var isInMemory: Bool { self == .memory || self == .plain }
 
+  /// Whether a store has files in the file system.
+  var hasFiles: Bool { !isInMemory && self != .postgresql }
+
+  /// A text of the character U+0000, or of another control character where a store cannot have that.
+  var zero: String { self == .postgresql ? "\u{1}" : "\0" }
+
   /// - Parameter url: The file, where the kind has one.
   func location(_ url: URL) -> StoreLocation {
     switch self {

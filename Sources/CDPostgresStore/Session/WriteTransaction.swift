@@ -98,6 +98,21 @@ final class WriteTransaction {
   private static let savepoint = PostgresStatement("SAVEPOINT _cdgen_write")
   private static let release = PostgresStatement("RELEASE SAVEPOINT _cdgen_write")
 
+  /// The statements that check the references of all rows of the transaction. The second one may fail.
+  static let referenceCheck = [
+    PostgresStatement("SAVEPOINT _cdgen_check"), PostgresStatement("SET CONSTRAINTS ALL IMMEDIATE"),
+    PostgresStatement("RELEASE SAVEPOINT _cdgen_check"),
+  ]
+
+  /// Continues the transaction after a check of references has failed.
+  func endReferenceCheck() throws {
+    _ = try run([
+      PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_check"),
+      PostgresStatement("RELEASE SAVEPOINT _cdgen_check"),
+    ])
+    failure = nil
+  }
+
   /// Copies rows into a table.
   func copy(_ text: String, _ produce: (inout PostgresBytes) -> Bool) throws {
     if !hasBegun { _ = try run([]) }
