@@ -137,7 +137,7 @@ import Testing
     try context.addBook("a", pages: 0)
     try context.addBook("b", pages: 2)
     try context.save()
-    try context.perform {
+    try context.perform { () throws -> Void in
       #expect(try context.titles().count == 2)
       #expect(throws: (any Error).self) { try context.titles("10 / pages == 5") }
       #expect(try context.titles("pages == 2") == ["b"])
