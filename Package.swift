@@ -48,6 +48,8 @@ let package = Package(
     .library(name: "CDMigrationTesting", targets: ["CDMigrationTesting"]),
     // For apps that open the SQLite stores that they had with Core Data.
     .library(name: "CDCoreDataStore", targets: ["CDCoreDataStore"]),
+    // For servers and other apps whose stores are on a PostgreSQL server. It needs the system's libpq.
+    .library(name: "CDPostgresStore", targets: ["CDPostgresStore"]),
     // For tools that generate Swift from models themselves, and for the measurements in Benchmarks.
     .library(name: "CDGenerator", targets: ["CDGenerator", "CDModel"]),
     .executable(name: "cdgen", targets: ["cdgen"]),
@@ -101,6 +103,12 @@ let package = Package(
     .target(
       name: "CDCoreDataStore",
       dependencies: ["CDRuntime", "CDMapping", "CDModel", "CDPropertyList", "CSQLite"],
+      swiftSettings: settings),
+    .systemLibrary(
+      name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    // Opens stores on a PostgreSQL server. An app without such stores neither compiles it nor needs libpq.
+    .target(
+      name: "CDPostgresStore", dependencies: ["CDRuntime", "CDModel", "CPostgreSQL"],
       swiftSettings: settings),
     // Independent of any test library: it throws errors and returns results, and the test compares them.
     .target(name: "CDMigrationTesting", dependencies: ["CDRuntime"], swiftSettings: settings),
@@ -199,7 +207,11 @@ let package = Package(
     .target(name: "CFailingVFS", dependencies: ["CSQLite"], path: "Tests/CFailingVFS"),
     .testTarget(
       name: "CDRuntimeTests",
-      dependencies: ["CDRuntime", "CSQLite", "CFailingVFS", "PredicateCases", "SeededRandom"],
+      dependencies: ["CDRuntime", "CDPostgresStore", "CSQLite", "CFailingVFS", "PredicateCases", "SeededRandom"],
+      swiftSettings: settings),
+    // Needs a server: see .ci/postgresql.
+    .testTarget(
+      name: "CDPostgresStoreTests", dependencies: ["CDPostgresStore", "CDRuntime", "CDModel"],
       swiftSettings: settings),
     .testTarget(
       name: "CDCoreDataStoreTests",

@@ -124,7 +124,7 @@ final class BatchRun {
       // A delete rule may have reached another store.
       try check(store)
       _ = try session.addSave(
-        to: store, at: now, origin: context.engine.origin, author: context.transactionAuthor, text)
+        mark.save, to: store, at: now, origin: context.engine.origin, author: context.transactionAuthor, text)
     }
     return touched
   }

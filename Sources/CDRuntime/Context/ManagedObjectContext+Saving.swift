@@ -80,8 +80,10 @@ extension ManagedObjectContext {
     endSnapshot()
     var partial: PartialSave?
     let mark = pendingChanges.changeCount
-    try engine.write { session in
-      var run = try SaveRun(context: self, session: session, plan: plan, changeCount: mark)
+    // A save that is tried again after a failed commit keeps its identifier.
+    let id = historyPosition.unfinishedSave ?? UUID.random()
+    try engine.save { session in
+      var run = try SaveRun(context: self, session: session, plan: plan, id: id, changeCount: mark)
       do {
         partial = try run.write()
       } catch {
@@ -89,7 +91,7 @@ extension ManagedObjectContext {
         if !encountered.all.isEmpty { StoreLog.report(.conflicts(encountered.all.map(\.objectID))) }
         throw error
       }
-      historyPosition.noteOwnSaves(run.saves, unfinished: partial == nil ? nil : run.saveID)
+      historyPosition.noteOwnSaves(run.saves, unfinished: partial == nil ? nil : id)
     }
     if let partial { try finish(plan, partial) }
     return plan

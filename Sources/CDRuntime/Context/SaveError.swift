@@ -82,6 +82,8 @@ public struct ValidationError: Error, Hashable, Sendable {
     /// A codable value cannot be encoded, stored text does not decode as the type, or a string or data exceeds
     /// SQLite's limit for one value, 1,000,000,000 bytes.
     case notEncodable
+    /// The engine of the store cannot store the value, such as a text with U+0000 on PostgreSQL. The text says why.
+    case notStorable(String)
     /// The row exceeds SQLite's limit for one row, 1,000,000,000 bytes.
     case tooLarge
     /// The relationship was given an object of another context, or an object whose row is gone.
@@ -187,6 +189,7 @@ extension ValidationError.Reason: CustomStringConvertible {
     case .notANumber: "is not a number"
     case .unknownCase: "has a raw value that is not a case of its enum"
     case .notEncodable: "cannot be encoded"
+    case .notStorable(let reason): reason
     case .tooLarge: "is too large for a row; mark the attribute as `external:`"
     case .foreignObject:
       "was set to an object of another context, or to an object without a row; fetch the object by its objectID first"

@@ -26,8 +26,8 @@ struct SaveRun {
   /// The objects whose rows have been updated. They are added while rows are written, when an object's changes are in
   /// the processor's caches.
   var updated = ObjectGroups()
-  /// The identifier that the history rows of a save to several stores share.
-  var saveID: UUID?
+  /// The identifier that the history rows of the save share.
+  let id: UUID
   var conflicts: [SaveConflict] = []
   /// The rows that hold the values of refused objects, for merge policies, as they were at each refusal.
   var obstacles: [UniqueObstacle] = []
@@ -47,9 +47,10 @@ struct SaveRun {
 
   /// - Throws: ``StoreError`` if a large value cannot be written.
   init(
-    context: ManagedObjectContext, session: any StoreWriteSession, plan: SavePlan, changeCount: Int
+    context: ManagedObjectContext, session: any StoreWriteSession, plan: SavePlan, id: UUID, changeCount: Int
   ) throws {
     self.context = context
+    self.id = id
     self.session = session
     self.plan = plan
     self.changeCount = changeCount
@@ -70,7 +71,28 @@ struct SaveRun {
   /// - Returns: The stores that have been written, if not all stores could be; nil if everything has been written.
   /// - Throws: ``SaveError`` or ``StoreError``; nothing has been written then.
   mutating func write() throws -> PartialSave? {
-    try session.begin()
+    do {
+      try session.begin()
+      return try writeRows()
+    } catch is UnexpectedRows {
+      forgetRows()
+      try session.beginRowByRow()
+      return try writeRows()
+    }
+  }
+
+  /// Forgets what has been recorded of rows that were not written.
+  private mutating func forgetRows() {
+    saves.removeAll()
+    updated = ObjectGroups()
+    conflicts.removeAll()
+    obstacles.removeAll()
+    refused.removeAll()
+    uniquenessConflicts.removeAll()
+    positions.removeAll()
+  }
+
+  private mutating func writeRows() throws -> PartialSave? {
     do {
       try writeRows()
       if context.importTarget == nil { try writeHistory() }
@@ -83,7 +105,7 @@ struct SaveRun {
       return nil
     } catch {
       session.rollback()
-      external?.discard()
+      if !(error is UnexpectedRows) { external?.discard() }
       throw error
     }
   }
@@ -263,12 +285,17 @@ extension SaveRun {
     }
   }
 
+  private func reason(_ failure: any Error) -> ValidationError.Reason {
+    if let failure = failure as? UnstorableValue { return .notStorable(failure.reason) }
+    return failure is RowWriter.TooLarge ? .tooLarge : .notEncodable
+  }
+
   /// Throws the errors of values that could not be written.
   private func throwFailure(of object: ManagedObject, _ slots: [Int]) throws {
     let errors = slots.compactMap { slot in
       session.failure { encode(object, [slot], $0) }.map { failure in
         ValidationError(
-          reason: failure is RowWriter.TooLarge ? .tooLarge : .notEncodable, entity: object.scope.plan.name,
+          reason: reason(failure), entity: object.scope.plan.name,
           property: object.scope.plan.slots[slot].name, objectID: object.objectID)
       }
     }
@@ -585,13 +612,10 @@ extension SaveRun {
 // The row that a save adds to the history of each store.
 extension SaveRun {
   private mutating func writeHistory() throws {
-    // A save that is tried again after a failed commit keeps its identifier.
-    let id = context.historyPosition.unfinishedSave ?? UUID.random()
     // The history of each file says that the save goes to several files, so that a verification finds files that it
     // has not reached.
     let isOneOfSeveral = changedStores.count > 1 || context.historyPosition.unfinishedSave != nil
     let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? changedStores.map(\.storeID) : [])
-    saveID = id
     // A change of pairs changes a relationship of both sides.
     for object in plan.related where !object.flags.contains(.inserted) && !object.flags.contains(.updated) {
       updated.add(object.key, of: object.scope.plan, object.extras?.changed ?? SlotSet())
@@ -602,16 +626,15 @@ extension SaveRun {
       let changes = HistoryText.changes(
         inserted: inserted, updated: updated, deleted: deleted, ofStore: store.index, mark)
       let number = try session.addSave(
-        to: store, at: Date(), origin: context.engine.origin, author: context.transactionAuthor, changes)
+        id, to: store, at: Date(), origin: context.engine.origin, author: context.transactionAuthor, changes)
       saves.append((store, number))
     }
   }
 
   /// Whether a store's history has the row of this save, after a failed commit.
-  private func isWritten(_ id: Int64, in store: any AttachedStore) -> Bool {
-    guard let saveID else { return false }
-    let text = try? session.save(id, of: context.engine.origin, in: store)
-    return (text ?? nil)?.contains(saveID.uuidString) == true
+  private func isWritten(_ number: Int64, in store: any AttachedStore) -> Bool {
+    let text = try? session.save(number, of: context.engine.origin, in: store)
+    return (text ?? nil)?.contains(id.uuidString) == true
   }
 }
 

@@ -14,10 +14,16 @@ struct StoreOpener {
   @_optimize(none)
   func open() throws -> any StoreEngine {
     for case .engine(let location) in descriptions.map(\.location) {
-      guard descriptions.allSatisfy({ $0.location == .engine(location) }) else {
+      guard descriptions.allSatisfy({ $0.location.isOfEngine(location.engine) }) else {
         throw StoreError.notSupported("stores of several engines in one coordinator")
       }
-      return try location.open(descriptions.map(\.settings), plan)
+      do {
+        return try location.open(descriptions.map(\.settings), plan)
+      } catch StoreError.needsMigration(_, let model, let from, let to)
+        where descriptions.contains(where: \.migratesStoreAutomatically)
+      {
+        throw StoreError.notSupported("the migration of '\(model)' from version \(from) to version \(to)")
+      }
     }
     return try SQLiteDatabase(descriptions.map(\.settings), model: plan) { store, storeIndex in
       do { return try store.open() } catch StoreError.needsMigration

@@ -91,70 +91,70 @@ extension StoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .notADatabase(let url):
-      "\(url.path(percentEncoded: false)) is not a database; it was not changed. Choose another file for "
+      "\(Self.name(url)) is not a database; it was not changed. Choose another file for "
         + "the store"
     case .foreignDatabase(let url):
-      "\(url.path(percentEncoded: false)) is a database of another program, not a store of cdgen; it was not "
+      "\(Self.name(url)) is a database of another program, not a store of cdgen; it was not "
         + "changed. "
         + "Choose another file for the store"
     case .unreadable(let url, let error):
-      "the store \(url.path(percentEncoded: false)) cannot be read, and was not changed: \(error)"
+      "the store \(Self.name(url)) cannot be read, and was not changed: \(error)"
     case .formatFailed(let url, let format, let reason):
-      "the store \(url.path(percentEncoded: false)) could not be read or written in the format '\(format)': \(reason)"
+      "the store \(Self.name(url)) could not be read or written in the format '\(format)': \(reason)"
     case .newerFormat(let url, let found, let supported):
-      "the store \(url.path(percentEncoded: false)) has the file format \(found), but this release of cdgen reads "
+      "the store \(Self.name(url)) has the file format \(found), but this release of cdgen reads "
         + "formats up to \(supported); "
         + "update cdgen"
     case .damagedMetadata(let url, let key):
-      "the store \(url.path(percentEncoded: false)) has no readable '\(key)' in _cdgen_metadata; restore it from a backup"
+      "the store \(Self.name(url)) has no readable '\(key)' in _cdgen_metadata; restore it from a backup"
     case .otherModel(let url, let found, let expected):
-      "the store \(url.path(percentEncoded: false)) belongs to model \(found), but was opened with model \(expected); "
+      "the store \(Self.name(url)) belongs to model \(found), but was opened with model \(expected); "
         + (found.name == expected.name
           ? "the two models have the same name but different values of 'id' in model.yaml: if they are the same "
             + "model, restore "
             + "the 'id' of the store; otherwise choose another file for the store"
           : "open it with the model that created it")
     case .needsMigration(let url, let model, let from, let to):
-      "the store \(url.path(percentEncoded: false)) was written with version \(from) of model '\(model)' and must "
+      "the store \(Self.name(url)) was written with version \(from) of model '\(model)' and must "
         + "be migrated "
         + "to version \(to)"
     case .otherConfiguration(let url, let holds, let configuration, let asked):
-      "the store \(url.path(percentEncoded: false)) contains \(Self.entities(holds)), but was opened for "
+      "the store \(Self.name(url)) contains \(Self.entities(holds)), but was opened for "
         + "\(Self.entities(asked)); "
         + (configuration.map { "open it with the configuration '\($0)'" }
           ?? "open it with a configuration that lists the entities it contains")
         + ", and use another file for the other entities"
     case .cannotCreate(let url, let reason):
-      "no store can be created at \(url.path(percentEncoded: false)): \(reason)"
+      "no store can be created at \(Self.name(url)): \(reason)"
     case .externalData(let url, let reason):
-      "the file \(url.path(percentEncoded: false)) with the value of an external attribute cannot be used: \(reason)"
+      "the file \(Self.name(url)) with the value of an external attribute cannot be used: \(reason)"
     case .readOnly(let url):
-      "the store \(url.path(percentEncoded: false)) was opened read-only; open it without `isReadOnly` to change it"
+      "the store \(Self.name(url)) was opened read-only; open it without `isReadOnly` to change it"
     case .replaced(let url):
-      "the file \(url.path(percentEncoded: false)) has been removed or replaced since it was opened; nothing was written. "
+      "the file \(Self.name(url)) has been removed or replaced since it was opened; nothing was written. "
         + "Create a new coordinator"
     case .inUse(let url):
-      "the store \(url.path(percentEncoded: false)) is in use; release its containers, contexts and objects, and "
+      "the store \(Self.name(url)) is in use; release its containers, contexts and objects, and "
         + "close other programs that use it"
     case .cannotRemove(let url, let reason):
-      "the store \(url.path(percentEncoded: false)) cannot be removed: \(reason)"
+      "the store \(Self.name(url)) cannot be removed: \(reason)"
     case .openedTwice(let url):
-      "the file \(url.path(percentEncoded: false)) is already a store of the coordinator; use a separate file for "
+      "the file \(Self.name(url)) is already a store of the coordinator; use a separate file for "
         + "each store"
     case .severalNames(let url, let count):
-      "the file \(url.path(percentEncoded: false)) has \(count) names (hard links), and programs that open it by different names would "
+      "the file \(Self.name(url)) has \(count) names (hard links), and programs that open it by different names would "
         + "damage it; it was not changed. Remove the other names, or replace them with copies"
     case .foreignSchema(let url, let objects):
-      "the store \(url.path(percentEncoded: false)) was not opened, because another program has added "
+      "the store \(Self.name(url)) was not opened, because another program has added "
         + objects.prefix(5).joined(separator: ", ") + (objects.count > 5 ? ", and more" : "")
         + "; remove the additions with that program, or restore the store from a backup"
     case .foreignJournal(let url):
-      "the journal \(url.path(percentEncoded: false))-journal belongs to another program: rolling it back would "
+      "the journal \(Self.name(url))-journal belongs to another program: rolling it back would "
         + "delete the file that the journal names. "
         + "The store was not opened. Open the file with the program that created it, or restore it from a backup"
     case .notSupported(let feature): "the engine of the store does not support \(feature); use a SQLite store"
     case .damagedKeys(let url, let entity):
-      "the store \(url.path(percentEncoded: false)) has a damaged counter for the keys of '\(entity)'; set it in _cdgen_keys to a number "
+      "the store \(Self.name(url)) has a damaged counter for the keys of '\(entity)'; set it in _cdgen_keys to a number "
         + "above the largest _pk of that table, or restore the store from a backup"
     case .noStore(let entity):
       "no store of the coordinator contains '\(entity)'; open a store whose configuration lists the entity"
@@ -183,10 +183,15 @@ extension StoreError: CustomStringConvertible {
     names.isEmpty ? "no entity" : names.map { "'\($0)'" }.joined(separator: ", ")
   }
 
+  /// The path of a file, or the address of a server.
+  private static func name(_ url: URL) -> String {
+    url.isFileURL ? url.path(percentEncoded: false) : url.absoluteString
+  }
+
   private static func names(_ urls: [URL]) -> String {
     urls.count == 1
-      ? "the store \(urls[0].path(percentEncoded: false))"
-      : "one of the stores \(urls.map { $0.path(percentEncoded: false) }.joined(separator: ", "))"
+      ? "the store \(name(urls[0]))"
+      : "one of the stores \(urls.map { name($0) }.joined(separator: ", "))"
   }
 }
 

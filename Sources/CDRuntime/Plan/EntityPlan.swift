@@ -133,7 +133,7 @@ package final class EntityPlan: Sendable {
     relationships.indices.contains(slot) ? relationships[slot] : nil
   }
 
-  func slot(_ key: String) -> PropertyPlan? { slotNumbers[key].map { slots[$0] } }
+  package func slot(_ key: String) -> PropertyPlan? { slotNumbers[key].map { slots[$0] } }
 
   /// Returns the name that is closest to an unknown name of a property, for the suggestion in an error; nil if no name is
   /// close.

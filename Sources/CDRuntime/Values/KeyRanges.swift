@@ -2,7 +2,7 @@
 package struct KeyRanges {
   /// The greatest key of an object. It is well below the greatest Int64, so that sums of keys and counts never
   /// overflow.
-  static let largestKey: ObjectKey = 1 << 62
+  package static let largestKey: ObjectKey = 1 << 62
 
   /// The ranges in the order in which they were appended.
   package private(set) var ranges: [ClosedRange<ObjectKey>] = []

@@ -28,7 +28,7 @@ public struct ManagedObjectID: Hashable, Sendable {
   /// The object's `_pk`.
   let key: ObjectKey
 
-  init(storeID: UUID, entityName: String, key: ObjectKey) {
+  package init(storeID: UUID, entityName: String, key: ObjectKey) {
     self.storeID = storeID
     self.entityName = entityName
     self.key = key

@@ -29,7 +29,7 @@ import Testing
     let (grace, note) = try fill(context)
     try context.save()
     #expect(grace.objectID.storeID != note.objectID.storeID)
-    if !stores.kind.isInMemory {
+    if stores.kind.hasFiles {
       #expect(
         try FileManager.default.contentsOfDirectory(atPath: notes.path + "-external").count == 1)
     }

@@ -55,7 +55,10 @@ final class DiaryStores {
     notes = folder.appending(path: "it's notes.sqlite")
   }
 
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  deinit {
+    try? FileManager.default.removeItem(at: folder)
+    if kind == .postgresql { for url in [people, notes] { TestServer.drop(url) } }
+  }
 
   var descriptions: [PersistentStoreDescription] {
     [
@@ -65,7 +68,9 @@ final class DiaryStores {
   }
 
   func container(_ stores: [PersistentStoreDescription]? = nil) throws -> PersistentContainer {
-    if stores == nil, kind != .sqlite, let coordinator { return PersistentContainer(coordinator) }
+    if stores == nil, kind != .sqlite, kind != .postgresql, let coordinator {
+      return PersistentContainer(coordinator)
+    }
     let new = try PersistentStoreCoordinator(model: Self.model, stores: stores ?? descriptions)
     if stores == nil { coordinator = new }
     return PersistentContainer(new)

@@ -8,7 +8,14 @@ extension Trait where Self == ConditionTrait {
 
   /// For what opens a store again, or looks at its file.
   static var needsFile: Self {
-    .enabled(if: !StoreKind.ofEnvironment.isInMemory, "a store in memory has no file")
+    .enabled(
+      if: StoreKind.ofEnvironment.hasFiles,
+      "a store in memory or on a server has no file")
+  }
+
+  /// For what opens a store again.
+  static var needsReopening: Self {
+    .enabled(if: !StoreKind.ofEnvironment.isInMemory, "a store in memory ends with its coordinator")
   }
 
   /// For what is the same whatever kind is asked for, and what goes through all of them by itself.
@@ -16,18 +23,29 @@ extension Trait where Self == ConditionTrait {
     .enabled(if: StoreKind.ofEnvironment == .sqlite, "runs once for all kinds")
   }
 
-  /// For what the engine without SQL does not have.
+  /// For what not every engine has.
   static func needs(_ feature: EngineFeature) -> Self {
-    .enabled(if: StoreKind.ofEnvironment != .plain, "the plain engine has no \(feature.rawValue)")
+    .enabled(
+      if: !(feature.missing[StoreKind.ofEnvironment] ?? false),
+      "the engine '\(StoreKind.ofEnvironment.rawValue)' has no \(feature.rawValue)")
   }
 }
 
 /// What not every engine has.
 enum EngineFeature: String {
-  /// Tables and statements of SQL.
-  case tables
+  /// Tables and statements of SQLite.
+  case tables = "tables of SQLite"
   /// Predicates, orders and calculations that the store decides, so that no object is made of what is not wanted.
   case decisions = "decisions of its own"
   /// Several stores of one coordinator.
   case severalStores = "several stores that are opened again"
+
+  /// The kinds of stores without the feature.
+  fileprivate var missing: [StoreKind: Bool] {
+    switch self {
+    // The tests use SQLite's.
+    case .tables: [.plain: true, .postgresql: true]
+    case .decisions, .severalStores: [.plain: true]
+    }
+  }
 }

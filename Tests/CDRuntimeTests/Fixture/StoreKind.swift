@@ -7,6 +7,12 @@ enum StoreKind: String, CaseIterable, Sendable {
   case sqlite, xml, binary, json, memory
   /// An engine without SQL, in memory.
   case plain
+  /// A server, where the environment names one: see ``TestServer``.
+  case postgresql
+
+  /// Those that this machine has.
+  static let allCases: [StoreKind] =
+    [.sqlite, .xml, .binary, .json, .memory, .plain] + (TestServer.isConfigured ? [.postgresql] : [])
 
   /// Those that are files.
   static let files: [StoreKind] = [.sqlite, .xml, .binary, .json]
@@ -15,6 +21,12 @@ enum StoreKind: String, CaseIterable, Sendable {
 
   /// Whether a store is gone with its coordinator.
   var isInMemory: Bool { self == .memory || self == .plain }
+
+  /// Whether a store has files in the file system.
+  var hasFiles: Bool { !isInMemory && self != .postgresql }
+
+  /// A text of the character U+0000, or of another control character where a store cannot have that.
+  var zero: String { self == .postgresql ? "\u{1}" : "\0" }
 
   /// - Parameter url: The file, where the kind has one.
   func location(_ url: URL) -> StoreLocation {
@@ -25,12 +37,13 @@ enum StoreKind: String, CaseIterable, Sendable {
     case .json: .custom(url, JSONStoreFormat())
     case .memory: .inMemory
     case .plain: PlainEngine.location
+    case .postgresql: TestServer.location(url)
     }
   }
 
   /// What the environment variable `CDGEN_STORE_TYPE` asks suites to run on that know no kind of their own.
   private static let asked: StoreKind? = ProcessInfo.processInfo.environment["CDGEN_STORE_TYPE"].map { name in
-    guard let kind = StoreKind(rawValue: name) else {
+    guard let kind = StoreKind(rawValue: name), allCases.contains(kind) else {
       fatalError("CDGEN_STORE_TYPE is '\(name)', and there are \(allCases.map(\.rawValue))")
     }
     return kind

@@ -31,6 +31,7 @@ final class TemporaryStore {
   deinit {
     do { try expectAllInFile() } catch { Issue.record(error) }
     try? FileManager.default.removeItem(at: folder)
+    if kind == .postgresql { TestServer.drop(url) }
   }
 
   /// A file that is written whole has all that its tables in memory have, whoever has changed them.
@@ -53,7 +54,7 @@ final class TemporaryStore {
   var location: StoreLocation { kind.location(url) }
 
   /// Whether all who have the store open have it by one coordinator.
-  var hasOneOwner: Bool { kind != .sqlite }
+  var hasOneOwner: Bool { kind != .sqlite && kind != .postgresql }
 
   func container() throws -> PersistentContainer { PersistentContainer(try openCoordinator()) }
 

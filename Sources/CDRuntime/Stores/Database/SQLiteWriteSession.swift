@@ -250,7 +250,7 @@ final class SQLiteWriteSession: StoreWriteSession {
   /// Returns nil for a relationship without positions.
   private func positionSQL(_ relationship: RelationshipPlan) -> PositionSQL? {
     if let lastPositions, lastPositions.relationship === relationship { return lastPositions.sql }
-    guard let sql = PositionSQL(relationship, in: model) else { return nil }
+    guard let sql = PositionSQL(relationship, in: model, session.sql.dialect) else { return nil }
     lastPositions = (relationship, sql)
     return sql
   }
@@ -293,7 +293,8 @@ final class SQLiteWriteSession: StoreWriteSession {
   // MARK: History
 
   func addSave(
-    to store: any AttachedStore, at date: Date, origin: String, author: String?, _ changes: String
+    _ id: UUID, to store: any AttachedStore, at date: Date, origin: String, author: String?,
+    _ changes: String
   ) throws -> Int64 {
     let statement = try connection.statement(
       "INSERT INTO \(stores.schema(of: store)).\"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") "

@@ -57,6 +57,11 @@ extension StoreLocation {
     }
   }
 
+  /// Whether an engine of the given name opens the store.
+  func isOfEngine(_ name: String) -> Bool {
+    if case .engine(let location) = self { location.engine == name } else { false }
+  }
+
   /// The format of a file that is read and written as a whole; nil for other locations.
   var format: (any StoreFormat)? {
     switch self {
@@ -121,6 +126,10 @@ extension StoreLocation {
 public struct StoreEngineLocation: Sendable {
   /// The name by which two locations are compared.
   package let name: String
+  /// The name of what opens the stores. All stores of a coordinator must have the same.
+  package let engine: String
+  /// What the engine's module needs to know of the location.
+  package let details: (any Sendable)?
   /// Opens all stores of a coordinator, and creates those that do not exist.
   package let open: @Sendable (_ stores: [StoreSettings], ModelPlan) throws -> any StoreEngine
 
@@ -128,10 +137,17 @@ public struct StoreEngineLocation: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name by which two locations are compared, such as the address of a server.
+  ///   - engine: The name of what opens the stores; nil for the location's own name. Stores of one coordinator have
+  ///     the same engine.
+  ///   - details: What the engine's module needs to know of the location.
   ///   - open: Opens all stores of a coordinator, and creates those that do not exist.
-  package init(name: String, open: @escaping @Sendable ([StoreSettings], ModelPlan) throws -> any StoreEngine)
-  {
+  package init(
+    name: String, engine: String? = nil, details: (any Sendable)? = nil,
+    open: @escaping @Sendable ([StoreSettings], ModelPlan) throws -> any StoreEngine
+  ) {
     self.name = name
+    self.engine = engine ?? name
+    self.details = details
     self.open = open
   }
 }

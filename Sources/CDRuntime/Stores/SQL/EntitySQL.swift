@@ -9,8 +9,8 @@ package struct ModelSQL: Sendable {
   /// Makes the statements on all entities of a model.
   package init(_ model: ModelPlan, _ dialect: any SQLDialect) {
     self.dialect = dialect
-    rows = model.entities.map { EntitySQL($0) }
-    selects = model.entities.map { EntitySelect($0, entities: model.entities) }
+    rows = model.entities.map { EntitySQL($0, dialect) }
+    selects = model.entities.map { EntitySelect($0, entities: model.entities, dialect) }
   }
 }
 
@@ -26,8 +26,8 @@ package struct EntitySQL: Sendable {
   package let delete: String
 
   /// Makes the statements on the rows of exactly this entity.
-  package init(_ plan: EntityPlan) {
-    let table = SQLText.quoted(plan.table)
+  package init(_ plan: EntityPlan, _ dialect: any SQLDialect) {
+    let table = dialect.table(plan.table)
     let entity = plan.hasEntityColumn ? plan.name : nil
     let names = plan.columns.map { SQLText.quoted($0.name) }
     select = "SELECT " + (["_pk", "_version"] + names).joined(separator: ", ") + " FROM \(table)"
@@ -64,7 +64,7 @@ package struct EntitySelect: Sendable {
   private static let firstColumn: Int32 = 2
 
   /// Makes the SELECT of an entity.
-  package init(_ plan: EntityPlan, entities: [EntityPlan]) {
+  package init(_ plan: EntityPlan, entities: [EntityPlan], _ dialect: any SQLDialect) {
     var names = plan.columns.map(\.name)
     var maps: [Int: [Int32]] = [:]
     if plan.isPolymorphic {
@@ -85,7 +85,7 @@ package struct EntitySelect: Sendable {
     self.maps = maps
     var columns = ["t0._pk", "t0._version"] + names.map { "t0." + SQLText.quoted($0) }
     if entityColumn != nil { columns.append("t0._entity") }
-    source = "FROM \(SQLText.quoted(plan.table)) AS t0"
+    source = "FROM \(dialect.table(plan.table)) AS t0"
     self.columns = columns.joined(separator: ", ")
     keysSQL = "SELECT t0._pk, t0._version " + source
     sql = "SELECT \(self.columns) \(source)"
@@ -113,7 +113,7 @@ package struct RelatedSQL {
     switch relationship.storage {
     case .join(let index, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
-      join = " JOIN \(SQLText.quoted(model.joins[index].table)) AS j ON j.\(other) = t0._pk"
+      join = " JOIN \(dialect.table(model.joins[index].table)) AS j ON j.\(other) = t0._pk"
       owner = "j.\(own)"
       position = relationship.isOrdered ? (isSource ? "j._position" : "j._inverse_position") : nil
     case .referencesOfOthers, .reference, .inverseReference:
@@ -140,10 +140,10 @@ package struct PositionSQL {
   package let updateNew: String
 
   /// Returns nil for a relationship without positions.
-  package init?(_ relationship: RelationshipPlan, in model: ModelPlan) {
+  package init?(_ relationship: RelationshipPlan, in model: ModelPlan, _ dialect: any SQLDialect) {
     switch relationship.storage {
     case .join(let index, let isSource):
-      let table = SQLText.quoted(model.joins[index].table)
+      let table = dialect.table(model.joins[index].table)
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       let position = isSource ? "_position" : "_inverse_position"
       maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(own) = ?"
@@ -155,7 +155,7 @@ package struct PositionSQL {
       guard let column = model.inverseReferenceColumn(of: relationship).map({ SQLText.quoted($0.name) }),
         let position = model.positionColumn(of: relationship).map(SQLText.quoted)
       else { return nil }
-      let table = SQLText.quoted(model.entities[relationship.destination].table)
+      let table = dialect.table(model.entities[relationship.destination].table)
       maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(column) = ?"
       others =
         "SELECT _pk FROM \(table) WHERE \(column) = ? AND \(position) IS NOT NULL ORDER BY \(position), _pk"

@@ -165,7 +165,7 @@ extension SQLCompiler {
     _ column: String, from entity: EntityPlan, where other: String, is key: SQLText
   ) -> SQLText {
     let alias = makeAlias(for: entity)
-    let table = SQLText.quoted(entity.table)
+    let table = dialect.table(entity.table)
     return SQLText.joined(
       [
         "(SELECT \(raw: alias).\(raw: column) FROM \(raw: table) AS \(raw: alias)",
@@ -200,7 +200,7 @@ extension SQLCompiler {
   {
     let destination = model.entities[relationship.destination]
     let alias = makeAlias(for: destination)
-    let table: SQLText = "\(raw: SQLText.quoted(destination.table)) AS \(raw: alias)"
+    let table: SQLText = "\(raw: dialect.table(destination.table)) AS \(raw: alias)"
     let element = SQLPathObject(
       entity: destination, alias: alias, key: "\(raw: alias)._pk", isNullable: false)
     switch relationship.storage {
@@ -213,7 +213,7 @@ extension SQLCompiler {
       let join = makeAlias()
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       return SQLCollection(
-        from: "\(raw: SQLText.quoted(model.joins[number].table)) AS \(raw: join), \(table)",
+        from: "\(raw: dialect.table(model.joins[number].table)) AS \(raw: join), \(table)",
         condition:
           "\(raw: join).\(raw: own) = \(pathObject.key) AND \(raw: alias)._pk = \(raw: join).\(raw: other)",
         element: element)

@@ -1,16 +1,16 @@
 import CDModel
 
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// Compiles the parts of a predicate for which SQL gives the evaluator's result, and leaves out the other parts.
 ///
 /// The compiler moves NOT down to the comparisons, and compiles each negated comparison directly. A comparison without
 /// an exact form in SQL becomes true. So the condition may accept too many rows, but never too few.
-struct SQLCompiler {
+package struct SQLCompiler {
   let dialect: any SQLDialect
   let model: ModelPlan
   let key: SQLPredicate.KeyLookup
@@ -21,14 +21,15 @@ struct SQLCompiler {
   private(set) var inexactParts: [String] = []
   var texts: PreparedTexts { evaluator.texts }
   /// Whether the statement may fail for a row, because a calculation has no result.
-  var mayFail = false
+  package internal(set) var mayFail = false
   /// The rows that the variables of SUBQUERYs refer to.
   var scope: [String: SQLPathObject] = [:]
   /// The root entities of the rows that the condition reads in addition to the row itself.
-  private(set) var readRoots: Set<Int> = []
+  package private(set) var readRoots: Set<Int> = []
   private var aliasCount = 0
 
-  init(
+  /// Creates a compiler of expressions on the rows of an entity's table, whose alias is `t0`.
+  package init(
     entity: EntityPlan, model: ModelPlan, variables: [String: EvaluationValue], now: Date,
     key: @escaping SQLPredicate.KeyLookup, dialect: any SQLDialect
   ) {
@@ -181,7 +182,7 @@ struct SQLCompiler {
   // MARK: Values
 
   /// Compiles the value of an expression. Returns nil if SQL has no exact form of it.
-  mutating func operand(_ expression: ValueExpression) throws(EvaluationError) -> SQLOperand? {
+  package mutating func operand(_ expression: ValueExpression) throws(EvaluationError) -> SQLOperand? {
     if isConstant(expression) {
       return .constant(try evaluator.value(of: expression, for: .value(.null)))
     }

@@ -7,9 +7,9 @@ import CDModel
 #endif
 
 /// The conversion of a constant to the stored form of a type.
-enum SQLConstant {
+package enum SQLConstant {
   /// The form of a constant in a comparison with values of a type.
-  enum Form {
+  package enum Form {
     case null
     /// The value to bind. Its comparisons in SQL have the same results as the comparisons of the constant in memory.
     case stored(AttributeValue)
@@ -19,7 +19,8 @@ enum SQLConstant {
     case inexact
   }
 
-  static func form(
+  /// Converts a constant for comparisons with values of a type.
+  package static func form(
     _ value: EvaluationValue, as kind: SQLValue.Kind, _ key: SQLPredicate.KeyLookup,
     _ dialect: any SQLDialect
   ) -> Form {

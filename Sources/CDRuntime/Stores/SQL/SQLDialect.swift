@@ -38,6 +38,8 @@ package protocol SQLDialect: Sendable {
 
   // MARK: Tables
 
+  /// A table in a statement that reads or changes its rows, for example with the name of a schema.
+  func table(_ name: String) -> String
   /// The type of a column.
   ///
   /// - Parameter mayNameFile: Whether the column holds either data, or a text with the name of the file that contains
@@ -196,6 +198,8 @@ package struct SQLSpelling: Sendable {
 }
 
 extension SQLDialect {
+  package func table(_ name: String) -> String { SQLText.quoted(name) }
+
   /// Returns a complete statement in the form that the database reads.
   package func rendered(_ text: String) -> String { spelling?.rendered(text) ?? text }
 

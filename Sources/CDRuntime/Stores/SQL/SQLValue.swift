@@ -68,7 +68,7 @@ package struct SQLValue {
 }
 
 /// A side of a comparison.
-enum SQLOperand {
+package enum SQLOperand {
   /// A value that does not depend on a row.
   case constant(EvaluationValue)
   case value(SQLValue)
@@ -76,7 +76,7 @@ enum SQLOperand {
 }
 
 /// The rows that a path or SUBQUERY leads to, with their condition and value.
-struct SQLCollection {
+package struct SQLCollection {
   var from: SQLText
   var condition: SQLText
   /// The object of each row, at which the next steps start.

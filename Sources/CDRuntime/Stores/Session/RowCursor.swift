@@ -33,7 +33,7 @@ package struct RowCursor {
   /// Moves to the next row. Returns false if there is none.
   @inline(__always) package func next() throws -> Bool {
     if let statement { return try statement.step() }
-    return list?.next() ?? false
+    return try list?.next() ?? false
   }
 
   /// Ends the reading, so that the same statement can run again.
@@ -120,8 +120,8 @@ package final class RowList {
     }
   }
 
-  private let rows: [Row]
-  private var index = -1
+  private let produce: () throws -> Row?
+  fileprivate private(set) var current = Row(key: 0, version: 0, entity: "", values: [])
   /// Whether the rows may be of several entities.
   package let isMixed: Bool
   /// The values of the current row.
@@ -130,17 +130,25 @@ package final class RowList {
   /// Creates a list of rows.
   ///
   /// - Parameter isMixed: Whether the rows may be of several entities.
-  package init(_ rows: [Row], isMixed: Bool = false) {
-    self.rows = rows
+  package convenience init(_ rows: [Row], isMixed: Bool = false) {
+    var rest = rows[...]
+    self.init(isMixed: isMixed) { rest.popFirst() }
+  }
+
+  /// Creates a list whose rows are made when they are read.
+  ///
+  /// - Parameters:
+  ///   - isMixed: Whether the rows may be of several entities.
+  ///   - next: Returns the next row; nil if there is none.
+  package init(isMixed: Bool, next: @escaping () throws -> Row?) {
+    produce = next
     self.isMixed = isMixed
   }
 
-  fileprivate var current: Row { rows[index] }
-
-  fileprivate func next() -> Bool {
-    guard index + 1 < rows.count else { return false }
-    index += 1
-    values.values = rows[index].values
+  fileprivate func next() throws -> Bool {
+    guard let row = try produce() else { return false }
+    values.values = row.values
+    current = row
     return true
   }
 }

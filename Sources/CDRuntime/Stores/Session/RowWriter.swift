@@ -77,7 +77,10 @@ import CSQLite
 
   /// A value is too large for a row of SQLite. The limit is 1,000,000,000 bytes, unless SQLite was built with a lower
   /// one.
-  struct TooLarge: Error {}
+  package struct TooLarge: Error {
+    /// Creates the error.
+    package init() {}
+  }
 
   /// Notes a value that SQLite refused because of its size. SQLite also refuses a wrong parameter number, but no caller
   /// can cause that.

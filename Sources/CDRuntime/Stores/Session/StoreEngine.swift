@@ -87,6 +87,12 @@ package protocol StoreEngine: AnyObject, Sendable {
   /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread is already writing.
   func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R
 
+  /// Runs a body that writes a save, as ``write(_:)`` does.
+  ///
+  /// An engine may run the body again, in a new transaction, if something outside of the save ended its transaction
+  /// and nothing of it was written. The body calls no code of the app but that which encodes values.
+  func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R
+
   /// Reserves keys for new objects: unused keys that were given back to this engine, or new keys that no process has
   /// reserved before.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey>
@@ -100,4 +106,8 @@ package protocol StoreEngine: AnyObject, Sendable {
   /// Adds an observer of store removals. After each removal, `tell` is called on the thread that removes the store.
   func observeRemovals(_ observer: AnyObject, _ handler: @escaping @Sendable () -> Void)
   func stopObservingRemovals(_ id: ObjectIdentifier)
+}
+
+extension StoreEngine {
+  package func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R { try write(body) }
 }

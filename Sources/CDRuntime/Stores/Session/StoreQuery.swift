@@ -46,16 +46,20 @@ package struct FetchedKey {
 }
 
 /// Removes duplicate rows. Each row stays at its first position.
-struct DistinctRows {
+package struct DistinctRows {
   private let window: StoreWindow
-  private(set) var rows: [[FetchedValue]] = []
+  /// The rows of the window.
+  package private(set) var rows: [[FetchedValue]] = []
   private var seen: Set<[FetchedValue]> = []
 
-  init(_ window: StoreWindow) { self.window = window }
+  /// - Parameter window: The part of the distinct rows that is wanted.
+  package init(_ window: StoreWindow) { self.window = window }
 
-  var isFull: Bool { window.limit.map { rows.count >= $0 } ?? false }
+  /// Whether no further row is wanted.
+  package var isFull: Bool { window.limit.map { rows.count >= $0 } ?? false }
 
-  mutating func add(_ row: [FetchedValue]) {
+  /// Adds a row, unless it equals an earlier one.
+  package mutating func add(_ row: [FetchedValue]) {
     if seen.insert(row.map(\.identity)).inserted, seen.count > window.offset { rows.append(row) }
   }
 }

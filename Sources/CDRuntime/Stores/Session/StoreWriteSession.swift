@@ -15,8 +15,25 @@ package enum RowOutcome {
   case unwritable
 }
 
+/// The error of a value that an engine cannot store.
+package struct UnstorableValue: Error {
+  /// What is wrong with the value, for the end of a sentence that begins with its name.
+  package let reason: String
+
+  /// Creates the error.
+  package init(reason: String) { self.reason = reason }
+}
+
 /// The error at the end of a transaction when a reference leads to a missing row.
 package struct ReferenceViolation: Error {
+  /// Creates the error.
+  package init() {}
+}
+
+/// The error when rows that a session wrote many at a time are not in the state that the save expects: a row has
+/// another version or is missing, or a unique index refuses a value. The save then begins again with
+/// ``StoreWriteSession/beginRowByRow()``, and finds each of these rows.
+package struct UnexpectedRows: Error {
   /// Creates the error.
   package init() {}
 }
@@ -38,7 +55,11 @@ package protocol StoreWriteSession: AnyObject {
 
   // MARK: Transactions
 
+  /// Begins a transaction. The session may keep rows and write many of them at a time. It then answers that each is
+  /// done, and a later operation throws ``UnexpectedRows`` if one of them was not.
   func begin() throws
+  /// Begins a transaction in which each row is written before the session answers.
+  func beginRowByRow() throws
   /// - Parameter check: Called after all code of the app, such as formats that write their files, and before the
   ///   transaction becomes final.
   /// - Throws: ``ReferenceViolation`` or ``StoreError``. In both cases nothing has been written.
@@ -116,9 +137,11 @@ package protocol StoreWriteSession: AnyObject {
 
   /// Adds a save to a store's history.
   ///
+  /// - Parameter id: Identifies the save, among all saves of a store. A save that is written again has the same.
   /// - Returns: The number of the save.
   func addSave(
-    to store: any AttachedStore, at date: Date, origin: String, author: String?, _ changes: String
+    _ id: UUID, to store: any AttachedStore, at date: Date, origin: String, author: String?,
+    _ changes: String
   ) throws -> Int64
   /// Removes entries of a store's history, but never the newest entry.
   func deleteEntries(_ range: HistoryRange, of store: any AttachedStore) throws
@@ -143,6 +166,8 @@ package protocol StoreWriteSession: AnyObject {
 }
 
 extension StoreWriteSession {
+  package func beginRowByRow() throws { try begin() }
+
   /// Runs a body in a transaction that changes one store. If the body throws, nothing is changed.
   package func write(to store: any AttachedStore, _ body: () throws -> Void) throws {
     try store.checkIdentity()

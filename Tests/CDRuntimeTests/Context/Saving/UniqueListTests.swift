@@ -83,12 +83,14 @@ import Testing
   @Test func valuesAreComparedWhole() throws {
     func composite(_ number: Double) -> AttributeValue { .composite(["row": .double(number)]) }
     let (short, long) = (Data([0]), Data([0, 1]))
-    let first = try make("Base", ["code": .string("x\0"), "first": .data(short), "place": composite(0.1)])
+    let zero = StoreKind.ofEnvironment.zero
+    let first = try make(
+      "Base", ["code": .string("x\(zero)"), "first": .data(short), "place": composite(0.1)])
     let objects = try [
-      make("Base", ["code": .string("x\0"), "first": .data(long), "place": composite(0.1)]),
-      make("Base", ["code": .string("x\0"), "first": .data(short), "place": composite(0.1.nextUp)]),
-      make("Base", ["code": .string("x\0"), "first": .data(long), "place": composite(0.1)]),
-      make("Base", ["code": .string("x\0a"), "first": .data(long), "place": .null]),
+      make("Base", ["code": .string("x\(zero)"), "first": .data(long), "place": composite(0.1)]),
+      make("Base", ["code": .string("x\(zero)"), "first": .data(short), "place": composite(0.1.nextUp)]),
+      make("Base", ["code": .string("x\(zero)"), "first": .data(long), "place": composite(0.1)]),
+      make("Base", ["code": .string("x\(zero)a"), "first": .data(long), "place": .null]),
     ]
     try expectConflicts([
       (["code"], [first] + objects[..<3]), (["first", "place.row"], [objects[0], objects[2]]),

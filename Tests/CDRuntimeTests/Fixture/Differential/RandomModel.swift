@@ -109,7 +109,8 @@ struct RandomStoredValue: RandomMaker {
   private static let strings = [
     "", "a", "A", "b", "ab", "aB", "Ab", "e", "é", "e\u{301}", "É", "straße", "STRASSE", "ß", "ss", "İ", "i",
     "I",
-    "ı", "i\u{307}", "\u{FFFD}", "😀", "👨‍👩‍👧", "👨", "a\0b", "\u{212A}", "K", "k", "x*y", "100%", "1", "YES", "ﬁ",
+    "ı", "i\u{307}", "\u{FFFD}", "😀", "👨‍👩‍👧", "👨", "a\(StoreKind.ofEnvironment.zero)b", "\u{212A}", "K", "k",
+    "x*y", "100%", "1", "YES", "ﬁ",
     "fi", "Å", "A\u{30A}", "\u{1F1E6}\u{1F1E7}", "が", "か", "σ", "ς", "Σ", "ab\n", "a\\b", "'", "\"",
     String(repeating: "ab", count: 40),
   ]

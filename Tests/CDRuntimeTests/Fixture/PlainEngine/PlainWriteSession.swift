@@ -284,7 +284,8 @@ final class PlainWriteSession: StoreWriteSession {
   // MARK: History
 
   func addSave(
-    to store: any AttachedStore, at date: Date, origin: String, author: String?, _ changes: String
+    _ id: UUID, to store: any AttachedStore, at date: Date, origin: String, author: String?,
+    _ changes: String
   ) throws -> Int64 {
     let number = (session.working.lastSaves[store.index] ?? 0) + 1
     session.working.lastSaves[store.index] = number

@@ -111,7 +111,7 @@ final class RandomObject: EvaluationSubject {
 enum RandomValues {
   static let strings = [
     "", "a", "A", "b", "ab", "aB", "e", "é", "e\u{301}", "straße", "STRASSE", "İ", "i", "\u{FFFD}", "😀",
-    "a\0b",
+    "a\(StoreKind.ofEnvironment.zero)b",
     "\u{212A}", "K", "x*y", "100%",
   ]
 

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import CDPostgresStore
 @testable import CDRuntime
 
 /// One compiler for several databases: the texts of two dialects, side by side.
@@ -200,7 +201,7 @@ import Testing
     let postgres = SQLSchema(plan, store: 0, PostgresDialect())
     #expect(
       postgres.tables == [
-        #"CREATE TABLE "Shop" ("_pk" bigint PRIMARY KEY, "_version" bigint NOT NULL, "name" text NOT NULL, "#
+        #"CREATE TABLE "Shop" ("_pk" bigint PRIMARY KEY, "_version" bigint NOT NULL, "name" text COLLATE "C" NOT NULL, "#
           + #""isOpen" boolean, "rent" numeric, "photo" bytea)"#
       ])
     #expect(postgres.indexes.map(\.sql) == sqlite.indexes.map(\.sql))

@@ -8,7 +8,8 @@ import Testing
   private static let texts = [
     "'; DROP TABLE Tag; --", "' OR '1'='1", "\" OR 1 == 1 --", "x') OR TRUEPREDICATE OR ('", "%@", "%K == %@",
     "$name",
-    "a\u{0}b' OR 1=1", "\\' OR 1=1", "*", "[a-z", "(((((", "\u{202E}eman", "name", "TRUEPREDICATE", "NULL",
+    "a\(StoreKind.ofEnvironment.zero)b' OR 1=1", "\\' OR 1=1", "*", "[a-z", "(((((", "\u{202E}eman", "name",
+    "TRUEPREDICATE", "NULL",
   ]
 
   private let store: TemporaryStore

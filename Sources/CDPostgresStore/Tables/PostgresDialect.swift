@@ -1,16 +1,31 @@
-import Foundation
+import CDModel
+import CDRuntime
 
-@testable import CDRuntime
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
-/// The SQL of PostgreSQL, as far as predicates need it. No server runs its texts: it shows that the compiler depends on
-/// nothing but the dialect.
+/// The SQL of PostgreSQL.
 ///
-/// The columns that it assumes: Booleans are `boolean`, decimals `numeric`, UUIDs `uuid`, dates `double precision`.
+/// Booleans are `boolean`, decimals `numeric`, UUIDs `uuid`, dates `double precision`.
 struct PostgresDialect: SQLDialect {
+  /// The form in which statements find each table; the table's name for those that are not here.
+  private let tables: [String: String]
+
+  /// - Parameter tables: The form in which statements find each table, by its name.
+  init(tables: [String: String] = [:]) { self.tables = tables }
+
+  static let spelling = SQLSpelling(parameters: .numbered(prefix: "$"))
+
   var name: String { "PostgreSQL" }
-  var spelling: SQLSpelling? { SQLSpelling(parameters: .numbered(prefix: "$")) }
+  var spelling: SQLSpelling? { Self.spelling }
   var limits: SQLLimits { SQLLimits() }
 
+  func table(_ name: String) -> String { tables[name] ?? SQLText.quoted(name) }
+
+  // The limit is 65,535 parameters. This leaves room for the rest of the statement.
   func accepts(_ condition: SQLText) -> Bool { condition.bindings.count <= 60_000 }
   func acceptsTerm(_ value: SQLText) -> Bool { true }
 
@@ -40,7 +55,8 @@ struct PostgresDialect: SQLDialect {
     case .uuid: "uuid"
     default:
       switch type.storageClass {
-      case .text: "text"
+      // The order of code units, whatever the database's own order is.
+      case .text: #"text COLLATE "C""#
       case .integer: "bigint"
       case .real: "double precision"
       case .bytes: "bytea"

@@ -1,0 +1,26 @@
+/// The moment at which a wait ends with an error.
+struct Deadline {
+  private let end: ContinuousClock.Instant
+
+  /// - Parameter seconds: How long to wait from now.
+  init(seconds: Double) {
+    // A limit of some years is no different from a greater one, which the clock could not hold.
+    end = .now + .seconds(min(max(seconds, 0), 100_000_000))
+  }
+
+  var isOver: Bool { ContinuousClock.now >= end }
+
+  /// The time that is left, in seconds.
+  var seconds: Double {
+    let rest = (end - .now).components
+    return max(0, Double(rest.seconds) + Double(rest.attoseconds) / 1e18)
+  }
+
+  /// The time that is left, in milliseconds: at least 0, and at most what `poll` accepts.
+  var milliseconds: Int32 { Int32(clamping: Int64((seconds * 1000).rounded(.up))) }
+
+  /// The earlier one of this moment and another.
+  func orSooner(seconds: Double) -> Deadline {
+    seconds < self.seconds ? Deadline(seconds: seconds) : self
+  }
+}

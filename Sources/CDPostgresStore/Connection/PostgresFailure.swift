@@ -1,0 +1,112 @@
+import CDRuntime
+import CPostgreSQL
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// An error of the server, or of the connection to it.
+struct PostgresFailure: Error {
+  /// The five characters of the SQL standard that name the error, such as `23505`.
+  let code: String
+  let message: String
+  /// The index or constraint that refused a row; nil for other errors.
+  var constraint: String?
+  /// The number of the statement among those that were sent together.
+  var statement = 0
+  /// Whether the connection can no longer be used.
+  var endsConnection = false
+
+  init(code: String, message: String, endsConnection: Bool = false) {
+    self.code = code
+    self.message = message
+    self.endsConnection = endsConnection
+  }
+
+  /// The error of a statement.
+  init(_ result: OpaquePointer, statement: Int) {
+    func field(_ name: Character) -> String? {
+      guard let ascii = name.asciiValue, let text = PQresultErrorField(result, Int32(ascii)) else {
+        return nil
+      }
+      return String(cString: text)
+    }
+    code = field("C") ?? Self.internalError
+    var message = field("M") ?? String(cString: PQresultErrorMessage(result))
+    if let detail = field("D") { message += " (\(detail))" }
+    self.message = message
+    constraint = field("n")
+    self.statement = statement
+  }
+
+  /// The connection was lost.
+  static func lost(_ message: String) -> PostgresFailure {
+    PostgresFailure(code: connectionFailure, message: message, endsConnection: true)
+  }
+
+  /// The same error, as the reason why the connection has ended.
+  var atEndOfConnection: PostgresFailure {
+    // Without a message of the server, libpq has made the error.
+    if code == Self.internalError { return .lost(message) }
+    var failure = self
+    failure.endsConnection = true
+    return failure
+  }
+
+  // MARK: Codes
+
+  static let connectionFailure = "08006"
+  static let cannotConnect = "08001"
+  static let unknownResult = "08007"
+  static let queryCanceled = "57014"
+  static let tooManyConnections = "53300"
+  private static let internalError = "XX000"
+
+  var isUniquenessViolation: Bool { code == "23505" }
+  var isReferenceViolation: Bool { code == "23503" }
+
+  /// Whether another program created the same object at the same time.
+  var isConcurrentCreation: Bool {
+    // A duplicate schema, table or object, or a duplicate key of the system's own tables.
+    ["42P06", "42P07", "42710", "23505"].contains(code) || isTransient
+  }
+
+  /// Whether the server ended the transaction for a reason that is not in the transaction itself, so that the same
+  /// statements may succeed in a new one.
+  var isTransient: Bool {
+    // A failed serialization, a deadlock, and a server that shuts down, has crashed or does not accept connections yet.
+    ["40001", "40P01", "57P01", "57P02", "57P03"].contains(code)
+      || code.hasPrefix("08") && code != Self.unknownResult
+  }
+
+  /// The error that a store throws.
+  ///
+  /// - Parameters:
+  ///   - stores: The stores that errors name.
+  ///   - operation: What the store was doing.
+  func error(of stores: [URL], during operation: String) -> StoreError {
+    let reason = "\(message), PostgreSQL's code \(code), while \(operation)"
+    return switch code {
+    // The lock of a row was not free in time.
+    case "55P03": .busy(stores)
+    case "53100": .diskFull(stores)
+    case "XX001", "XX002": .damaged(stores, reason: reason)
+    // A server that only replays another's changes.
+    case "25006": .notWritable(stores, reason: reason)
+    // The schema, a table or a column is gone.
+    case "3F000", "42P01", "42703": stores.first.map { .replaced($0) } ?? engineError(stores, operation)
+    default: engineError(stores, operation)
+    }
+  }
+
+  private func engineError(_ stores: [URL], _ operation: String) -> StoreError {
+    .engine(
+      stores,
+      StoreEngineError(
+        engine: "PostgreSQL", code: code, message: message, operation: operation,
+        // A calculation without a result, and a statement beyond the server's limits.
+        isOfQuery: code.hasPrefix("22") || code.hasPrefix("54")))
+  }
+}

@@ -1,0 +1,534 @@
+import CDModel
+@_spi(Generated) import CDRuntime
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The operations of a batch as SQL statements, each of which processes many rows.
+final class PostgresBatchSession: StoreBatchSession {
+  private let write: PostgresWriteSession
+  private var session: PostgresSession { write.session }
+  private var model: ModelPlan { session.model }
+  private var dialect: any SQLDialect { session.dialect }
+  private var stores: StoreSet { session.stores }
+
+  init(_ write: PostgresWriteSession) { self.write = write }
+
+  // MARK: Statements
+
+  private func table(_ entity: EntityPlan) -> String { dialect.table(entity.table) }
+
+  private func join(_ index: Int) -> String { dialect.table(model.joins[index].table) }
+
+  /// Runs a statement that changes rows, and converts the errors of constraints.
+  @discardableResult
+  private func change(_ text: String, _ parameters: [PostgresParameter]) throws -> PostgresResult {
+    try write.flush()
+    write.noteRowsWritten()
+    do {
+      guard
+        let result = try write.transaction.runInSavepoint([PostgresStatement(text, parameters)]).last
+      else { throw PostgresFailure.lost("the server did not answer") }
+      return result
+    } catch let failure as PostgresFailure {
+      throw Self.converted(failure, write)
+    }
+  }
+
+  fileprivate static func converted(_ failure: PostgresFailure, _ write: PostgresWriteSession) -> any Error {
+    if failure.isUniquenessViolation {
+      return UniquenessViolation(properties: write.refusedProperties(failure))
+    }
+    if failure.isReferenceViolation { return ReferenceViolation() }
+    return failure.error(of: write.urls, during: "writing")
+  }
+
+  /// The condition for a selection of rows of an entity's table, whose alias is `t0`.
+  private func condition(_ rows: RowSelection) -> (text: String, parameters: [PostgresParameter]) {
+    switch rows {
+    case .keys(let keys): return ("t0._pk = ANY(?)", [.keys(keys)])
+    case .range(let keys, let others):
+      let range = "(t0._pk >= \(keys.lowerBound) AND t0._pk < \(keys.upperBound))"
+      return others.isEmpty ? (range, []) : ("(\(range) OR t0._pk = ANY(?))", [.keys(others)])
+    case .query(let answer):
+      // A selection of this engine contains only this engine's queries.
+      guard let query = answer as? PostgresQuery else { return ("FALSE", []) }
+      return (
+        query.restrictionText() ?? "TRUE", (query.condition?.bindings ?? []).map { .value($0) }
+      )
+    }
+  }
+
+  /// Returns `_pk`, and `_entity` if the table contains several entities.
+  private static func keyColumns(of entity: EntityPlan, alias: String = "t0.") -> String {
+    alias + "_pk" + (entity.hasEntityColumn ? ", \(alias)_entity" : "")
+  }
+
+  /// The first column of a result as keys, with the entity of each row.
+  ///
+  /// - Parameter entity: The entity of the rows, if the result has no second column with the entity's name.
+  private func keys(_ result: PostgresResult, of entity: EntityPlan) -> [FetchedKey] {
+    var found: [FetchedKey] = []
+    let isNamed = result.columnCount > 1
+    var last: (name: String, index: Int)?
+    for row in 0..<result.rowCount {
+      let key = result.int(row, 0)
+      guard key > 0 else { continue }
+      guard isNamed else {
+        found.append(FetchedKey(key: key, entity: entity.index))
+        continue
+      }
+      let name = result.string(row, 1) ?? ""
+      if last?.name != name {
+        guard let index = model.entityIndices[name] else { continue }
+        last = (name, index)
+      }
+      if let last { found.append(FetchedKey(key: key, entity: last.index)) }
+    }
+    return found
+  }
+
+  // MARK: Finding rows
+
+  func selection(of query: StoreQuery) throws -> (rows: RowSelection, readRoots: Set<Int>)? {
+    let compiled = try session.compile(query)
+    guard compiled.condition.map({ $0.isExact && !$0.mayFail }) ?? true else { return nil }
+    return (.query(compiled), compiled.condition?.readRoots ?? [])
+  }
+
+  func keys(_ keys: [ObjectKey], of entity: EntityPlan) throws -> [FetchedKey] {
+    let result = try session.run(
+      "SELECT \(Self.keyColumns(of: entity)) FROM \(table(entity)) AS t0 WHERE t0._pk = ANY(?) ORDER BY t0._pk",
+      [.keys(keys)])
+    return self.keys(result, of: entity)
+  }
+
+  func related(_ relationship: RelationshipPlan, of keys: [ObjectKey]) throws -> [FetchedKey] {
+    let destination = model.entities[relationship.destination]
+    let condition: String
+    switch relationship.storage {
+    case .reference(let column):
+      guard let owner = model.entity(relationship.owner) else { return [] }
+      let name = SQLText.quoted(owner.columns[column].name)
+      condition = "t0._pk IN (SELECT \(name) FROM \(table(owner)) AS o WHERE _pk = ANY(?))"
+    case .inverseReference, .referencesOfOthers:
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
+      condition = "t0.\(SQLText.quoted(column.name)) = ANY(?)"
+    case .join(let index, let isSource):
+      let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
+      condition = "t0._pk IN (SELECT \(other) FROM \(join(index)) AS j WHERE \(own) = ANY(?))"
+    }
+    return try found(destination, condition, keys)
+  }
+
+  func owners(of relationship: RelationshipPlan, to keys: [ObjectKey]) throws -> [FetchedKey] {
+    guard let owner = model.entity(relationship.owner) else { return [] }
+    let condition: String
+    switch relationship.storage {
+    case .reference(let column):
+      condition = "t0.\(SQLText.quoted(owner.columns[column].name)) = ANY(?)"
+    case .inverseReference, .referencesOfOthers:
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
+      let destination = table(model.entities[relationship.destination])
+      condition =
+        "t0._pk IN (SELECT \(SQLText.quoted(column.name)) FROM \(destination) AS o WHERE _pk = ANY(?))"
+    case .join(let index, let isSource):
+      let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
+      condition = "t0._pk IN (SELECT \(own) FROM \(join(index)) AS j WHERE \(other) = ANY(?))"
+    }
+    return try found(owner, condition, keys)
+  }
+
+  private func found(
+    _ entity: EntityPlan, _ condition: String, _ keys: [ObjectKey]
+  ) throws -> [FetchedKey] {
+    let result = try session.run(
+      "SELECT \(Self.keyColumns(of: entity)) FROM \(table(entity)) AS t0 WHERE \(condition) ORDER BY t0._pk",
+      [.keys(keys)])
+    return self.keys(result, of: entity)
+  }
+
+  func targets(of column: ColumnPlan, of entity: EntityPlan, _ rows: RowSelection) throws -> [ObjectKey] {
+    let name = SQLText.quoted(column.name)
+    let condition = condition(rows)
+    let result = try session.run(
+      "SELECT DISTINCT t0.\(name) FROM \(table(entity)) AS t0 "
+        + "WHERE t0.\(name) IS NOT NULL AND \(condition.text) ORDER BY 1", condition.parameters)
+    return (0..<result.rowCount).map { result.int($0, 0) }
+  }
+
+  func references(
+    _ column: String, of entity: EntityPlan, _ keys: [ObjectKey]
+  ) throws -> [ObjectKey: ObjectKey] {
+    let found = try session.run(
+      "SELECT _pk, \(SQLText.quoted(column)) FROM \(table(entity)) AS t0 WHERE _pk = ANY(?)", [.keys(keys)])
+    var result: [ObjectKey: ObjectKey] = [:]
+    for row in 0..<found.rowCount { result[found.int(row, 0)] = found.int(row, 1) }
+    return result
+  }
+
+  func ownersWithWrongCount(
+    _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
+  ) throws -> [(key: ObjectKey, count: Int)] {
+    guard let owner = model.entity(relationship.owner) else { return [] }
+    let count: String
+    switch relationship.storage {
+    case .reference: return []
+    case .inverseReference, .referencesOfOthers:
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
+      let destination = table(model.entities[relationship.destination])
+      count = "SELECT count(*) FROM \(destination) AS o WHERE o.\(SQLText.quoted(column.name)) = t0._pk"
+    case .join(let index, let isSource):
+      count = "SELECT count(*) FROM \(join(index)) AS o WHERE o.\(isSource ? "_source" : "_target") = t0._pk"
+    }
+    let found = try session.run(
+      "SELECT k, n FROM (SELECT t0._pk AS k, (\(count)) AS n FROM \(table(owner)) AS t0 "
+        + "WHERE t0._pk = ANY(?)) AS c WHERE NOT n BETWEEN ? AND ? ORDER BY k LIMIT \(most)",
+      [.keys(keys), .value(.int(Int64(range.lowerBound))), .value(.int(Int64(range.upperBound)))])
+    return (0..<found.rowCount).map { (found.int($0, 0), Int(found.int($0, 1))) }
+  }
+
+  func search(_ list: UniqueList, of entity: EntityPlan) throws -> any RowSearch {
+    PostgresRowSearch(
+      session, entity,
+      types: list.columns.map { name in
+        entity.columns.first { $0.name == name }.map { PostgresType($0.storageType) } ?? .text
+      },
+      text: "SELECT \(Self.keyColumns(of: entity)) FROM \(table(entity)) AS t0 WHERE "
+        + (list.columns.map { "t0." + SQLText.quoted($0) + " = ?" } + model.isPart(list.owner, "t0."))
+        .joined(separator: " AND "))
+  }
+
+  // MARK: Changing rows
+
+  func calculation(
+    _ expression: ValueExpression, on entity: EntityPlan, as type: StorageType, isMandatory: Bool, now: Date
+  ) throws -> Calculation {
+    var compiler = SQLCompiler(
+      entity: entity, model: model, variables: [:], now: now, key: session.keyLookup, dialect: dialect)
+    switch try compiler.operand(expression) {
+    case .constant(let value): return .constant(value)
+    case .value(let value)
+    where !compiler.mayFail && (!value.isNullable || !isMandatory) && Self.holds(type, value.kind)
+      // A row of the same table could already have its new value when the calculation reads it.
+      && !compiler.readRoots.contains(entity.root):
+      return .store(
+        PostgresCalculation(
+          sql: type == .bool ? "(\(value.sql)) <> 0" : "CAST(\(value.sql) AS \(raw: PostgresType(type).name))"
+        ))
+    case .value, .collection, nil: return .evaluator
+    }
+  }
+
+  /// Whether a column of a type can hold every value that SQL calculates.
+  private static func holds(_ type: StorageType, _ kind: SQLValue.Kind) -> Bool {
+    if case .int(let range) = kind {
+      if type == .bool { return range == 0...1 }
+      return type.integerRange.map { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
+        ?? false
+    }
+    return kind != .opaque && kind == SQLValue.Kind(type)
+  }
+
+  private func type(ofColumn name: String, of entity: EntityPlan) -> PostgresType {
+    for kind in model.entities[entity.root].subtree.map({ model.entities[$0] }) {
+      if let column = kind.columns.first(where: { $0.name == name }) {
+        return PostgresType(column.storageType)
+      }
+    }
+    // A position.
+    return .int64
+  }
+
+  private func texts(
+    _ assignments: [(column: String, source: ColumnSource)], _ entity: EntityPlan
+  ) throws -> (texts: [String], parameters: [PostgresParameter]) {
+    var texts: [String] = []
+    var parameters: [PostgresParameter] = []
+    for (column, source) in assignments {
+      switch source {
+      case .value(let value):
+        texts.append(SQLText.quoted(column) + " = ?")
+        parameters.append(.typed(try write.storable(value), type(ofColumn: column, of: entity)))
+      case .calculation(let calculation):
+        guard let sql = (calculation as? PostgresCalculation)?.sql else { continue }
+        texts.append("\(SQLText.quoted(column)) = \(sql.text)")
+        parameters += sql.bindings.map { .value($0) }
+      }
+    }
+    return (texts, parameters)
+  }
+
+  func update(
+    _ entity: EntityPlan, _ assignments: [(column: String, source: ColumnSource)], _ rows: RowSelection
+  ) throws -> [Int: KeyRanges] {
+    let (texts, parameters) = try texts(assignments, entity)
+    let condition = condition(rows)
+    let result = try change(
+      "UPDATE \(table(entity)) AS t0 SET "
+        + (texts + [RowStatements.nextVersion]).joined(separator: ", ")
+        + " WHERE \(condition.text) RETURNING \(Self.keyColumns(of: entity))",
+      parameters + condition.parameters)
+    return changedKeys(result, entity)
+  }
+
+  private func changedKeys(_ result: PostgresResult, _ entity: EntityPlan) -> [Int: KeyRanges] {
+    KeyRanges.byEntity(keys(result, of: entity).sorted { $0.key < $1.key })
+  }
+
+  func update(
+    _ entity: EntityPlan, calculated: [(column: String, source: ColumnSource)], _ columns: [String],
+    _ rows: [(key: ObjectKey, values: [AttributeValue])]
+  ) throws {
+    if rows.isEmpty { return }
+    let (texts, parameters) = try texts(calculated, entity)
+    let types = columns.map { type(ofColumn: $0, of: entity) }
+    let arrays = ["CAST(? AS bigint[])"] + types.map { "CAST(? AS \($0.name)[])" }
+    let names = ["k"] + columns.indices.map { "c\($0)" }
+    let assignments = columns.enumerated().map { "\(SQLText.quoted($0.element)) = v.c\($0.offset)" }
+    for row in rows { for value in row.values { _ = try write.storable(value) } }
+    try change(
+      "UPDATE \(table(entity)) AS t0 SET "
+        + (texts + assignments + [RowStatements.nextVersion]).joined(separator: ", ")
+        + " FROM unnest(\(arrays.joined(separator: ", "))) AS v(\(names.joined(separator: ", "))) "
+        + "WHERE t0._pk = v.k",
+      parameters + [.keys(rows.map(\.key))]
+        + types.enumerated().map { column, type in .array(rows.map { $0.values[column] }, type) })
+  }
+
+  func setValues(
+    _ values: [(column: String, value: AttributeValue)], of entity: EntityPlan, _ key: ObjectKey,
+    raisingVersion: Bool
+  ) throws {
+    let assignments =
+      values.map { SQLText.quoted($0.column) + " = ?" } + (raisingVersion ? [RowStatements.nextVersion] : [])
+    if assignments.isEmpty { return }
+    var parameters: [PostgresParameter] = []
+    for (column, value) in values {
+      parameters.append(.typed(try write.storable(value), type(ofColumn: column, of: entity)))
+    }
+    try change(
+      "UPDATE \(table(entity)) AS t0 SET \(assignments.joined(separator: ", ")) WHERE _pk = ?",
+      parameters + [.value(.int(key))])
+  }
+
+  func delete(_ entity: EntityPlan, _ rows: RowSelection) throws -> [Int: KeyRanges] {
+    let condition = condition(rows)
+    let result = try change(
+      "DELETE FROM \(table(entity)) AS t0 WHERE \(condition.text) RETURNING \(Self.keyColumns(of: entity))",
+      condition.parameters)
+    return changedKeys(result, entity)
+  }
+
+  func deletePairs(ofJoin index: Int, isSource: Bool, _ keys: [ObjectKey]) throws {
+    try change("DELETE FROM \(join(index)) WHERE \(isSource ? "_source" : "_target") = ANY(?)", [.keys(keys)])
+  }
+
+  func appendPositions(
+    _ relationship: RelationshipPlan, _ entity: EntityPlan, _ rows: RowSelection, moved: [ObjectKey],
+    gap: Int64
+  ) throws {
+    guard let name = model.positionColumn(of: relationship),
+      let column = model.inverseReferenceColumn(of: relationship)
+    else { return }
+    let table = table(entity)
+    let (reference, position) = (SQLText.quoted(column.name), SQLText.quoted(name))
+    if !moved.isEmpty {
+      try change("UPDATE \(table) SET \(position) = NULL WHERE _pk = ANY(?)", [.keys(moved)])
+    }
+    let condition = condition(rows)
+    try change(
+      "UPDATE \(table) AS u SET \(position) = n.last + n.place * \(gap) FROM ("
+        + "SELECT t0._pk AS key, row_number() OVER (PARTITION BY t0.\(reference) ORDER BY t0._pk) AS place, "
+        + "(SELECT coalesce(max(o.\(position)), 0) FROM \(table) AS o WHERE o.\(reference) = t0.\(reference)) AS last "
+        + "FROM \(table) AS t0 "
+        + "WHERE t0.\(reference) IS NOT NULL AND t0.\(position) IS NULL AND \(condition.text)) AS n "
+        + "WHERE u._pk = n.key", condition.parameters)
+  }
+
+  // MARK: Inserting rows
+
+  func firstKey(of entity: EntityPlan) throws -> ObjectKey {
+    guard let store = stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
+    let root = model.entities[entity.root].name
+    let counter = session.systemTable("_cdgen_keys", of: store)
+    // The lock holds until the end of the transaction, so that nobody else reserves the same keys.
+    let results = try write.run([
+      PostgresStatement(
+        #"INSERT INTO \#(counter) ("entity", "next") VALUES (?, 1) ON CONFLICT DO NOTHING"#,
+        [.value(.string(root))]),
+      PostgresStatement(
+        #"SELECT "next", (SELECT coalesce(max(_pk), 0) FROM \#(table(entity)) AS t) FROM \#(counter) "#
+          + #"WHERE "entity" = ? FOR UPDATE"#, [.value(.string(root))]),
+    ])
+    let next = results.last?.int(0, 0) ?? 0
+    guard next > 0, next > results.last?.int(0, 1) ?? .max, next <= KeyRanges.largestKey else {
+      throw StoreError.damagedKeys(store.url, entity: root)
+    }
+    return next
+  }
+
+  func reserve(upTo key: ObjectKey, of entity: EntityPlan) throws {
+    guard let store = stores.store(of: entity) else { return }
+    try write.run(
+      #"INSERT INTO \#(session.systemTable("_cdgen_keys", of: store)) ("entity", "next") VALUES (?, ?) "#
+        + #"ON CONFLICT ("entity") DO UPDATE SET "next" = excluded."next""#,
+      [.value(.string(model.entities[entity.root].name)), .value(.int(key))])
+  }
+
+  func insertion(_ plan: InsertionPlan) throws -> any RowInsertion {
+    let entity = plan.entity
+    var names = ["_pk", "_version"]
+    var values = ["?", "1"]
+    if entity.hasEntityColumn {
+      names.append("_entity")
+      values.append(SQLText.literal(entity.name))
+    }
+    let types = plan.columns.map { type(ofColumn: $0, of: entity) }
+    for name in plan.columns {
+      names.append(SQLText.quoted(name))
+      values.append("?")
+    }
+    var constants: [PostgresParameter] = []
+    for (name, value) in plan.defaults {
+      names.append(SQLText.quoted(name))
+      if let value {
+        values.append("?")
+        constants.append(.typed(try write.storable(value), type(ofColumn: name, of: entity)))
+      } else {
+        values.append("gen_random_uuid()")
+      }
+    }
+    let text =
+      "INSERT INTO \(table(entity)) AS t0 (\(names.joined(separator: ", "))) "
+      + "VALUES (\(values.joined(separator: ", ")))"
+    return PostgresRowInsertion(write, text: text, types, constants, conflicts(plan))
+  }
+
+  /// What happens to a row that the index of a `unique:` list refuses, by the name of the index.
+  private func conflicts(_ plan: InsertionPlan) -> [String: PostgresRowInsertion.Conflict] {
+    var result: [String: PostgresRowInsertion.Conflict] = [:]
+    for list in plan.lists {
+      let index = PostgresTables.name("\(list.owner.name).unique.\(list.properties.joined(separator: "."))")
+      switch plan.conflict {
+      case .refuse: continue
+      case .update(let columns) where !columns.isEmpty:
+        let updated = columns.compactMap { plan.columns.firstIndex(of: $0) }
+        let unique = list.columns.compactMap { plan.columns.firstIndex(of: $0) }
+        let assignments = columns.map { SQLText.quoted($0) + " = ?" } + [RowStatements.nextVersion]
+        let conditions =
+          list.columns.map { "t0." + SQLText.quoted($0) + " = ?" } + model.isPart(list.owner, "t0.")
+        result[index] = .update(
+          text: "UPDATE \(table(plan.entity)) AS t0 SET \(assignments.joined(separator: ", ")) "
+            + "WHERE \(conditions.joined(separator: " AND ")) RETURNING t0._pk", columns: updated + unique)
+      case .keep, .update: result[index] = .skip
+      }
+    }
+    return result
+  }
+
+  // MARK: Files of large values, which a server does not have
+
+  func listFiles(_ columns: [String], of entity: EntityPlan, _ rows: RowSelection, at time: Date) throws {}
+
+  func files(_ column: String, of entity: EntityPlan, _ keys: [ObjectKey]) throws -> [ObjectKey: String] {
+    [:]
+  }
+
+  func listFile(
+    _ name: String, unlessIn column: String, of entity: EntityPlan, _ key: ObjectKey, at time: Date
+  ) throws {}
+}
+
+/// A calculation as an expression of SQL.
+private struct PostgresCalculation: StoreCalculation {
+  let sql: SQLText
+}
+
+/// The insertion of a batch's rows.
+private final class PostgresRowInsertion: RowInsertion {
+  /// What happens to a row that an index refuses.
+  enum Conflict {
+    case skip
+    /// Updates the existing row. The columns are the numbers of the new row's values that are the parameters.
+    case update(text: String, columns: [Int])
+  }
+
+  private let session: PostgresWriteSession
+  private let text: String
+  private let types: [PostgresType]
+  private let constants: [PostgresParameter]
+  private let conflicts: [String: Conflict]
+  private var writer: RowWriter?
+
+  init(
+    _ session: PostgresWriteSession, text: String, _ types: [PostgresType], _ constants: [PostgresParameter],
+    _ conflicts: [String: Conflict]
+  ) {
+    self.session = session
+    self.text = text
+    self.types = types
+    self.constants = constants
+    self.conflicts = conflicts
+  }
+
+  func start(_ writer: RowWriter) {
+    writer.startCapture()
+    self.writer = writer
+  }
+
+  func write(_ key: ObjectKey) throws -> ObjectKey? {
+    var values: [PostgresParameter] = []
+    for (value, type) in zip(writer?.values ?? [], types) {
+      values.append(.typed(try session.storable(value), type))
+    }
+    try session.flush()
+    session.noteRowsWritten()
+    do {
+      _ = try session.transaction.runInSavepoint([
+        PostgresStatement(text, [.value(.int(key))] + values + constants)
+      ])
+      return key
+    } catch let failure as PostgresFailure {
+      guard failure.isUniquenessViolation, let conflict = failure.constraint.flatMap({ conflicts[$0] }) else {
+        throw PostgresBatchSession.converted(failure, session)
+      }
+      guard case .update(let text, let columns) = conflict else { return nil }
+      return try update(text, columns.map { values[$0] })
+    }
+  }
+
+  private func update(_ text: String, _ values: [PostgresParameter]) throws -> ObjectKey? {
+    do {
+      let result = try session.transaction.runInSavepoint([PostgresStatement(text, values)]).last
+      return result.flatMap { $0.rowCount > 0 ? $0.int(0, 0) : nil }
+    } catch let failure as PostgresFailure {
+      throw PostgresBatchSession.converted(failure, session)
+    }
+  }
+}
+
+private final class PostgresRowSearch: RowSearch {
+  private let session: PostgresSession
+  private let entity: EntityPlan
+  private let types: [PostgresType]
+  private let text: String
+
+  init(_ session: PostgresSession, _ entity: EntityPlan, types: [PostgresType], text: String) {
+    self.session = session
+    self.entity = entity
+    self.types = types
+    self.text = text
+  }
+
+  func find(_ values: [AttributeValue]) throws -> FetchedKey? {
+    let result = try session.run(text, zip(values, types).map { .typed($0, $1) })
+    guard result.rowCount > 0 else { return nil }
+    guard result.columnCount > 1 else { return FetchedKey(key: result.int(0, 0), entity: entity.index) }
+    return result.string(0, 1).flatMap { session.model.entityIndices[$0] }
+      .map { FetchedKey(key: result.int(0, 0), entity: $0) }
+  }
+}

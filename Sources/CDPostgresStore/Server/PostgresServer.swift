@@ -1,0 +1,129 @@
+/// A PostgreSQL server, and the schema in one of its databases that is a store.
+///
+/// ```swift
+/// var server = PostgresServer(host: "db.example.com", database: "library", schema: "tenant_7")
+/// server.user = "library"
+/// server.password = password
+/// let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: .server(server))
+/// ```
+///
+/// What is not set here comes from libpq's environment variables, such as `PGHOST` and `PGPASSFILE`, and from its
+/// service file. <doc:StoresOnAServer> describes all settings.
+public struct PostgresServer: Hashable, Sendable {
+  /// An address of the server. Several addresses are tried in order, until one of them accepts writes.
+  public struct Host: Hashable, Sendable {
+    /// The name or address, or the folder of a Unix socket.
+    public var name: String
+    /// The port; nil for the environment's, or else 5432.
+    public var port: Int?
+
+    /// Creates an address.
+    public init(_ name: String, port: Int? = nil) {
+      self.name = name
+      self.port = port
+    }
+  }
+
+  /// How a connection is protected.
+  public enum TLS: Hashable, Sendable {
+    /// As ``verifyFull(rootCertificates:)`` for a host that is not this machine, unless the environment or the service
+    /// file say otherwise.
+    case automatic
+    /// The server must prove by a certificate that it has the host's name.
+    ///
+    /// - Parameter rootCertificates: A file of the trusted authorities; nil for `~/.postgresql/root.crt`, or else the
+    ///   system's.
+    case verifyFull(rootCertificates: String? = nil)
+    /// An authority must have signed the server's certificate, which may have any name.
+    case verifyCertificate(rootCertificates: String? = nil)
+    /// The connection is encrypted, but anybody may be the server.
+    case encrypt
+    /// The connection is not encrypted.
+    case none
+  }
+
+  /// The addresses; empty for the environment's.
+  public var hosts: [Host]
+  /// The database; nil for the environment's, or else the one with the user's name.
+  public var database: String?
+  /// The schema that is the store. It is created if it does not exist, and must contain nothing else.
+  public var schema: String
+  /// The user; nil for the environment's.
+  public var user: String?
+  /// The password; nil for the environment's, or the one in libpq's password file.
+  public var password: String?
+  /// The section of libpq's service file that has further settings; nil for the environment's.
+  public var service: String?
+  /// How connections are protected.
+  public var tls = TLS.automatic
+  /// The greatest number of connections of a coordinator. Code that needs one more waits for it.
+  public var poolSize = 8
+  /// How many seconds to wait for one address of the server, and for a free connection.
+  public var connectTimeout: Double = 10
+  /// How many seconds one statement may take.
+  public var statementTimeout: Double = 60
+  /// How many seconds a save that the server interrupts is tried again, for example while another server takes over.
+  public var replayTimeout: Double = 15
+  /// The name of the program in the server's list of connections.
+  public var applicationName: String?
+  /// Whether a pooler that lends connections for single transactions, such as pgbouncer, is between the program and the
+  /// server. No statement then depends on an earlier transaction.
+  public var isPooled = false
+
+  /// Creates a description of a server.
+  public init(
+    host: String? = nil, port: Int? = nil, database: String? = nil, schema: String = "public",
+    user: String? = nil, password: String? = nil
+  ) {
+    hosts = host.map { [Host($0, port: port)] } ?? []
+    self.database = database
+    self.schema = schema
+    self.user = user
+    self.password = password
+  }
+
+  /// Whether two stores can be reached by the same connections.
+  func isSameDatabase(as other: PostgresServer) -> Bool {
+    var other = other
+    other.schema = schema
+    return self == other
+  }
+
+  /// The address without the user and the password.
+  var address: String {
+    let hosts = hosts.map { host in
+      let name = host.name.contains(":") ? "[\(host.name)]" : Self.percentEncoded(host.name)
+      return name + (host.port.map { ":\($0)" } ?? "")
+    }
+    var query = ["schema=\(Self.percentEncoded(schema))"]
+    if let service { query.append("service=\(Self.percentEncoded(service))") }
+    return "postgresql://\(hosts.joined(separator: ","))/\(database.map(Self.percentEncoded) ?? "")?"
+      + query.joined(separator: "&")
+  }
+
+  private static func percentEncoded(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        result.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        let digits = String(byte, radix: 16, uppercase: true)
+        result += "%" + (digits.utf8.count == 1 ? "0" : "") + digits
+      }
+    }
+    return result
+  }
+}
+
+// No log shows the password.
+extension PostgresServer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The address without the user and the password.
+  public var description: String { address }
+  /// The address without the user and the password.
+  public var debugDescription: String { address }
+  /// The address without the user and the password.
+  public var customMirror: Mirror { Mirror(self, children: ["address": address]) }
+}

@@ -1,0 +1,211 @@
+import CDRuntime
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The connection of a session: one of its own during a snapshot or a write, and otherwise one of the pool for each
+/// statement.
+final class SessionLink {
+  let tables: PostgresTables
+  private let pool: ConnectionPool
+  private let server: PostgresServer
+  /// The URLs of the stores, which errors name.
+  let urls: [URL]
+  private let check: VersionMark
+  private var connection: PostgresConnection?
+  private var transaction: WriteTransaction?
+  private var state = State.free
+  /// Called before a read within a write, so that the read sees all rows that were written before.
+  var willReadInWrite: (() throws -> Void)?
+
+  private enum State {
+    case free
+    /// A snapshot is wanted. It has a transaction if there is a connection.
+    case snapshot
+    /// A write decides about the connection and its transaction.
+    case write
+  }
+
+  init(
+    _ pool: ConnectionPool, _ server: PostgresServer, tables: PostgresTables, urls: [URL], check: VersionMark
+  ) {
+    self.pool = pool
+    self.server = server
+    self.tables = tables
+    self.urls = urls
+    self.check = check
+  }
+
+  deinit { releaseConnection() }
+
+  // MARK: Snapshots
+
+  /// Whether reads are a part of a write.
+  var isWriting: Bool { state == .write }
+
+  /// Whether all reads see one state.
+  var hasSnapshot: Bool { state == .snapshot }
+
+  func beginSnapshot() { if state == .free { state = .snapshot } }
+
+  func endSnapshot() {
+    guard state == .snapshot else { return }
+    state = .free
+    releaseConnection()
+  }
+
+  /// Ends the transaction, which has written nothing, and gives the connection back.
+  private func releaseConnection() {
+    guard let connection else { return }
+    self.connection = nil
+    if connection.isOpen, connection.isInTransaction {
+      // The transaction has read only, so that nobody needs to know when it has ended.
+      do { try connection.send("ROLLBACK") } catch { connection.close() }
+    }
+    pool.give(connection)
+  }
+
+  // MARK: Writes
+
+  /// Reads in a transaction that the caller controls.
+  func beginWrite(_ transaction: WriteTransaction) {
+    self.transaction = transaction
+    state = .write
+  }
+
+  func endWrite() {
+    transaction = nil
+    willReadInWrite = nil
+    state = .free
+  }
+
+  // MARK: Statements
+
+  /// Runs a statement.
+  ///
+  /// - Parameter mayFail: Whether the statement may fail because of a row. A transaction then goes on.
+  func run(_ statement: PostgresStatement, mayFail: Bool) throws -> PostgresResult {
+    do {
+      let results: [PostgresResult]
+      switch state {
+      case .free: results = try runAlone(statement)
+      case .snapshot: results = try runInSnapshot(statement, mayFail: mayFail)
+      case .write:
+        try willReadInWrite?()
+        guard let transaction else { throw PostgresFailure.lost("the write has ended") }
+        results = try mayFail ? transaction.runInSavepoint([statement]) : transaction.run([statement])
+      }
+      guard let result = results.last else { throw PostgresFailure.lost("the server did not answer") }
+      return result
+    } catch let failure as PostgresFailure {
+      throw failure.error(of: urls, during: "reading")
+    }
+  }
+
+  private func runAlone(_ statement: PostgresStatement) throws -> [PostgresResult] {
+    try withFreshConnection { connection in try connection.run([statement]) }
+  }
+
+  /// Runs a body with a connection of the pool. If the connection turns out to have been lost before, another one is
+  /// used: the server or the network may have ended it while it was idle.
+  private func withFreshConnection<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
+    var attempts = 0
+    while true {
+      let connection = try pool.take()
+      defer { pool.give(connection) }
+      do {
+        return try body(connection)
+      } catch let failure as PostgresFailure
+        where failure.endsConnection && failure.code != PostgresFailure.queryCanceled && attempts < 2
+      {
+        attempts += 1
+        pool.closeIdle()
+      }
+    }
+  }
+
+  private func runInSnapshot(_ statement: PostgresStatement, mayFail: Bool) throws -> [PostgresResult] {
+    if connection != nil { return try runInTransaction(statement, mayFail: mayFail) }
+    var attempts = 0
+    while true {
+      let connection = try pool.take()
+      var list = [PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")]
+      if server.isPooled { list += PostgresConnection.limits(of: server, isLocal: true) }
+      list.append(check.statement)
+      if mayFail { list.append(Self.savepoint) }
+      let start = list.count
+      do {
+        let results = try connection.run(list + [statement])
+        self.connection = connection
+        try check.verify(results[start - (mayFail ? 2 : 1)])
+        return results
+      } catch {
+        let failure = error as? PostgresFailure
+        if mayFail, connection.isOpen, let failure, !failure.endsConnection, failure.statement >= start {
+          // The snapshot stays.
+          try rollBackToSavepoint(connection)
+          self.connection = connection
+          throw error
+        }
+        self.connection = connection
+        releaseConnection()
+        guard let failure, failure.endsConnection, failure.code != PostgresFailure.queryCanceled, attempts < 2
+        else { throw error }
+        // Nothing has been read yet, so the snapshot can begin on another connection.
+        attempts += 1
+        pool.closeIdle()
+      }
+    }
+  }
+
+  private static let savepoint = PostgresStatement("SAVEPOINT _cdgen_read")
+
+  private func rollBackToSavepoint(_ connection: PostgresConnection) throws {
+    _ = try connection.run([
+      PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_read"),
+      PostgresStatement("RELEASE SAVEPOINT _cdgen_read"),
+    ])
+  }
+
+  private func runInTransaction(_ statement: PostgresStatement, mayFail: Bool) throws -> [PostgresResult] {
+    guard let connection else { throw PostgresFailure.lost("the connection is closed") }
+    do {
+      guard mayFail, connection.isInTransaction else { return try connection.run([statement]) }
+      return Array(
+        try connection.run([
+          Self.savepoint, statement, PostgresStatement("RELEASE SAVEPOINT _cdgen_read"),
+        ]).dropLast())
+    } catch {
+      if mayFail, connection.isOpen, connection.isInTransaction, !error.endsConnection {
+        try rollBackToSavepoint(connection)
+      } else if state == .snapshot {
+        // The transaction has failed. The next read begins another one.
+        releaseConnection()
+      }
+      throw error
+    }
+  }
+}
+
+/// The version of the data that a coordinator's stores must have, which each transaction checks.
+struct VersionMark: Sendable {
+  /// Selects the data hash of each store.
+  let statement: PostgresStatement
+  private let expected: [(hash: String, url: URL)]
+
+  init(_ stores: [(table: String, hash: String, url: URL)]) {
+    let terms = stores.map { #"(SELECT "value" FROM \#($0.table) WHERE "key" = 'dataHash')"# }
+    statement = PostgresStatement("SELECT " + (terms.isEmpty ? "1" : terms.joined(separator: ", ")))
+    expected = stores.map { ($0.hash, $0.url) }
+  }
+
+  /// - Throws: ``StoreError/replaced(_:)`` if a store has been migrated or removed since it was opened.
+  func verify(_ result: PostgresResult) throws {
+    for (index, store) in expected.enumerated() where result.string(0, index) != store.hash {
+      throw StoreError.replaced(store.url)
+    }
+  }
+}

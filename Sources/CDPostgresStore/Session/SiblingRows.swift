@@ -1,0 +1,153 @@
+import CDModel
+@_spi(Generated) import CDRuntime
+
+/// Rows that a snapshot has read before an object needs them.
+///
+/// If one object of a fetch needs a related object, the other objects of the fetch probably need theirs too. So one
+/// statement reads the related rows of many of them. All statements of a snapshot see the same state, so that the rows
+/// are valid until the snapshot ends.
+final class SiblingRows {
+  /// The rows of one earlier query.
+  private struct Cohort {
+    let entity: EntityPlan
+    let result: PostgresResult
+    /// The next row whose related objects have not been read, by the relationship.
+    var next: [ObjectIdentifier: Int] = [:]
+  }
+
+  private struct ListKey: Hashable {
+    let relationship: ObjectIdentifier
+    let owner: ObjectKey
+  }
+
+  private struct RowKey: Hashable {
+    let entity: Int
+    let key: ObjectKey
+  }
+
+  private var cohorts: [Cohort] = []
+  private var rows: [RowKey: RowList.Row?] = [:]
+  private var lists: [ListKey: [RowList.Row]] = [:]
+  /// The number of objects whose list of a relationship is read next.
+  private var counts: [ObjectIdentifier: Int] = [:]
+
+  /// The most objects whose related rows are read together.
+  private static let largest = 256
+  private static let mostCohorts = 6
+  /// The most rows of a query whose objects count as siblings. The rows stay in memory until the snapshot ends.
+  private static let mostRows = 20_000
+  private static let mostKept = 50_000
+
+  func removeAll() {
+    if cohorts.isEmpty, rows.isEmpty, lists.isEmpty { return }
+    cohorts = []
+    rows = [:]
+    lists = [:]
+    counts = [:]
+  }
+
+  /// Notes the result of a query for an entity's rows.
+  func note(_ result: PostgresResult, of entity: EntityPlan) {
+    guard result.rowCount > 1, result.rowCount <= Self.mostRows else { return }
+    if cohorts.count >= Self.mostCohorts { cohorts.removeFirst() }
+    cohorts.append(Cohort(entity: entity, result: result))
+    if rows.count > Self.mostKept { rows = [:] }
+    if lists.count > Self.mostKept { lists = [:] }
+  }
+
+  // MARK: Single rows
+
+  /// The row with a key among those that were read before: nil if it was not read, `.some(nil)` if there is none.
+  func row(_ key: ObjectKey, of entity: EntityPlan) -> RowList.Row?? {
+    rows[RowKey(entity: entity.index, key: key)]
+  }
+
+  /// Returns the keys of rows to read together with one: those to which the siblings of the object refer that refers to
+  /// the row.
+  ///
+  /// - Parameter select: The columns of each entity's query.
+  func keys(with key: ObjectKey, of entity: EntityPlan, _ model: ModelPlan, _ sql: ModelSQL) -> [ObjectKey] {
+    for cohort in cohorts.reversed() {
+      for column in Self.references(to: entity, in: cohort.entity, model, sql) {
+        guard let start = (0..<cohort.result.rowCount).first(where: { cohort.result.int($0, column) == key })
+        else { continue }
+        return keys(from: start, in: column, of: cohort.result, entity)
+      }
+    }
+    return [key]
+  }
+
+  private func keys(
+    from start: Int, in column: Int, of result: PostgresResult, _ entity: EntityPlan
+  ) -> [ObjectKey] {
+    var keys: [ObjectKey] = []
+    var seen: Set<ObjectKey> = []
+    for offset in 0..<result.rowCount where keys.count < Self.largest {
+      let found = result.int((start + offset) % result.rowCount, column)
+      if found > 0, rows[RowKey(entity: entity.index, key: found)] == nil, seen.insert(found).inserted {
+        keys.append(found)
+      }
+    }
+    return keys
+  }
+
+  /// The columns of an entity's query that refer to objects of another entity.
+  private static func references(
+    to destination: EntityPlan, in entity: EntityPlan, _ model: ModelPlan, _ sql: ModelSQL
+  ) -> [Int] {
+    var columns: [Int] = []
+    for kind in entity.subtree.map({ model.entities[$0] }) {
+      for case let relationship? in kind.relationships
+      where model.entities[relationship.destination].root == destination.root {
+        guard case .reference(let column) = relationship.storage else { continue }
+        let select = sql.selects[entity.index]
+        let found = select.entityColumn == nil ? column + 2 : select.maps[kind.index].map { Int($0[column]) }
+        if let found, !columns.contains(found) { columns.append(found) }
+      }
+    }
+    return columns
+  }
+
+  /// Keeps rows that were read by their keys.
+  func keep(_ keys: [ObjectKey], of entity: EntityPlan, _ found: [RowList.Row]) {
+    for key in keys { rows[RowKey(entity: entity.index, key: key)] = .some(nil) }
+    for row in found { rows[RowKey(entity: entity.index, key: row.key)] = row }
+  }
+
+  // MARK: Lists
+
+  /// The rows of an object's to-many relationship, if they were read before.
+  func list(_ relationship: RelationshipPlan, of key: ObjectKey) -> [RowList.Row]? {
+    lists[ListKey(relationship: ObjectIdentifier(relationship), owner: key)]
+  }
+
+  /// Returns the keys of objects whose relationship is read together with that of one. At first this is only the one,
+  /// because a relationship may have any number of objects. With each further call there are more.
+  func owners(with key: ObjectKey, of entity: EntityPlan, _ relationship: RelationshipPlan) -> [ObjectKey] {
+    let id = ObjectIdentifier(relationship)
+    let count = counts[id] ?? 1
+    counts[id] = min(Self.largest, count * 16)
+    guard count > 1 else { return [key] }
+    for cohort in cohorts.reversed() where entity.root == cohort.entity.root {
+      let result = cohort.result
+      guard let start = (0..<result.rowCount).first(where: { result.int($0, 0) == key }) else { continue }
+      var keys: [ObjectKey] = []
+      for offset in 0..<result.rowCount where keys.count < count {
+        let found = result.int((start + offset) % result.rowCount, 0)
+        if found > 0, list(relationship, of: found) == nil { keys.append(found) }
+      }
+      return keys
+    }
+    return [key]
+  }
+
+  /// Keeps the lists of a relationship.
+  func keep(_ relationship: RelationshipPlan, of owners: [ObjectKey], _ found: [RowList.Row]) {
+    for owner in owners {
+      lists[ListKey(relationship: ObjectIdentifier(relationship), owner: owner)] = []
+    }
+    for row in found {
+      lists[ListKey(relationship: ObjectIdentifier(relationship), owner: row.owner), default: []].append(row)
+    }
+  }
+}

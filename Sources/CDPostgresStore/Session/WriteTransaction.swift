@@ -1,0 +1,162 @@
+import CDRuntime
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The transaction of a write: its connection, and what is known of its end.
+final class WriteTransaction {
+  let connection: PostgresConnection
+  private let server: PostgresServer
+  private let urls: [URL]
+  private let check: VersionMark
+  /// How many seconds to wait for the lock of a row.
+  private let lockTimeout: Double
+  /// Whether the transaction was wanted, and not ended yet.
+  private(set) var isOpen = false
+  /// Whether the server has begun the transaction.
+  private var hasBegun = false
+  /// The last error of the server or of the connection.
+  private(set) var failure: PostgresFailure?
+  /// Whether the server was asked to commit.
+  private(set) var wasCommitSent = false
+
+  init(
+    _ connection: PostgresConnection, _ server: PostgresServer, urls: [URL], check: VersionMark,
+    lockTimeout: Double
+  ) {
+    self.connection = connection
+    self.server = server
+    self.urls = urls
+    self.check = check
+    self.lockTimeout = lockTimeout
+  }
+
+  /// Begins a transaction. The server learns of it with the first statement.
+  func begin() {
+    isOpen = true
+    hasBegun = false
+  }
+
+  // READ COMMITTED, because the versions of the rows find all conflicts, and each row by itself.
+  private var beginning: [PostgresStatement] {
+    var list = [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE")]
+    if server.isPooled { list += PostgresConnection.limits(of: server, isLocal: true) }
+    list.append(PostgresStatement("SET LOCAL lock_timeout = \(Int64(lockTimeout * 1000))"))
+    list.append(check.statement)
+    return list
+  }
+
+  /// Runs statements within the transaction.
+  ///
+  /// - Throws: ``PostgresFailure`` with the number of the statement in the list; or ``StoreError`` if the store has
+  ///   another version.
+  func run(_ list: [PostgresStatement]) throws -> [PostgresResult] {
+    guard isOpen, !hasBegun else { return try runBegun(list) }
+    let beginning = beginning
+    do {
+      let results = try connection.run(beginning + list)
+      hasBegun = true
+      try check.verify(results[beginning.count - 1])
+      return Array(results[beginning.count...])
+    } catch var failure as PostgresFailure {
+      hasBegun = connection.isOpen && connection.isInTransaction
+      failure.statement -= beginning.count
+      self.failure = failure
+      throw failure
+    }
+  }
+
+  private func runBegun(_ list: [PostgresStatement]) throws -> [PostgresResult] {
+    do {
+      return try connection.run(list)
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  /// Runs statements that may fail, within a savepoint. The transaction goes on if they do.
+  ///
+  /// - Throws: ``PostgresFailure`` or ``StoreError``.
+  func runInSavepoint(_ list: [PostgresStatement]) throws -> [PostgresResult] {
+    guard isOpen else { return try run(list) }
+    do {
+      let results = try run([Self.savepoint] + list + [Self.release])
+      return Array(results[1..<list.count + 1])
+    } catch let failure as PostgresFailure {
+      if connection.isOpen, !failure.endsConnection, failure.statement > 0 {
+        _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_write"), Self.release])
+        self.failure = nil
+      }
+      throw failure
+    }
+  }
+
+  private static let savepoint = PostgresStatement("SAVEPOINT _cdgen_write")
+  private static let release = PostgresStatement("RELEASE SAVEPOINT _cdgen_write")
+
+  /// The statements that check the references of all rows of the transaction. The second one may fail.
+  static let referenceCheck = [
+    PostgresStatement("SAVEPOINT _cdgen_check"), PostgresStatement("SET CONSTRAINTS ALL IMMEDIATE"),
+    PostgresStatement("RELEASE SAVEPOINT _cdgen_check"),
+  ]
+
+  /// Continues the transaction after a check of references has failed.
+  func endReferenceCheck() throws {
+    _ = try run([
+      PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_check"),
+      PostgresStatement("RELEASE SAVEPOINT _cdgen_check"),
+    ])
+    failure = nil
+  }
+
+  /// Copies rows into a table.
+  func copy(_ text: String, _ produce: (inout PostgresBytes) -> Bool) throws {
+    if !hasBegun { _ = try run([]) }
+    do {
+      try connection.copy(text, produce)
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  // MARK: The end
+
+  /// Commits.
+  ///
+  /// - Throws: ``PostgresFailure``. If ``isResultUnknown``, nobody knows whether the transaction was committed.
+  func commit() throws {
+    guard hasBegun else {
+      isOpen = false
+      return
+    }
+    wasCommitSent = true
+    let results = try runBegun([PostgresStatement("COMMIT")])
+    isOpen = false
+    hasBegun = false
+    // A failed transaction is rolled back instead.
+    guard results.last?.command == "COMMIT" else {
+      let failure = PostgresFailure(code: "25P02", message: "the server rolled the transaction back")
+      self.failure = failure
+      throw failure
+    }
+  }
+
+  /// Whether the connection was lost after the server was asked to commit.
+  var isResultUnknown: Bool { wasCommitSent && failure?.endsConnection == true }
+
+  /// Rolls the transaction back, unless it has ended.
+  func rollback() {
+    isOpen = false
+    wasCommitSent = false
+    guard hasBegun else { return }
+    hasBegun = false
+    guard connection.isOpen, connection.isInTransaction else { return }
+    // The caller's error is more important than one of the end. The connection ends the transaction in any case.
+    do { _ = try connection.run([PostgresStatement("ROLLBACK")], timeout: 5) } catch { connection.close() }
+  }
+}

@@ -1,0 +1,295 @@
+import CDModel
+@_spi(Generated) import CDRuntime
+import Synchronization
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A coordinator's stores on a server. All are schemas of one database, so that one statement can read, and one
+/// transaction can write, objects in any of them.
+final class PostgresEngine: StoreEngine {
+  let model: ModelPlan
+  /// Notifies a listener about saves.
+  let watch = HistoryWatch()
+  /// Marks the saves of this coordinator in the history.
+  let origin = UUID.random().uuidString
+  let files: [ExternalFiles?]
+  private let server: PostgresServer
+  private let pool: ConnectionPool
+  private let lockTimeout: Double
+  private let current: Mutex<Current>
+  private let removals = Atomic<Int>(0)
+  private let removalObservers = Mutex<[(id: ObjectIdentifier, notify: @Sendable () -> Void)]>([])
+  /// Keys that contexts have given back, by the index of the root entity.
+  private let spareKeys = Mutex<[Int: [Range<ObjectKey>]]>([:])
+  /// The threads that are writing.
+  private let writers = Mutex<Set<UInt>>([])
+
+  /// The attached stores, with all that depends on them.
+  private struct Current: Sendable {
+    let stores: StoreSet
+    let all: [PostgresStore]
+    let tables: PostgresTables
+    let sql: ModelSQL
+    let check: VersionMark
+
+    init(_ all: [PostgresStore], removals: Int, model: ModelPlan) {
+      self.all = all
+      stores = StoreSet(all, removals: removals)
+      tables = PostgresTables(
+        model, schemas: Dictionary(all.map { ($0.index, $0.schema) }, uniquingKeysWith: { first, _ in first })
+      )
+      sql = ModelSQL(model, tables.dialect)
+      check = VersionMark(
+        all.map {
+          (PostgresTables.systemTable("_cdgen_metadata", schema: $0.schema), $0.dataHash, $0.url)
+        })
+    }
+  }
+
+  /// Opens stores, and creates those that do not exist.
+  ///
+  /// - Throws: ``StoreError``.
+  init(_ settings: [StoreSettings], _ model: ModelPlan) throws {
+    let servers = settings.compactMap(\.server)
+    guard let server = servers.first, servers.count == settings.count,
+      servers.allSatisfy({ $0.isSameDatabase(as: server) })
+    else { throw StoreError.notSupported("stores of several databases in one coordinator") }
+    for (index, own) in servers.enumerated()
+    where servers[..<index].contains(where: { $0.schema == own.schema }) {
+      throw StoreError.openedTwice(Self.url(of: own))
+    }
+    self.model = model
+    self.server = server
+    lockTimeout = settings.map(\.busyTimeout).max() ?? 0
+    files = settings.map { _ in nil }
+    let pool = ConnectionPool(server, toWrite: settings.contains { !$0.isReadOnly })
+    self.pool = pool
+    let urls = servers.map(Self.url)
+    let connection: PostgresConnection
+    do { connection = try pool.take() } catch { throw error.error(of: urls, during: "connecting") }
+    defer { pool.give(connection) }
+    try Self.check(connection, urls)
+    var stores: [PostgresStore] = []
+    for (index, own) in settings.enumerated() {
+      var others = settings.map(\.configuration)
+      others.remove(at: index)
+      stores.append(
+        try PostgresOpening(
+          connection: connection, server: servers[index], url: urls[index], model: model, storeIndex: index,
+          settings: own, others: others
+        ).open())
+    }
+    current = Mutex(Current(stores, removals: 0, model: model))
+  }
+
+  deinit { pool.closeIdle() }
+
+  private static func url(of server: PostgresServer) -> URL {
+    URL(string: server.address) ?? URL(filePath: "/postgresql")
+  }
+
+  /// The oldest server that stores are opened on. Older ones have no `gen_random_uuid()`.
+  private static let oldestVersion: Int32 = 130_000
+
+  private static func check(_ connection: PostgresConnection, _ urls: [URL]) throws {
+    guard connection.serverVersion >= oldestVersion else {
+      throw StoreError.notSupported("PostgreSQL before version \(oldestVersion / 10_000)")
+    }
+    guard connection.databaseEncoding == "UTF8" else {
+      throw StoreError.notSupported(
+        "a database in the encoding '\(connection.databaseEncoding)' instead of UTF8")
+    }
+  }
+
+  // MARK: Stores
+
+  var stores: StoreSet { current.withLock(\.stores) }
+
+  var removalCount: Int { removals.load(ordering: .acquiring) }
+
+  func remove(_ id: UUID) throws -> Bool {
+    try checkIsNotWriting()
+    let isRemoved = current.withLock { current in
+      guard current.stores[id] != nil else { return false }
+      current = Current(
+        current.all.filter { $0.storeID != id }, removals: current.stores.removals + 1, model: model)
+      return true
+    }
+    guard isRemoved else { return false }
+    removals.add(1, ordering: .releasing)
+    for observer in removalObservers.withLock({ $0 }) { observer.notify() }
+    return true
+  }
+
+  func observeRemovals(_ observer: AnyObject, _ handler: @escaping @Sendable () -> Void) {
+    let id = ObjectIdentifier(observer)
+    removalObservers.withLock { $0.append((id, handler)) }
+  }
+
+  func stopObservingRemovals(_ id: ObjectIdentifier) {
+    removalObservers.withLock { $0.removeAll { $0.id == id } }
+  }
+
+  // MARK: Sessions
+
+  func takeSession() throws -> any StoreSession { session(current.withLock { $0 }) }
+
+  private func session(_ current: Current) -> PostgresSession {
+    PostgresSession(
+      SessionLink(
+        pool, server, tables: current.tables, urls: current.all.map(\.url), check: current.check),
+      stores: current.stores, model: model, sql: current.sql)
+  }
+
+  func returnSession(_ session: any StoreSession) { session.endSnapshot() }
+
+  // A read never waits for a write.
+  func checkIsReadable() throws {}
+
+  // MARK: Writing
+
+  private func checkIsNotWriting() throws {
+    let thread = ConnectionPool.thisThread
+    if writers.withLock({ $0.contains(thread) }) { throw StoreError.nestedWrite(stores.all.map(\.url)) }
+  }
+
+  func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
+    try withWriteSession(body)
+  }
+
+  private func withWriteSession<R>(_ body: (PostgresWriteSession) throws -> R) throws -> R {
+    try checkIsNotWriting()
+    let thread = ConnectionPool.thisThread
+    writers.withLock { _ = $0.insert(thread) }
+    defer { writers.withLock { _ = $0.remove(thread) } }
+    let current = current.withLock { $0 }
+    let urls = current.all.map(\.url)
+    let connection: PostgresConnection
+    do { connection = try pool.take() } catch { throw error.error(of: urls, during: "connecting") }
+    defer { pool.give(connection) }
+    let transaction = WriteTransaction(
+      connection, server, urls: urls, check: current.check, lockTimeout: lockTimeout)
+    let session = PostgresWriteSession(self.session(current), transaction) { [self] in wasCommitted($0, $1) }
+    defer { session.end() }
+    return try body(session)
+  }
+
+  /// The most attempts to write a save that the server interrupts.
+  private static let mostAttempts = 10
+
+  func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
+    let deadline = Deadline(seconds: server.replayTimeout)
+    for attempt in 1... {
+      var canReplay = true
+      do {
+        return try withWriteSession { session in
+          do { return try body(session) } catch {
+            canReplay = error is StoreError && session.canReplay
+            throw error
+          }
+        }
+      } catch {
+        // Without a session, the server could not be reached.
+        guard canReplay, Self.isTransient(error), attempt < Self.mostAttempts, !deadline.isOver else {
+          throw error
+        }
+        // The other connections of the pool have probably ended too.
+        pool.closeIdle()
+        Waiting.pause(attempt)
+      }
+    }
+    throw StoreError.busy(stores.all.map(\.url))
+  }
+
+  private static func isTransient(_ error: any Error) -> Bool {
+    guard case StoreError.engine(_, let reason) = error else { return false }
+    return PostgresFailure(code: reason.code, message: "").isTransient
+  }
+
+  /// Returns whether a save was committed before its connection was lost; nil if the server cannot be asked in time.
+  ///
+  /// An entry with the same identifier is inserted, and taken back. The server lets it wait for a transaction that has
+  /// inserted the entry and has not ended yet.
+  private func wasCommitted(_ save: UUID, _ store: any AttachedStore) -> Bool? {
+    guard let store = store as? PostgresStore else { return nil }
+    let table = PostgresTables.systemTable("_cdgen_history", schema: store.schema)
+    let deadline = Deadline(seconds: server.replayTimeout)
+    var attempt = 0
+    while true {
+      attempt += 1
+      do {
+        pool.closeIdle()
+        let connection = try PostgresConnection.open(server, toWrite: true)
+        defer { connection.close() }
+        let results = try connection.run([
+          PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"),
+          PostgresStatement(
+            #"INSERT INTO \#(table) ("id", "save", "time", "origin", "changes") VALUES (?, ?, 0, '', '') "#
+              + "ON CONFLICT DO NOTHING",
+            [.value(.int(Int64.random(in: .min..<0))), .value(.uuid(save))]),
+          PostgresStatement("ROLLBACK"),
+        ])
+        return results[1].affectedCount == 0
+      } catch {
+        if deadline.isOver { return nil }
+        Waiting.pause(attempt + 3)
+      }
+    }
+  }
+
+  // MARK: Keys
+
+  func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
+    let current = current.withLock { $0 }
+    guard let store = current.stores.store(of: root) else { throw StoreError.noStore(entity: root.name) }
+    if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
+    try checkIsNotWriting()
+    if store.isReadOnly { throw StoreError.readOnly(store.url) }
+    var attempts = 0
+    while true {
+      do {
+        return try reserveOnServer(root, count, current, store)
+      } catch let failure as PostgresFailure {
+        attempts += 1
+        // Keys that were reserved in vain are never used.
+        guard failure.isTransient, attempts < 3 else {
+          throw failure.error(of: [store.url], during: "reserving keys")
+        }
+        pool.closeIdle()
+        Waiting.pause(attempts)
+      }
+    }
+  }
+
+  private func reserveOnServer(
+    _ root: EntityPlan, _ count: Int64, _ current: Current, _ store: any AttachedStore
+  ) throws -> Range<ObjectKey> {
+    let counter = current.tables.systemTable("_cdgen_keys", of: store)
+    let table = current.sql.dialect.table(root.table)
+    // The counter may have been changed from outside: its key may be in use, or no keys may follow.
+    let text =
+      #"INSERT INTO \#(counter) AS k ("entity", "next") VALUES (?, 1 + ?) "#
+      + #"ON CONFLICT ("entity") DO UPDATE SET "next" = k."next" + ? "#
+      + #"WHERE k."next" BETWEEN 1 AND ? - ? RETURNING "next", "#
+      + #""next" - ? > (SELECT coalesce(max(_pk), 0) FROM \#(table) AS t)"#
+    let number = PostgresParameter.value(.int(count))
+    let connection = try pool.take()
+    defer { pool.give(connection) }
+    let result = try connection.run(
+      text, [.value(.string(root.name)), number, number, .value(.int(KeyRanges.largestKey)), number, number])
+    guard result.rowCount == 1, result.bool(0, 1) else {
+      throw StoreError.damagedKeys(store.url, entity: root.name)
+    }
+    let next = result.int(0, 0)
+    return next - count..<next
+  }
+
+  func returnKeys(_ keys: Range<ObjectKey>, of root: Int) {
+    guard !keys.isEmpty else { return }
+    spareKeys.withLock { $0[root, default: []].append(keys) }
+  }
+}

@@ -1,0 +1,155 @@
+import CDModel
+import CDRuntime
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The opening of a store on a server: checks its contents, creates it if it does not exist, and updates its indexes.
+struct PostgresOpening {
+  let connection: PostgresConnection
+  let server: PostgresServer
+  let url: URL
+  let model: ModelPlan
+  /// The index of the store in the coordinator.
+  let storeIndex: Int
+  let settings: StoreSettings
+  /// The configurations of the coordinator's other stores.
+  let others: [String?]
+
+  /// The most attempts to open a store that other processes create or change at the same time.
+  private static let mostAttempts = 20
+
+  func open() throws -> PostgresStore {
+    for attempt in 1... {
+      do {
+        return try openOnce()
+      } catch let failure as PostgresFailure {
+        if connection.isOpen, connection.isInTransaction { _ = try? connection.run("ROLLBACK") }
+        guard connection.isOpen, failure.isConcurrentCreation, attempt < Self.mostAttempts else {
+          throw failure.error(of: [url], during: "opening the store")
+        }
+        Waiting.pause(attempt)
+      } catch {
+        if connection.isOpen, connection.isInTransaction { _ = try? connection.run("ROLLBACK") }
+        throw error
+      }
+    }
+    throw StoreError.busy([url])
+  }
+
+  private func openOnce() throws -> PostgresStore {
+    let isReadOnly = settings.isReadOnly
+    _ = try connection.run(
+      "BEGIN ISOLATION LEVEL READ COMMITTED, " + (isReadOnly ? "READ ONLY" : "READ WRITE"))
+    let storeID: UUID
+    if let found = try inspect() {
+      storeID = found.storeID
+      if let wanted = found.wanted, !isReadOnly { try update(to: wanted) }
+    } else {
+      if isReadOnly { throw StoreError.foreignDatabase(url) }
+      storeID = try create()
+    }
+    _ = try connection.run("COMMIT")
+    return PostgresStore(
+      index: storeIndex, url: url, storeID: storeID, isReadOnly: isReadOnly, schema: server.schema,
+      dataHash: model.dataHash(ofStore: storeIndex).description)
+  }
+
+  private func systemTable(_ name: String) -> String {
+    PostgresTables.systemTable(name, schema: server.schema)
+  }
+
+  /// A store of the model.
+  private struct Found {
+    let storeID: UUID
+    /// The metadata to write; nil if the metadata and the indexes are up to date.
+    var wanted: StoreMetadata?
+  }
+
+  /// - Returns: Nil if the schema is empty or does not exist.
+  private func inspect() throws -> Found? {
+    let tables = try connection.run(
+      "SELECT c.relname::text FROM pg_catalog.pg_class AS c "
+        + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
+        + "WHERE n.nspname = ? AND c.relkind IN ('r', 'p', 'v', 'm', 'f')", [.value(.string(server.schema))])
+    if tables.rowCount == 0 { return nil }
+    let names = Set((0..<tables.rowCount).compactMap { tables.string($0, 0) })
+    guard names.isSuperset(of: ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"]) else {
+      throw StoreError.foreignDatabase(url)
+    }
+    let entries = PostgresSession.entries(
+      try connection.run(#"SELECT "key", "value" FROM \#(systemTable("_cdgen_metadata"))"#))
+    let found = try StoreMetadata(entries: entries, url: url)
+    let wanted = try StoreVersionCheck(
+      url: url, model: model, storeIndex: storeIndex, configurations: (settings.configuration, others)
+    ).check(found, tables: names)
+    let schema = SQLSchema(model, store: storeIndex, PostgresDialect())
+    if let missing = schema.layouts.first(where: { !names.contains($0.name) }) {
+      throw StoreError.damaged([url], reason: "the table '\(missing.name)' is missing")
+    }
+    var result = Found(storeID: found.storeID)
+    if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
+      || found.partVersions != wanted.partVersions
+    {
+      result.wanted = wanted
+      result.wanted?.createdBy = found.createdBy
+    }
+    return result
+  }
+
+  private func create() throws -> UUID {
+    if let name = PostgresTables.tooLongName(in: model, store: storeIndex) {
+      throw StoreError.notSupported(
+        "the name '\(name)', which has more than \(PostgresTables.longestName) bytes")
+    }
+    let schema = SQLText.quoted(server.schema)
+    let exists = try connection.run(
+      "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = ?", [.value(.string(server.schema))])
+    // Without the check, a user who may not create schemas could not use one that exists.
+    if exists.rowCount == 0 { _ = try connection.run("CREATE SCHEMA \(schema)") }
+    _ = try connection.run("SET LOCAL search_path TO \(schema)")
+    let storeID = UUID.random()
+    let metadata = StoreMetadata(model, storeID: storeID, store: storeIndex)
+    let creation = PostgresTables.creation(of: model, store: storeIndex)
+    _ = try connection.run(creation.map { PostgresStatement($0, isKept: false) })
+    try write(metadata)
+    _ = try connection.run(
+      #"INSERT INTO \#(systemTable("_cdgen_keys")) ("entity", "next") VALUES (?, 1)"#,
+      [.value(.string(PostgresTables.historyKey))])
+    return storeID
+  }
+
+  private func write(_ metadata: StoreMetadata) throws {
+    let entries = metadata.entries.sorted { $0.key < $1.key }
+    _ = try connection.run(
+      #"INSERT INTO \#(systemTable("_cdgen_metadata")) ("key", "value") "#
+        + "SELECT k, v FROM unnest(CAST(? AS text[]), CAST(? AS text[])) AS u(k, v) "
+        + #"ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value""#,
+      [.array(entries.map { .string($0.key) }, .text), .array(entries.map { .string($0.value) }, .text)])
+  }
+
+  /// Creates and removes indexes to match the model, and updates the metadata.
+  private func update(to metadata: StoreMetadata) throws {
+    let schema = SQLText.quoted(server.schema)
+    // Nobody else updates the store at the same time.
+    _ = try connection.run(
+      #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = 'layoutHash' FOR UPDATE"#)
+    let wanted = PostgresTables.indexes(of: SQLSchema(model, store: storeIndex, PostgresDialect()))
+    let found = try connection.run(
+      // Indexes of primary keys and of constraints belong to their tables.
+      "SELECT c.relname::text FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid "
+        + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = ? "
+        + "AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint AS k WHERE k.conindid = c.oid AND k.contype <> 'f')",
+      [.value(.string(server.schema))])
+    let present = Set((0..<found.rowCount).compactMap { found.string($0, 0) })
+    _ = try connection.run("SET LOCAL search_path TO \(schema)")
+    for name in present.sorted() where !wanted.contains(where: { $0.name == name }) {
+      _ = try connection.run("DROP INDEX \(schema).\(SQLText.quoted(name))")
+    }
+    for index in wanted where !present.contains(index.name) { _ = try connection.run(index.sql) }
+    try write(metadata)
+  }
+}

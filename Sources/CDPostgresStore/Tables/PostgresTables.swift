@@ -1,0 +1,147 @@
+import CDModel
+import CDRuntime
+
+/// The tables of a coordinator's stores on a server: one schema for each store.
+struct PostgresTables: Sendable {
+  /// The SQL of the stores' tables.
+  let dialect: PostgresDialect
+  /// The schema of each store, by the store's index.
+  private let schemas: [Int: String]
+  /// The properties of each unique index, by its name in the database.
+  private let uniqueProperties: [String: [String]]
+
+  /// - Parameter schemas: The schema of each store, by the store's index. The tables of entities in no store read as
+  ///   empty.
+  init(_ model: ModelPlan, schemas: [Int: String]) {
+    self.schemas = schemas
+    var tables: [String: String] = [:]
+    var properties: [String: [String]] = [:]
+    for index in Set(model.entities.map(\.storeIndex)) {
+      let layout = SQLSchema(model, store: index, PostgresDialect())
+      let schema = index.flatMap { schemas[$0] }
+      for table in layout.layouts {
+        tables[table.name] =
+          schema.map { SQLText.quoted($0) + "." + SQLText.quoted(table.name) } ?? Self.empty(table)
+      }
+    }
+    for entity in model.entities {
+      for list in entity.description.uniquenessConstraints {
+        properties[Self.name("\(entity.name).unique.\(list.joined(separator: "."))")] = list
+      }
+      let table = model.entities[entity.root].table
+      for column in entity.columns where column.isReference {
+        properties[Self.name("\(table).\(column.name)")] = [entity.slots[column.slot].name]
+      }
+    }
+    dialect = PostgresDialect(tables: tables)
+    uniqueProperties = properties
+  }
+
+  /// A table without rows.
+  private static func empty(_ table: TableLayout) -> String {
+    let columns = table.columns.map { column in
+      // A cast has no collation.
+      let type = column.type.prefix { $0 != " " } == "text" ? "text" : column.type
+      return "CAST(NULL AS \(type)) AS \(SQLText.quoted(column.name))"
+    }
+    return "(SELECT \(columns.joined(separator: ", ")) LIMIT 0)"
+  }
+
+  // MARK: Names
+
+  /// The greatest number of bytes of a name. PostgreSQL cuts what is longer.
+  static let longestName = 63
+
+  /// The name of an index in the database: a long name is cut, with a checksum at its end.
+  static func name(_ name: String) -> String {
+    guard name.utf8.count > longestName else { return name }
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    var start = ""
+    for character in name {
+      guard start.utf8.count + character.utf8.count <= longestName - 17 else { break }
+      start.append(character)
+    }
+    let digits = String(hash, radix: 16)
+    return start + "~" + String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+
+  /// The properties of the unique index that refused a row; empty for another index.
+  func properties(ofIndex name: String?) -> [String] { name.flatMap { uniqueProperties[$0] } ?? [] }
+
+  /// A table of the runtime in a store's schema.
+  func systemTable(_ name: String, of store: any AttachedStore) -> String {
+    Self.systemTable(name, schema: schemas[store.index] ?? "")
+  }
+
+  static func systemTable(_ name: String, schema: String) -> String {
+    SQLText.quoted(schema) + "." + SQLText.quoted(name)
+  }
+
+  // MARK: Creation
+
+  /// The tables that each store has.
+  static let systemTables = [
+    #"CREATE TABLE "_cdgen_metadata" ("key" text COLLATE "C" PRIMARY KEY, "value" text NOT NULL)"#,
+    #"CREATE TABLE "_cdgen_keys" ("entity" text COLLATE "C" PRIMARY KEY, "next" bigint NOT NULL)"#,
+    #"CREATE TABLE "_cdgen_history" ("id" bigint PRIMARY KEY, "save" uuid NOT NULL UNIQUE, "#
+      + #""time" double precision NOT NULL, "origin" text NOT NULL, "author" text, "changes" text NOT NULL)"#,
+  ]
+
+  /// The row of `_cdgen_keys` that counts the saves in the history.
+  static let historyKey = "_cdgen_history"
+
+  /// The statements that create a store's tables in the schema that is searched first.
+  static func creation(of model: ModelPlan, store: Int) -> [String] {
+    let schema = SQLSchema(model, store: store, PostgresDialect())
+    return systemTables + schema.layouts.map(table) + schema.layouts.flatMap(references)
+      + indexes(of: schema).map(\.sql)
+  }
+
+  private static func table(_ layout: TableLayout) -> String {
+    let columns = layout.columns.map { column in
+      var column = column
+      column.reference = nil
+      return column.sql
+    }
+    return "CREATE TABLE \(SQLText.quoted(layout.name)) ("
+      + (columns + layout.constraints).joined(separator: ", ") + ")"
+  }
+
+  /// The statements that add a table's references. Tables may refer to each other, so that all of them must exist.
+  private static func references(of layout: TableLayout) -> [String] {
+    layout.columns.compactMap { column in
+      column.reference.map {
+        "ALTER TABLE \(SQLText.quoted(layout.name)) ADD FOREIGN KEY (\(SQLText.quoted(column.name))) "
+          + "REFERENCES \(SQLText.quoted($0.table)) (\"_pk\")\($0.action) DEFERRABLE INITIALLY DEFERRED"
+      }
+    }
+  }
+
+  /// The indexes of a schema, with their names in the database.
+  static func indexes(of schema: SQLSchema) -> [(name: String, sql: String)] {
+    schema.indexes.map { index in
+      let name = name(index.name)
+      guard name != index.name else { return index }
+      let (old, new) = (" INDEX \(SQLText.quoted(index.name)) ON ", " INDEX \(SQLText.quoted(name)) ON ")
+      guard let range = index.sql.firstRange(of: old) else { return index }
+      return (name, index.sql.replacingCharacters(in: range, with: new))
+    }
+  }
+
+  /// The first name of a model's tables or columns that PostgreSQL would cut; nil if there is none.
+  static func tooLongName(in model: ModelPlan, store: Int) -> String? {
+    for table in SQLSchema(model, store: store, PostgresDialect()).layouts {
+      for name in [table.name] + table.columns.map(\.name) where name.utf8.count > longestName { return name }
+    }
+    return nil
+  }
+}
+
+extension String {
+  fileprivate func replacingCharacters(in range: Range<String.Index>, with text: String) -> String {
+    var result = self
+    result.replaceSubrange(range, with: text)
+    return result
+  }
+}

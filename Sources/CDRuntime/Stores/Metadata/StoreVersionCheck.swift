@@ -1,0 +1,112 @@
+import CDMapping
+import CDModel
+
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+
+/// Compares the metadata of a store with the model that it is opened with.
+package struct StoreVersionCheck {
+  /// The URL that errors show.
+  private let url: URL
+  private let model: ModelPlan
+  /// The index of the store in the coordinator.
+  private let storeIndex: Int
+  /// The configurations of this store and of the coordinator's other stores; nil if they are not known.
+  private let configurations: (own: String?, others: [String?])?
+
+  /// Creates a check.
+  package init(
+    url: URL, model: ModelPlan, storeIndex: Int, configurations: (own: String?, others: [String?])?
+  ) {
+    self.url = url
+    self.model = model
+    self.storeIndex = storeIndex
+    self.configurations = configurations
+  }
+
+  /// Checks that a store has the data of the model's current version.
+  ///
+  /// - Parameter tables: The tables of the store.
+  /// - Returns: The metadata that the store should have. Its indexes may differ from the ones of the store.
+  /// - Throws: ``StoreError/otherModel(_:found:expected:)``, ``StoreError/needsMigration(_:model:from:to:)`` or
+  ///   ``StoreError/otherConfiguration(_:holds:configuration:asked:)``.
+  package func check(_ found: StoreMetadata, tables: Set<String>) throws -> StoreMetadata {
+    let source = model.source(ofStore: storeIndex)
+    guard found.modelID == source.model.id else {
+      throw StoreError.otherModel(
+        url, found: found.model, expected: ModelIdentity(source.model))
+    }
+    // A store that was written with exactly this version and for the same entities already has the expected metadata.
+    let isSame =
+      model.isWhole(store: storeIndex) && found.version == source.version.canonicalJSON
+      && model.entities.map(\.table).allSatisfy(tables.contains)
+    let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: storeIndex)
+    guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found) else {
+      if found.dataHash != wanted.dataHash { try checkConfiguration(found, tables: tables) }
+      throw needsMigration(found, to: source)
+    }
+    return wanted
+  }
+
+  /// Returns the error for a store of another version. For a store of several merged models, the error names the first
+  /// model whose version differs.
+  private func needsMigration(_ found: StoreMetadata, to source: StoreSource) -> StoreError {
+    for part in source.model.parts {
+      if let number = found.partVersions[part.id], number != part.currentVersionNumber {
+        return .needsMigration(url, model: part.name, from: number, to: part.currentVersionNumber)
+      }
+    }
+    return .needsMigration(
+      url, model: found.modelName, from: found.versionNumber, to: source.version.number)
+  }
+
+  /// Throws an error if the store holds other entities than the configurations assign to it, according to the version
+  /// that it was written with. A migration could not change this.
+  @_optimize(none)
+  private func checkConfiguration(_ found: StoreMetadata, tables: Set<String>) throws {
+    guard let configurations, let version = try? ModelVersion(canonicalJSON: found.version) else { return }
+    let graph = EntityGraph(version)
+    let names = Set(version.configurations.map(\.name))
+    // The version does not have this configuration, so it is ignored.
+    let known = [configurations.own] + configurations.others.filter { $0.map(names.contains) ?? true }
+    guard let assignment = try? StoreAssignment(graph, configurations: known) else { return }
+    func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
+    let holds = version.entities.map(\.name).filter { tables.contains(root($0)) }
+    let asked = version.entities.map(\.name).filter { assignment.storeIndices[root($0)] == 0 }
+    guard holds != asked else { return }
+    let fitting = version.configurations.first { Set($0.entities.map(root)) == Set(holds.map(root)) }
+    throw StoreError.otherConfiguration(url, holds: holds, configuration: fitting?.name, asked: asked)
+  }
+
+  /// Whether mappings change objects in the steps from the store's version to the current one, although both store the
+  /// same data.
+  private func hasMappedSteps(from found: StoreMetadata) -> Bool {
+    let model = model.source(ofStore: storeIndex).model
+    if model.parts.isEmpty { return Self.hasMappedSteps(from: found.versionNumber, of: model) }
+    return model.parts.contains { part in
+      found.partVersions[part.id].map { Self.hasMappedSteps(from: $0, of: part) } ?? false
+    }
+  }
+
+  private static func hasMappedSteps(from version: Int, of model: ManagedObjectModel) -> Bool {
+    // Mappings may calculate values. Two properties that exchange their names do not change the hashes.
+    guard version != model.currentVersionNumber,
+      !model.mappings.isEmpty || model.versions.contains(where: \.hasRenames)
+    else { return false }
+    let steps = VersionPaths(model).steps(from: version, to: model.currentVersionNumber) ?? []
+    return steps.contains { !$0.changesNoData }
+  }
+}
+
+extension ModelVersion {
+  /// Whether an entity or property had another name in the previous version.
+  fileprivate var hasRenames: Bool {
+    entities.contains { entity in
+      entity.renamedFrom != nil || entity.attributes.contains { $0.renamedFrom != nil }
+        || entity.relationships.contains { $0.renamedFrom != nil }
+    }
+  }
+}

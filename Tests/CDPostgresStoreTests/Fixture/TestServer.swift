@@ -1,0 +1,131 @@
+import CDModel
+import CDRuntime
+import Foundation
+import Testing
+
+@testable import CDPostgresStore
+
+/// The PostgreSQL server that the environment variable `CDGEN_POSTGRES_URL` names.
+enum TestServer {
+  static let url = ProcessInfo.processInfo.environment["CDGEN_POSTGRES_URL"]
+
+  /// The server, with a schema that nobody else has.
+  static func server(_ schema: String = "test_" + UUID().uuidString) throws -> PostgresServer {
+    var server = try PostgresServer(url: try #require(url))
+    server.schema = schema
+    server.poolSize = 4
+    return server
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// For what talks to a server.
+  static var needsServer: Self {
+    .enabled(if: TestServer.url != nil, "no server: set CDGEN_POSTGRES_URL, or run .ci/postgresql")
+  }
+}
+
+/// A store of a small model on the server, which goes with the test.
+///
+/// Unchecked: the lock protects the contexts, which this object only keeps alive.
+final class ServerStore: @unchecked Sendable {
+  let server: PostgresServer
+  private let lock = NSLock()
+  private var contexts: [ManagedObjectContext] = []
+
+  static let version = ModelVersion(
+    number: 1,
+    entities: [
+      EntityDescription(
+        name: "Shelf", attributes: [AttributeDescription(name: "name", type: .string)],
+        relationships: [
+          RelationshipDescription(name: "books", destination: "Book", isToMany: true, inverse: "shelf")
+        ], uniquenessConstraints: [["name"]]),
+      EntityDescription(
+        name: "Book",
+        attributes: [
+          AttributeDescription(name: "title", type: .string),
+          AttributeDescription(name: "pages", type: .int64, isOptional: true),
+          AttributeDescription(name: "price", type: .decimal, isOptional: true),
+          AttributeDescription(name: "added", type: .date, isOptional: true),
+        ],
+        relationships: [
+          RelationshipDescription(name: "shelf", destination: "Shelf", inverse: "books"),
+          RelationshipDescription(name: "tags", destination: "Tag", isToMany: true, inverse: "books"),
+        ]),
+      EntityDescription(
+        name: "Tag", attributes: [AttributeDescription(name: "name", type: .string)],
+        relationships: [
+          RelationshipDescription(name: "books", destination: "Book", isToMany: true, inverse: "tags")
+        ]),
+    ])
+
+  static let model = ManagedObjectModel(
+    name: "Shelves", id: UUID(uuidString: "0B2D2D3E-9B07-4B1C-8C55-4B9C7C7B3A11") ?? UUID(),
+    versions: [version], currentVersionNumber: 1)
+
+  init(_ change: (inout PostgresServer) -> Void = { _ in }) throws {
+    var server = try TestServer.server()
+    change(&server)
+    self.server = server
+  }
+
+  deinit {
+    contexts.removeAll()
+    do {
+      try sql("DROP SCHEMA IF EXISTS \(SQLText.quoted(server.schema)) CASCADE")
+    } catch { Issue.record(error) }
+  }
+
+  func coordinator(
+    through proxy: TestProxy? = nil, _ change: (inout PostgresServer) -> Void = { _ in }
+  ) throws -> PersistentStoreCoordinator {
+    var server = server
+    if let proxy { server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)] }
+    change(&server)
+    return try PersistentStoreCoordinator(model: Self.model, at: .server(server))
+  }
+
+  /// A context over a coordinator of its own.
+  func context(
+    through proxy: TestProxy? = nil, _ change: (inout PostgresServer) -> Void = { _ in }
+  ) throws -> ManagedObjectContext {
+    let context = PersistentContainer(try coordinator(through: proxy, change)).newContext()
+    lock.withLock { contexts.append(context) }
+    return context
+  }
+
+  /// Runs a statement on the server, without a proxy.
+  @discardableResult
+  func sql(_ text: String, _ parameters: [PostgresParameter] = []) throws -> PostgresResult {
+    var direct = try TestServer.server()
+    direct.schema = server.schema
+    let connection = try PostgresConnection.open(direct, toWrite: true)
+    try connection.run("SET client_min_messages = warning")
+    return try connection.run(text, parameters)
+  }
+
+  /// A table of the store, for ``sql(_:_:)``.
+  func table(_ name: String) -> String { SQLText.quoted(server.schema) + "." + SQLText.quoted(name) }
+
+  func count(_ table: String) throws -> Int {
+    Int(try sql("SELECT count(*) FROM \(self.table(table))").int(0, 0))
+  }
+}
+
+extension ManagedObjectContext {
+  @discardableResult
+  func addBook(_ title: String, pages: Int64? = nil) throws -> ManagedObject {
+    let book = try insert(entityNamed: "Book")
+    try book.setValue(title, forKey: "title")
+    if let pages { try book.setValue(pages, forKey: "pages") }
+    return book
+  }
+
+  func titles(_ format: String = "TRUEPREDICATE") throws -> [String] {
+    try objects(forEntityNamed: "Book", format: format).map { try $0.value(forKey: "title") }.compactMap {
+      if case .attribute(.string(let text)) = $0 { return text }
+      return nil
+    }
+  }
+}

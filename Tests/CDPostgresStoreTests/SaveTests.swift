@@ -1,0 +1,301 @@
+import CDModel
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CDPostgresStore
+@testable import CDRuntime
+
+/// Saves on a server: what is written, once, and how often the server is asked.
+@Suite(.needsServer) struct SaveTests {
+  @Test func aSaveOfManyIsFewRoundTrips() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let context = try store.context(through: proxy)
+    let shelf = try context.insert(entityNamed: "Shelf")
+    try shelf.setValue("first", forKey: "name")
+    for number in 0..<600 {
+      let book = try context.addBook("book \(number)", pages: Int64(number))
+      try book.setValue(shelf, forKey: "shelf")
+    }
+    try context.save()
+    // 300 changed, 300 deleted, 400 new ones.
+    let books = try context.objects(forEntityNamed: "Book", format: "TRUEPREDICATE")
+    for (number, book) in books.enumerated() {
+      if number % 2 == 0 { try book.setValue("changed", forKey: "title") } else { context.delete(book) }
+    }
+    for number in 0..<400 { try context.addBook("new \(number)") }
+    _ = proxy.takeRoundTrips()
+    try context.save()
+    let trips = proxy.takeRoundTrips().filter { !$0.contains { $0.contains("_cdgen_keys\" AS k") } }
+    #expect(trips.count <= 4, "\(trips)")
+    #expect(try store.count("Book") == 700)
+    #expect(try store.count("_cdgen_history") == 2)
+  }
+
+  @Test func manyNewRowsAreCopied() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let context = try store.context(through: proxy)
+    for number in 0..<3000 {
+      try context.addBook("book \(number)", pages: number % 2 == 0 ? nil : Int64(number))
+    }
+    try context.save()
+    #expect(proxy.takeRoundTrips().joined().contains { $0.hasPrefix("COPY") })
+    let fresh = try store.context()
+    #expect(try fresh.titles().count == 3000)
+    #expect(try fresh.titles("pages == 2999") == ["book 2999"])
+  }
+
+  // MARK: Lost replies
+
+  private static func isCommit(_ statements: [String]) -> Bool { statements.contains("COMMIT") }
+
+  /// The server has committed, but the program does not get the reply: the save is written once, and succeeds.
+  @Test func aLostReplyToCommitIsFound() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let context = try store.context(through: proxy)
+    for number in 0..<5 {
+      let hasCut = Mutex(false)
+      proxy.decide { statements in
+        guard Self.isCommit(statements), hasCut.withLock({ !$0 }) else { return .forward }
+        hasCut.withLock { $0 = true }
+        return .cutAfter
+      }
+      let book = try context.addBook("book \(number)")
+      try context.save()
+      try book.setValue("changed \(number)", forKey: "title")
+      proxy.decide { _ in .forward }
+      try context.save()
+      #expect(hasCut.withLock { $0 })
+    }
+    #expect(try store.count("Book") == 5)
+    #expect(try store.count("_cdgen_history") == 10)
+    #expect(try store.context().titles().sorted() == (0..<5).map { "changed \($0)" })
+  }
+
+  /// The connection is lost before the server gets the COMMIT: the save is written again, and once.
+  @Test func aSaveThatWasCutBeforeItsCommitIsWrittenAgain() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let context = try store.context(through: proxy)
+    for place in 0..<4 {
+      let passed = Mutex(0)
+      let hasCut = Mutex(false)
+      try context.addBook("book \(place)")
+      proxy.decide { _ in
+        let number = passed.withLock { passed in
+          defer { passed += 1 }
+          return passed
+        }
+        guard number == place, hasCut.withLock({ !$0 }) else { return .forward }
+        hasCut.withLock { $0 = true }
+        return .cutBefore
+      }
+      try context.save()
+      #expect(hasCut.withLock { $0 } && !context.hasChanges)
+      proxy.decide { _ in .forward }
+    }
+    #expect(try store.count("Book") == 4)
+    #expect(try store.count("_cdgen_history") == 4)
+  }
+
+  /// The server ends connections at random moments, while several contexts save. What was acknowledged is there once,
+  /// and nothing else is.
+  @Test func savesSurviveConnectionsThatEnd() throws {
+    let store = try ServerStore()
+    _ = try store.context().titles()
+    let isDone = Mutex(false)
+    let killer = Thread {
+      while !isDone.withLock({ $0 }) {
+        usleep(20_000)
+        _ = try? store.sql(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+            + "AND application_name = ? AND random() < 0.5", [.value(.string("killed"))])
+      }
+    }
+    killer.start()
+    let acknowledged = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 4) { writer in
+      do {
+        let context = try store.context { $0.applicationName = "killed" }
+        for number in 0..<40 {
+          let title = "\(writer) \(number)"
+          try context.addBook(title)
+          do {
+            try context.save()
+            acknowledged.withLock { $0.append(title) }
+          } catch {
+            Issue.record(error)
+            context.rollback()
+          }
+        }
+      } catch { Issue.record(error) }
+    }
+    isDone.withLock { $0 = true }
+    while !killer.isFinished { usleep(10_000) }
+    #expect(try store.context().titles().sorted() == acknowledged.withLock { $0.sorted() })
+    #expect(try store.count("_cdgen_history") == 160)
+    let numbers = try store.sql("SELECT min(id), max(id) FROM \(store.table("_cdgen_history"))")
+    #expect(numbers.int(0, 0) == 1 && numbers.int(0, 1) == 160)
+    #expect(try store.coordinator().verify().isEmpty)
+  }
+
+  // MARK: Refusals
+
+  @Test func noTextHasAZero() throws {
+    let store = try ServerStore()
+    let context = try store.context()
+    let book = try context.addBook("a\0b")
+    let error = #expect(throws: SaveError.self) { try context.save() }
+    guard case .validation(let errors)? = error, let first = errors.first else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(first.property == "title" && "\(first)".contains("U+0000"), "\(first)")
+    try book.setValue("ab", forKey: "title")
+    try context.save()
+    // No text equals one that no store can hold.
+    #expect(try context.titles("title == 'a\0b'").isEmpty)
+    #expect(try context.titles("title != 'a\0b'") == ["ab"])
+  }
+
+  @Test func twoWhoChangeTheSameRow() throws {
+    let store = try ServerStore()
+    let first = try store.context()
+    let own = try first.addBook("old")
+    try first.save()
+    let second = try store.context()
+    let other = try second.existingObject(with: own.objectID)
+    try other.setValue("second", forKey: "title")
+    try own.setValue("first", forKey: "title")
+    try second.save()
+    let error = #expect(throws: SaveError.self) { try first.save() }
+    guard case .conflict(let conflicts)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(conflicts.map(\.objectID) == [own.objectID])
+    first.mergePolicy = .mergeByPropertyObjectTrump
+    try first.save()
+    #expect(try store.context().titles() == ["first"])
+  }
+
+  @Test func uniqueValuesMayBeExchanged() throws {
+    let store = try ServerStore()
+    let context = try store.context()
+    let shelves = try ["a", "b"].map { name in
+      let shelf = try context.insert(entityNamed: "Shelf")
+      try shelf.setValue(name, forKey: "name")
+      return shelf
+    }
+    try context.save()
+    try shelves[0].setValue("b", forKey: "name")
+    try shelves[1].setValue("a", forKey: "name")
+    try context.save()
+    try shelves[0].setValue("a", forKey: "name")
+    #expect(throws: SaveError.self) { try context.save() }
+    context.rollback()
+    #expect(try store.sql("SELECT name FROM \(store.table("Shelf")) ORDER BY _pk").string(0, 0) == "b")
+  }
+
+  /// A program of another version cannot save, nor read.
+  @Test func anotherVersionIsNoticed() throws {
+    let store = try ServerStore()
+    let context = try store.context()
+    try context.addBook("a")
+    try context.save()
+    try store.sql("UPDATE \(store.table("_cdgen_metadata")) SET value = 'other' WHERE key = 'dataHash'")
+    try context.addBook("b")
+    let error = #expect(throws: StoreError.self) { try context.save() }
+    guard case .replaced? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(try store.count("Book") == 1)
+    #expect(throws: StoreError.self) { try context.perform { try context.titles() } }
+  }
+
+  // MARK: Several programs
+
+  @Test func aBlockReadsOneState() throws {
+    let store = try ServerStore()
+    let context = try store.context()
+    try context.addBook("a")
+    try context.save()
+    let other = try store.context()
+    let found = try context.perform {
+      let before = try context.titles().count
+      try other.addBook("b")
+      try other.save()
+      return (before, try context.titles().count)
+    }
+    #expect(found == (1, 1))
+    #expect(try context.perform { try context.titles().count } == 2)
+  }
+
+  @Test func manyWriteAtOnce() throws {
+    let store = try ServerStore()
+    _ = try store.context().titles()
+    let coordinators = try (0..<3).map { _ in try store.coordinator() }
+    DispatchQueue.concurrentPerform(iterations: 12) { writer in
+      do {
+        let context = PersistentContainer(coordinators[writer % 3]).newContext()
+        for number in 0..<10 {
+          try context.addBook("\(writer) \(number)")
+          try context.save()
+        }
+        withExtendedLifetime(context) {}
+      } catch { Issue.record(error) }
+    }
+    let history = try coordinators[0].history()
+    #expect(history.count == 120)
+    #expect(try store.count("Book") == 120)
+    #expect(try coordinators[0].verify().isEmpty)
+  }
+
+  @Test func manyOpenANewStoreAtOnce() throws {
+    let store = try ServerStore()
+    let ids = Mutex<Set<UUID>>([])
+    DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      do {
+        let coordinator = try store.coordinator()
+        ids.withLock { $0.formUnion(coordinator.storeIDs) }
+      } catch { Issue.record(error) }
+    }
+    #expect(ids.withLock(\.count) == 1)
+  }
+
+  @Test func aSchemaOfAnotherProgramIsLeftAlone() throws {
+    let store = try ServerStore()
+    try store.sql("CREATE SCHEMA \(SQLText.quoted(store.server.schema))")
+    // An empty one may be used.
+    try store.sql("CREATE TABLE \(store.table("theirs")) (x integer)")
+    let error = #expect(throws: StoreError.self) { try store.coordinator() }
+    guard case .foreignDatabase? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    try store.sql("DROP TABLE \(store.table("theirs"))")
+    _ = try store.coordinator()
+  }
+
+  /// With a pooler, no statement depends on an earlier transaction.
+  @Test func nothingIsKeptWithAPooler() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let context = try store.context(through: proxy) { $0.isPooled = true }
+    for number in 0..<5 {
+      try context.addBook("book \(number)")
+      try context.save()
+      #expect(try context.titles("title == 'book \(number)'").count == 1)
+    }
+    let statements = proxy.takeRoundTrips().joined()
+    #expect(
+      !statements.contains {
+        $0.hasPrefix("SET ") && !$0.hasPrefix("SET LOCAL") && !$0.hasPrefix("SET CONSTR")
+      })
+    #expect(try store.count("Book") == 5)
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Synchronization
+
+@testable import CDPostgresStore
+@testable import CDRuntime
+
+/// The PostgreSQL server that the environment variable `CDGEN_POSTGRES_URL` names.
+///
+/// Each store is a schema of its own, named after the file that a store of SQLite would have.
+enum TestServer {
+  private static let url = ProcessInfo.processInfo.environment["CDGEN_POSTGRES_URL"]
+  /// The schemas that are still there.
+  private static let schemas = Mutex<Set<String>>([])
+
+  static var isConfigured: Bool { url != nil }
+
+  /// The server of a store that would have a file.
+  static func location(_ file: URL) -> StoreLocation {
+    do {
+      return .server(try server(schema: schema(of: file)))
+    } catch { fatalError("CDGEN_POSTGRES_URL is of no use: \(error)") }
+  }
+
+  static func server(schema: String) throws -> PostgresServer {
+    var server = try PostgresServer(url: url ?? "")
+    server.schema = schema
+    server.poolSize = 4
+    return server
+  }
+
+  private static func schema(of file: URL) -> String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in file.path(percentEncoded: false).utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    let schema = "test_\(ProcessInfo.processInfo.processIdentifier)_\(String(hash, radix: 16))"
+    if schemas.withLock({ $0.insert(schema).inserted }) { _ = dropsAtExit }
+    return schema
+  }
+
+  /// Removes a store.
+  static func drop(_ file: URL) { drop([schema(of: file)]) }
+
+  private static func drop(_ names: [String]) {
+    do {
+      let connection = try PostgresConnection.open(server(schema: "public"), toWrite: true)
+      for name in names {
+        _ = schemas.withLock { $0.remove(name) }
+        try connection.run("SET client_min_messages = warning")
+        try connection.run("DROP SCHEMA IF EXISTS \(SQLText.quoted(name)) CASCADE")
+      }
+      connection.close()
+    } catch { print("schemas are left on the server: \(error)") }
+  }
+
+  private static let dropsAtExit: Void = {
+    atexit { TestServer.drop(TestServer.schemas.withLock { Array($0) }) }
+  }()
+}
