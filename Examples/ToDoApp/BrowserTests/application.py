@@ -21,7 +21,7 @@ from selenium.webdriver.common.keys import Keys
 
 OUTPUT = os.environ.get("OUTPUT", "/tmp")
 NOW = "2030-06-01T12:00:00Z"
-MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Sources/ToDoApp/ToDo.cdmodel")
+MODEL = os.path.realpath(os.path.join(os.path.dirname(__file__), "../Sources/ToDoApp/ToDo.cdmodel"))
 
 
 def eventually(condition, seconds=10.0):
@@ -143,8 +143,6 @@ class Browser:
             f"--window-size={width},{height}", "--force-color-profile=srgb",
         ):
             options.add_argument(argument)
-        # A question of the page when it is closed stays open until the test answers it.
-        options.set_capability("unhandledPromptBehavior", "ignore")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(
             options=options, service=Service("/usr/bin/chromedriver", env={**os.environ, "TZ": "UTC"}))

@@ -52,13 +52,16 @@ function say(text, isError) {
 
 let isEdited = false;
 let isPlacing = false;
+const placed = {};
 
-// Puts each template into the element that it is for.
+// Puts each template into the element that it is for. A part that is as before stays, with what is chosen in it.
 function place(html) {
   const parts = document.createElement("template");
   parts.innerHTML = html;
   keepingFocus(() => {
     for (const part of parts.content.querySelectorAll("template[data-for]")) {
+      if (placed[part.dataset.for] === part.innerHTML) continue;
+      placed[part.dataset.for] = part.innerHTML;
       $(part.dataset.for).replaceChildren(part.content);
     }
   });
@@ -223,11 +226,14 @@ document.querySelector("thead").addEventListener("click", (event) => {
 });
 
 let typing;
-$("filter").addEventListener("input", (event) => {
-  query.text = $("filter").elements.text.value;
-  query.due = $("filter").elements.due.value;
+$("filter").elements.text.addEventListener("input", (event) => {
+  query.text = event.target.value;
   clearTimeout(typing);
-  typing = setTimeout(show, event.target.name === "text" ? 200 : 0);
+  typing = setTimeout(show, 200);
+});
+$("filter").elements.due.addEventListener("change", (event) => {
+  query.due = event.target.value;
+  show();
 });
 $("filter").addEventListener("submit", (event) => event.preventDefault());
 
@@ -449,6 +455,7 @@ $("conflicts").addEventListener("submit", (event) => {
 $("conflicts").addEventListener("click", (event) => {
   if (event.target.dataset.close !== undefined) run({ decideLater: {} });
 });
+$("conflicts-dialog").addEventListener("cancel", () => run({ decideLater: {} }));
 
 const events = new EventSource(`${base}/events`);
 events.addEventListener("changed", () => run({ refresh: {} }));

@@ -120,7 +120,7 @@ actor Window {
     let toDo = ToDo(title: title.trimmingCharacters(in: .whitespaces), dueDate: date, in: context)
     toDo.category = try category.map { try Category.object(with: $0, in: context) }
     let errors = context.validationErrors(of: toDo)
-    if errors.isEmpty { name("Add “\(toDo.title)”") } else { toDo.delete() }
+    if errors.isEmpty { name("Add “\(toDo.title.prefix(30))”") } else { toDo.delete() }
     return errors.map(FieldError.init)
   }
 
@@ -139,7 +139,7 @@ actor Window {
       // What has another date alerts again.
       toDo.lastAlertDate = nil
     }
-    name("Change “\(toDo.title)”")
+    name("Change “\(toDo.title.prefix(30))”")
   }
 
   // MARK: The list
