@@ -193,6 +193,8 @@ class ListTests(ApplicationTest):
         eventually(lambda: "There is a category “Home” already." in browser.text("#category-errors"))
         browser.click("[aria-label='Move Someday up']")
         eventually(lambda: names() == ["Work", "Someday", "Home"])
+        browser.type("#categories li[data-index='0'] input", "Home")
+        eventually(lambda: browser.find("nav [aria-invalid=true]").get_attribute("id").endswith("-name"))
         browser.type("#categories li[data-index='0'] input", "Office")
         eventually(lambda: names() == ["Office", "Someday", "Home"])
         browser.add("Tea")
@@ -205,6 +207,7 @@ class ListTests(ApplicationTest):
         browser.save()
         browser.click("[aria-label='Remove Home']")
         eventually(lambda: "“Home” cannot be removed: 2 items use it." in browser.text("#category-errors"))
+        self.assertEqual(browser.find("nav [aria-invalid=true]").get_attribute("value"), "Home")
         browser.picture("category-in-use")
         browser.click("[aria-label='Remove Someday']")
         eventually(lambda: names() == ["Office", "Home"])
@@ -442,6 +445,7 @@ class SeveralWindowsTests(ApplicationTest):
             text = browser.text("#conflicts-dialog")
             self.assertIn("Yours: " + ("Black tea" if mine else "Red tea"), text)
             self.assertIn("Saved: " + theirs, text)
+            self.assertIn("edited", browser.driver.title)
             if mine:
                 browser.picture("conflict")
             else:
@@ -552,7 +556,7 @@ class MigrationTests(ApplicationTest):
             {"@id": "4", "name": "", "dueDate": {"$date": 1906545603}},
             {"@id": "5", "name": "y" * 300, "dueDate": {"$date": 1906545604}},
         ]})
-        browser = self.browser.open(self.server())
+        browser = self.browser.open(self.server(now="2030-05-31T12:00:00Z"))
         browser.until_titles(["Call Grace", "Air the rooms", "answer mail", "Untitled", "y" * 119 + "…"])
         value = lambda title, field: browser.find(browser.row(title) + f" [data-field={field}]").get_attribute("value")
         self.assertEqual(value("Call Grace", "notes"), "about the compiler")
@@ -717,7 +721,7 @@ class AppearanceTests(ApplicationTest):
     def test_light_and_dark(self):
         server = self.server()
         self.fill(server)
-        browser = self.second_browser(width=1200, height=640)
+        browser = self.second_browser(width=1280, height=780)
         colours = []
         for scheme in ("light", "dark"):
             browser.driver.execute_cdp_cmd(

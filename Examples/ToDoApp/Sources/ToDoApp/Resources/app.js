@@ -84,9 +84,10 @@ function refresh() {
 
 // Connects the mistakes of a form with their fields, so that a screen reader reads them together.
 function markErrors(id, form) {
-  for (const field of form.querySelectorAll("input")) field.removeAttribute("aria-invalid");
+  const fields = id === "category-errors" ? document.querySelectorAll("nav input") : form.querySelectorAll("input");
+  for (const field of fields) field.removeAttribute("aria-invalid");
   for (const error of $(id).querySelectorAll("[data-field]")) {
-    const field = form.elements[error.dataset.field];
+    const field = form.elements[error.dataset.field] ?? $(error.dataset.field);
     if (!field) continue;
     error.id = `${id}-${error.dataset.field}`;
     field.setAttribute("aria-invalid", "true");

@@ -22,8 +22,11 @@ extension Window {
     category.name = text.trimmingCharacters(in: .whitespaces)
     let errors = try mistakes(of: category)
     if errors.isEmpty { name("Rename “\(former)”") } else { category.name = former }
-    return errors
+    return errors.map { FieldError($0.text, field: Self.field(of: id)) }
   }
+
+  /// The field of a category in the panel.
+  private static func field(of id: ManagedObjectID) -> String { "\(id.domID)-name" }
 
   /// The rules that a category breaks. The save would find a name that is taken, but the person should learn of it now.
   private func mistakes(of category: Category) throws -> [FieldError] {
@@ -51,7 +54,8 @@ extension Window {
     guard count == 0 else {
       let verb = count == 1 ? "uses" : "use"
       return [
-        FieldError("“\(category.name)” cannot be removed: \(Self.items(count)) \(verb) it.", field: "name")
+        FieldError(
+          "“\(category.name)” cannot be removed: \(Self.items(count)) \(verb) it.", field: Self.field(of: id))
       ]
     }
     if query.category == id { query.category = nil }

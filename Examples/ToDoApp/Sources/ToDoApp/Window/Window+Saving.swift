@@ -10,13 +10,19 @@ extension Window {
     let decision = ConflictDecision(
       deleted: Set(context.deletedObjects.map(\.objectID)), shown: conflicts, choices: choices)
     conflicts = []
-    context.mergePolicy = MergePolicy { try decision.resolution(of: $0) }
-    defer { context.mergePolicy = .error }
     do {
-      try context.save()
+      do {
+        // Without a policy, a save that meets conflicts throws all of them and changes nothing.
+        try context.save()
+      } catch SaveError.conflict(let found) {
+        guard found.allSatisfy(decision.isDecided) else { throw SaveError.conflict(found) }
+        try save(deciding: decision)
+      } catch SaveError.notUnique {
+        try save(deciding: decision)
+      }
       return Message("Saved.")
     } catch SaveError.conflict(let found) {
-      conflicts = contested(found, decision)
+      conflicts = found.filter(decision.isContested)
       return Message("Somebody else has changed the same items. Choose which values to keep.", isError: true)
     } catch SaveError.validation(let errors) {
       return Message(summary(of: errors), isError: true)
@@ -26,17 +32,10 @@ extension Window {
     }
   }
 
-  /// A policy ends at the first contested object. A save without a policy finds all of them.
-  private func contested(_ first: [SaveConflict], _ decision: ConflictDecision) -> [SaveConflict] {
-    context.mergePolicy = .error
-    do {
-      try context.save()
-    } catch SaveError.conflict(let all) {
-      return all.filter(decision.isContested)
-    } catch {
-      complain("The changes cannot be saved: \(error)")
-    }
-    return first
+  private func save(deciding decision: ConflictDecision) throws {
+    context.mergePolicy = MergePolicy { try decision.resolution(of: $0) }
+    defer { context.mergePolicy = .error }
+    try context.save()
   }
 
   private func summary(of errors: [ValidationError]) -> String {
@@ -88,22 +87,24 @@ struct ConflictDecision: Sendable {
     }
   }
 
+  /// Whether a save can go on: nobody must choose, or the person has chosen between the values that are there now.
+  func isDecided(_ conflict: SaveConflict) -> Bool {
+    guard isContested(conflict) else { return true }
+    let seen = shown.first { $0.objectID == conflict.objectID && $0.reason == conflict.reason }
+    guard let seen, seen.contestedValues == conflict.contestedValues else { return false }
+    let keys = Set(choices.filter { $0.id == conflict.objectID }.map(\.key))
+    return keys.contains(nil) || conflict.contestedValues.allSatisfy { keys.contains($0.key) }
+  }
+
   func resolution(of conflict: SaveConflict) throws -> MergePolicy.Resolution {
     guard isContested(conflict) else { return .objectWins }
-    // A choice counts only for the values that the person has seen.
-    let seen = shown.first { $0.objectID == conflict.objectID && $0.reason == conflict.reason }
-    guard let seen, seen.contestedValues == conflict.contestedValues else {
-      throw SaveError.conflict([conflict])
-    }
+    // Somebody may have saved once more since the conflict was found.
+    guard isDecided(conflict) else { throw SaveError.conflict([conflict]) }
     let own = choices.filter { $0.id == conflict.objectID }
     if let whole = own.first(where: { $0.key == nil }) { return whole.isMine ? .objectWins : .storeWins }
-    var theirs: [String: FetchedValue] = [:]
-    for value in conflict.contestedValues {
-      guard let choice = own.first(where: { $0.key == value.key }) else {
-        throw SaveError.conflict([conflict])
-      }
-      if !choice.isMine { theirs[value.key] = value.store }
-    }
-    return theirs.isEmpty ? .objectWins : .values(theirs)
+    let theirs = Set(own.filter { !$0.isMine }.compactMap(\.key))
+    let values = conflict.contestedValues.filter { theirs.contains($0.key) }
+    let pairs = values.compactMap { value in value.store.map { (value.key, $0) } }
+    return .values(Dictionary(pairs) { first, _ in first })
   }
 }
