@@ -1,0 +1,31 @@
+import CDRuntime
+import Foundation
+
+/// The app's own code for the step from version 2 to version 3.
+struct ToDoMigrations: ToDoModel.Migrations {
+  /// Splits the name at its first colon or line break into a title and notes, and silences the items whose names
+  /// start with "A".
+  func makeToDo(
+    from source: ToDoModel.Version2.ToDo, in manager: MigrationManager
+  ) throws -> ToDoModel.NewVersion3.ToDo? {
+    let (title, notes) = Self.split(source.name)
+    let made = try ToDoModel.NewVersion3.ToDo(from: source, title: title, in: manager)
+    made.notes = notes
+    made.doNotAlert = source.doNotAlert || source.name.hasPrefix("A")
+    return made
+  }
+
+  /// Version 3 has limits for both texts. Nothing is lost: what is too long for a title begins the notes.
+  private static func split(_ name: String) -> (title: String, notes: String) {
+    let parts = name.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == ":" || $0.isNewline }
+    let first = parts.first.map(trimmed) ?? ""
+    let rest = parts.count > 1 ? trimmed(parts[1]) : ""
+    guard !first.isEmpty else { return (rest.isEmpty ? "Untitled" : String(rest.prefix(120)), rest) }
+    guard first.count > 120 else { return (first, rest) }
+    return (String(first.prefix(119)) + "…", rest.isEmpty ? first : first + "\n" + rest)
+  }
+
+  private static func trimmed(_ text: some StringProtocol) -> String {
+    text.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+}

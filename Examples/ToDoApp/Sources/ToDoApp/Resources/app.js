@@ -1,0 +1,470 @@
+// The script of a window. The server filters, sorts and renders; the script sends commands, puts the parts of the page
+// that come back in their places, and loads the rows that scroll into view.
+
+const meta = (name) => document.querySelector(`meta[name=${name}]`).content;
+const $ = (id) => document.getElementById(id);
+const token = meta("token");
+const base = `/w/${meta("window")}`;
+
+// MARK: Commands
+
+let queue = Promise.resolve();
+
+// Sends commands one after another, so that their answers arrive in order.
+function run(command) {
+  queue = queue.then(() => send("/do", command)).then(async (answer) => {
+    if (answer === null) return;
+    place(answer);
+    await list.reload();
+  }).catch((error) => say(`The server does not answer. ${error.message}`, true));
+  return queue;
+}
+
+async function send(path, body) {
+  const response = await fetch(base + path, {
+    method: "POST",
+    headers: { "X-Token": token, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (response.status === 410) return restart();
+  if (response.ok) return response.status === 204 ? null : response.text();
+  const reason = await response.json().catch(() => ({}));
+  say(reason.error?.message ?? "The server refused the request.", true);
+  return null;
+}
+
+// The server was started again: its new windows have new addresses.
+function restart() {
+  isEdited = false;
+  location.replace("/");
+  return null;
+}
+
+function say(text, isError) {
+  const line = document.createElement("p");
+  line.className = isError ? "error" : "";
+  line.setAttribute("role", isError ? "alert" : "status");
+  line.textContent = text;
+  $("messages").replaceChildren(line);
+}
+
+// MARK: Parts of the page
+
+let isEdited = false;
+let isPlacing = false;
+const placed = {};
+
+// Puts each template into the element that it is for. A part that is as before stays, with what is chosen in it.
+function place(html) {
+  const parts = document.createElement("template");
+  parts.innerHTML = html;
+  keepingFocus(() => {
+    for (const part of parts.content.querySelectorAll("template[data-for]")) {
+      if (placed[part.dataset.for] === part.innerHTML) continue;
+      placed[part.dataset.for] = part.innerHTML;
+      $(part.dataset.for).replaceChildren(part.content);
+    }
+  });
+  refresh();
+}
+
+// What depends on the parts that have been placed.
+function refresh() {
+  const edited = $("edited");
+  isEdited = edited.dataset.edited === "true";
+  document.title = (isEdited ? "• " : "") + edited.dataset.name + (isEdited ? " — edited" : "");
+  markErrors("add-errors", $("add"));
+  markErrors("category-errors", $("add-category"));
+  showDialog("alerts");
+  showDialog("conflicts");
+  notify();
+  const count = list.count;
+  $("list-status").textContent = count === 1 ? "1 item" : `${count} items`;
+}
+
+// Connects the mistakes of a form with their fields, so that a screen reader reads them together.
+function markErrors(id, form) {
+  const fields = id === "category-errors" ? document.querySelectorAll("nav input") : form.querySelectorAll("input");
+  for (const field of fields) field.removeAttribute("aria-invalid");
+  for (const error of $(id).querySelectorAll("[data-field]")) {
+    const field = form.elements[error.dataset.field] ?? $(error.dataset.field);
+    if (!field) continue;
+    error.id = `${id}-${error.dataset.field}`;
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", error.id);
+  }
+}
+
+function showDialog(name) {
+  const dialog = $(`${name}-dialog`);
+  const isEmpty = $(name).childElementCount === 0;
+  if (isEmpty && dialog.open) dialog.close();
+  if (!isEmpty && !dialog.open) dialog.showModal();
+}
+
+// Replaces parts of the page. The element with the focus keeps it, with what has been typed and not sent.
+function keepingFocus(replace) {
+  const old = document.activeElement;
+  const isTyped = old?.defaultValue !== undefined && old.value !== old.defaultValue && old.dataset.field;
+  const [value, start, end] = [old?.value, old?.selectionStart, old?.selectionEnd];
+  isPlacing = true;
+  replace();
+  isPlacing = false;
+  if (!old?.id || old.isConnected) return;
+  const field = $(old.id);
+  if (!field) return;
+  field.focus({ preventScroll: true });
+  if (isTyped) field.value = value;
+  if (start !== null && start !== undefined && field.setSelectionRange) field.setSelectionRange(start, end);
+}
+
+// MARK: The list
+
+// The table has a body for each page of rows. Only pages near the window have rows; the others keep their height.
+const list = {
+  table: $("items"),
+  // The server has rendered the first page.
+  near: new Set([$("items").tBodies[0]]),
+  version: 0,
+  rowHeight: 64,
+
+  get count() { return Number($("list").querySelector("[data-count]").dataset.count); },
+  get pageSize() { return Number($("list").querySelector("[data-count]").dataset.page); },
+
+  layout() {
+    const pages = Math.max(1, Math.ceil(this.count / this.pageSize));
+    this.table.setAttribute("aria-rowcount", this.count + 1);
+    while (this.table.tBodies.length > pages) {
+      const last = this.table.tBodies[this.table.tBodies.length - 1];
+      this.observer.unobserve(last);
+      this.near.delete(last);
+      last.remove();
+    }
+    while (this.table.tBodies.length < pages) {
+      const page = this.table.createTBody();
+      page.className = "page";
+      page.dataset.offset = (this.table.tBodies.length - 1) * this.pageSize;
+    }
+    for (const page of this.table.tBodies) {
+      if (!this.near.has(page)) this.empty(page);
+      this.observer.observe(page);
+    }
+  },
+
+  // Shows the list again after a command.
+  async reload() {
+    this.version += 1;
+    this.layout();
+    await Promise.all([...this.near].map((page) => this.load(page)));
+  },
+
+  async load(page) {
+    const version = this.version;
+    const response = await fetch(`${base}/rows?offset=${page.dataset.offset}`);
+    if (response.status === 410) return restart();
+    const html = await response.text();
+    if (version !== this.version || !response.ok) return;
+    keepingFocus(() => { page.innerHTML = html; });
+    if (page.rows.length) this.rowHeight = page.offsetHeight / page.rows.length;
+    selection.show();
+  },
+
+  // Replaces rows by a space of their height.
+  empty(page) {
+    if (page.contains(document.activeElement)) return;
+    const rows = Math.min(this.pageSize, this.count - Number(page.dataset.offset));
+    const height = page.rows.length > 1 ? page.offsetHeight : rows * this.rowHeight;
+    const space = document.createElement("td");
+    space.colSpan = 5;
+    space.style.height = `${Math.max(0, height)}px`;
+    const row = document.createElement("tr");
+    row.className = "space";
+    row.append(space);
+    page.replaceChildren(row);
+  },
+
+  observer: new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting && !list.near.has(target)) {
+        list.near.add(target);
+        if (!target.rows.length || target.rows[0].className === "space") list.load(target);
+      } else if (!isIntersecting && list.near.delete(target)) {
+        list.empty(target);
+      }
+    }
+  }, { rootMargin: "800px" }),
+};
+
+// MARK: The query
+
+const query = {
+  column: document.querySelector("th:not([aria-sort=none]) [data-sort]").dataset.sort,
+  isAscending: document.querySelector("th[aria-sort=ascending]") !== null,
+  text: $("filter").elements.text.value,
+  due: $("filter").elements.due.value,
+  category: null,
+  isUncategorized: false,
+};
+setCategory(document.querySelector("[data-filter][aria-pressed=true]")?.dataset.filter ?? "");
+
+function setCategory(filter) {
+  query.isUncategorized = filter === "none";
+  query.category = filter === "" || filter === "none" ? null : filter;
+}
+
+function show() { return run({ query: { _0: query } }); }
+
+document.querySelector("thead").addEventListener("click", (event) => {
+  const column = event.target.dataset.sort;
+  if (!column) return;
+  query.isAscending = column === query.column ? !query.isAscending : true;
+  query.column = column;
+  for (const header of document.querySelectorAll("th[aria-sort]")) {
+    const isOwn = header.querySelector("[data-sort]").dataset.sort === column;
+    header.setAttribute("aria-sort", !isOwn ? "none" : query.isAscending ? "ascending" : "descending");
+  }
+  show();
+});
+
+let typing;
+$("filter").elements.text.addEventListener("input", (event) => {
+  query.text = event.target.value;
+  clearTimeout(typing);
+  typing = setTimeout(show, 200);
+});
+$("filter").elements.due.addEventListener("change", (event) => {
+  query.due = event.target.value;
+  show();
+});
+$("filter").addEventListener("submit", (event) => event.preventDefault());
+
+// MARK: Editing in place
+
+const rowID = (element) => element.closest("tr").dataset.id;
+
+function submit(field) {
+  if (isPlacing || field.value === field.defaultValue) return;
+  field.defaultValue = field.value;
+  run({ set: { id: rowID(field), field: field.dataset.field, value: field.value } });
+}
+
+list.table.addEventListener("focusout", (event) => {
+  if (event.target.dataset.field) submit(event.target);
+});
+
+list.table.addEventListener("keydown", (event) => {
+  const field = event.target;
+  if (!field.dataset.field) return;
+  if (event.key === "Escape") field.value = field.defaultValue;
+  if (event.key === "Enter" && field.tagName === "INPUT") submit(field);
+  const next = { ArrowUp: "previousElementSibling", ArrowDown: "nextElementSibling" }[event.key];
+  if (next && field.dataset.field === "title") {
+    field.closest("tr")[next]?.querySelector("[data-field=title]")?.focus();
+    event.preventDefault();
+  }
+});
+
+list.table.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-action]");
+  if (!button) return;
+  const ids = [rowID(button)];
+  const isOn = button.getAttribute("aria-pressed") !== "true";
+  if (button.dataset.action === "delete") run({ delete: { ids } });
+  else run({ [button.dataset.action]: { ids, isOn } });
+});
+
+// A menu of categories is filled when it is about to open.
+function fillCategories(menu) {
+  if (menu.dataset.filled) return;
+  menu.dataset.filled = "true";
+  const chosen = menu.value;
+  const options = [new Option("–", "")];
+  for (const item of $("categories").querySelectorAll("li[data-id]")) {
+    options.push(new Option(item.querySelector("input").defaultValue, item.dataset.id));
+  }
+  menu.replaceChildren(...options);
+  menu.value = chosen;
+}
+
+document.addEventListener("focusin", (event) => {
+  if (event.target.matches("select[data-action], select[data-bulk]")) fillCategories(event.target);
+});
+list.table.addEventListener("change", (event) => {
+  const target = event.target;
+  if (target.dataset.action === "categorize") {
+    run({ categorize: { ids: [rowID(target)], category: target.value || null } });
+  }
+});
+
+// MARK: Several items
+
+const selection = {
+  ids: new Set(),
+
+  show() {
+    for (const box of list.table.querySelectorAll("tbody .pick input")) box.checked = this.ids.has(rowID(box));
+    $("selection").hidden = this.ids.size === 0;
+    $("selected-count").textContent = this.ids.size === 1 ? "1 selected" : `${this.ids.size} selected`;
+    $("pick-all").checked = this.ids.size > 0;
+    delete document.querySelector("select[data-bulk]").dataset.filled;
+  },
+
+  clear() {
+    this.ids.clear();
+    this.show();
+  },
+};
+
+list.table.addEventListener("change", (event) => {
+  const box = event.target;
+  if (box.type !== "checkbox") return;
+  const boxes = box.id === "pick-all" ? list.table.querySelectorAll("tbody .pick input") : [box];
+  for (const other of boxes) {
+    if (box.checked) selection.ids.add(rowID(other));
+    else selection.ids.delete(rowID(other));
+  }
+  if (box.id === "pick-all" && !box.checked) selection.ids.clear();
+  selection.show();
+});
+
+$("selection").addEventListener("click", (event) => {
+  const action = event.target.closest("button")?.dataset.bulk;
+  if (!action) return;
+  const ids = [...selection.ids];
+  run(action === "delete" ? { delete: { ids } } : { [action]: { ids, isOn: true } });
+  selection.clear();
+});
+$("selection").addEventListener("change", (event) => {
+  run({ categorize: { ids: [...selection.ids], category: event.target.value || null } });
+  selection.clear();
+});
+
+// MARK: Adding, and categories
+
+$("add").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { title, dueDate } = event.target.elements;
+  await run({ add: { title: title.value, dueDate: dueDate.value, category: query.category } });
+  if (!$("add-errors").childElementCount) title.value = "";
+  title.focus();
+});
+
+$("add-category").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { name } = event.target.elements;
+  await run({ addCategory: { name: name.value } });
+  if (!$("category-errors").childElementCount) name.value = "";
+});
+
+$("categories").addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.filter !== undefined) {
+    setCategory(button.dataset.filter);
+    return show();
+  }
+  const { id, index } = button.closest("li").dataset;
+  if (button.dataset.category === "remove") {
+    if (query.category === id) setCategory("");
+    run({ deleteCategory: { id } });
+  } else {
+    run({ moveCategory: { id, index: Number(index) + (button.dataset.category === "up" ? -1 : 1) } });
+  }
+});
+$("categories").addEventListener("focusout", (event) => {
+  const field = event.target;
+  if (field.dataset.category !== "rename" || isPlacing || field.value === field.defaultValue) return;
+  run({ renameCategory: { id: field.closest("li").dataset.id, name: field.value } });
+});
+$("categories").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.dataset.category === "rename") event.target.blur();
+});
+
+// MARK: The toolbar, keys and closing
+
+$("toolbar").addEventListener("click", (event) => {
+  const command = event.target.closest("button")?.dataset.command;
+  if (command) run({ [command]: {} });
+});
+
+document.addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+  const key = event.key.toLowerCase();
+  const field = document.activeElement;
+  const isTyping = field?.defaultValue !== undefined && field.value !== field.defaultValue;
+  if (key === "s") {
+    if (field?.dataset.field) submit(field);
+    run({ save: {} });
+  } else if (key === "z" && !isTyping) {
+    run(event.shiftKey ? { redo: {} } : { undo: {} });
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+
+addEventListener("beforeunload", (event) => {
+  if (isEdited) event.preventDefault();
+});
+addEventListener("pagehide", () => navigator.sendBeacon(`${base}/close`, token));
+
+// MARK: Export and import
+
+$("import").addEventListener("change", async (event) => {
+  const file = event.target.files[0];
+  event.target.value = "";
+  try {
+    if (file) await run({ load: { document: JSON.parse(await file.text()) } });
+  } catch {
+    say("The file cannot be read: it is not JSON.", true);
+  }
+});
+
+// MARK: Alerts, conflicts, and changes of others
+
+$("alerts").addEventListener("click", (event) => {
+  const answer = event.target.dataset.answer;
+  if (answer) send("/alert", { id: event.target.closest("[data-alert]").dataset.alert, answer });
+});
+
+const notified = new Set();
+
+// The system's notification, in addition to the dialog, where the person allows it.
+function notify() {
+  $("notify").hidden = !("Notification" in window) || Notification.permission !== "default";
+  for (const alert of $("alerts").querySelectorAll("[data-alert]")) {
+    const text = alert.querySelector("p").textContent;
+    if (notified.has(alert.dataset.alert + text)) continue;
+    notified.add(alert.dataset.alert + text);
+    if ("Notification" in window && Notification.permission === "granted") new Notification(text);
+  }
+}
+$("notify").addEventListener("click", async () => {
+  await Notification.requestPermission();
+  notify();
+});
+
+$("conflicts").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const choices = [...event.target.querySelectorAll("fieldset")].map((choice) => ({
+    id: choice.dataset.id,
+    key: choice.dataset.key || null,
+    isMine: choice.querySelector("input:checked").value === "mine",
+  }));
+  run({ resolve: { choices } });
+});
+$("conflicts").addEventListener("click", (event) => {
+  if (event.target.dataset.close !== undefined) run({ decideLater: {} });
+});
+$("conflicts-dialog").addEventListener("cancel", () => run({ decideLater: {} }));
+
+const events = new EventSource(`${base}/events`);
+events.addEventListener("changed", () => run({ refresh: {} }));
+events.addEventListener("alerts", (event) => place(event.data));
+events.addEventListener("review", (event) => say(`The server could not save while quitting. ${event.data}`, true));
+events.addEventListener("error", () => {
+  if (events.readyState === EventSource.CLOSED) restart();
+});
+
+list.layout();
+refresh();

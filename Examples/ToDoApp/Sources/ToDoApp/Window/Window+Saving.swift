@@ -1,0 +1,110 @@
+import CDRuntime
+import Foundation
+
+/// Saving, and what can be in its way.
+extension Window {
+  /// Saves the changes of the window.
+  ///
+  /// - Parameter choices: Whose version of contested values to save, as the person has chosen in the dialog.
+  func save(choosing choices: [ConflictChoice]) -> Message {
+    let decision = ConflictDecision(
+      deleted: Set(context.deletedObjects.map(\.objectID)), shown: conflicts, choices: choices)
+    conflicts = []
+    do {
+      do {
+        // Without a policy, a save that meets conflicts throws all of them and changes nothing.
+        try context.save()
+      } catch SaveError.conflict(let found) {
+        guard found.allSatisfy(decision.isDecided) else { throw SaveError.conflict(found) }
+        try save(deciding: decision)
+      } catch SaveError.notUnique {
+        try save(deciding: decision)
+      }
+      return Message("Saved.")
+    } catch SaveError.conflict(let found) {
+      conflicts = found.filter(decision.isContested)
+      return Message("Somebody else has changed the same items. Choose which values to keep.", isError: true)
+    } catch SaveError.validation(let errors) {
+      return Message(summary(of: errors), isError: true)
+    } catch {
+      complain("The changes cannot be saved: \(error)")
+      return Message(explanation(of: error), isError: true)
+    }
+  }
+
+  private func save(deciding decision: ConflictDecision) throws {
+    context.mergePolicy = MergePolicy { try decision.resolution(of: $0) }
+    defer { context.mergePolicy = .error }
+    try context.save()
+  }
+
+  private func summary(of errors: [ValidationError]) -> String {
+    let denied = errors.filter { $0.reason == .deleteDenied }
+    if let error = denied.first { return "\(error.localizedDescription) \(error.recoverySuggestion ?? "")" }
+    let titles = Set(errors.map(\.objectID)).prefix(5).compactMap { id in
+      (context.registeredObject(for: id) as? ToDo)?.title
+    }
+    let names = titles.map { $0.isEmpty ? "an item without a title" : "“\($0.prefix(40))”" }.joined(
+      separator: ", ")
+    let what = errors.count == 1 ? errors[0].sentence : "\(errors.count) values are not valid."
+    return "Not saved. \(what)" + (names.isEmpty ? "" : " See \(names).")
+  }
+
+  /// Saves before the server stops.
+  ///
+  /// - Returns: The reason why the changes could not be saved; nil if they were, or if there were none.
+  func saveForQuitting() -> String? {
+    context.perform {
+      guard context.hasChanges else { return nil }
+      let message = save(choosing: [])
+      return message.isError ? message.text : nil
+    }
+  }
+}
+
+extension SaveConflict {
+  /// The values that both sides have changed, to different values.
+  var contestedValues: [Value] {
+    values.filter { $0.object != $0.snapshot && $0.store != $0.snapshot && $0.object != $0.store }
+  }
+}
+
+/// The resolution of conflicts by the choices of a person. It has only values, because a merge policy is `Sendable`.
+struct ConflictDecision: Sendable {
+  /// The objects that the window has deleted.
+  var deleted: Set<ManagedObjectID>
+  var shown: [SaveConflict]
+  var choices: [ConflictChoice]
+
+  /// Whether a person must choose: both sides have changed the same value, or one side has deleted what the other has
+  /// changed. Alerts and other changes of different values are combined.
+  func isContested(_ conflict: SaveConflict) -> Bool {
+    switch conflict.reason {
+    case .changed: deleted.contains(conflict.objectID) || !conflict.contestedValues.isEmpty
+    case .deleted: true
+    // New categories of the same name become one. Delete rules decide about the others.
+    case .notUnique, .partnerTaken, .related: false
+    }
+  }
+
+  /// Whether a save can go on: nobody must choose, or the person has chosen between the values that are there now.
+  func isDecided(_ conflict: SaveConflict) -> Bool {
+    guard isContested(conflict) else { return true }
+    let seen = shown.first { $0.objectID == conflict.objectID && $0.reason == conflict.reason }
+    guard let seen, seen.contestedValues == conflict.contestedValues else { return false }
+    let keys = Set(choices.filter { $0.id == conflict.objectID }.map(\.key))
+    return keys.contains(nil) || conflict.contestedValues.allSatisfy { keys.contains($0.key) }
+  }
+
+  func resolution(of conflict: SaveConflict) throws -> MergePolicy.Resolution {
+    guard isContested(conflict) else { return .objectWins }
+    // Somebody may have saved once more since the conflict was found.
+    guard isDecided(conflict) else { throw SaveError.conflict([conflict]) }
+    let own = choices.filter { $0.id == conflict.objectID }
+    if let whole = own.first(where: { $0.key == nil }) { return whole.isMine ? .objectWins : .storeWins }
+    let theirs = Set(own.filter { !$0.isMine }.compactMap(\.key))
+    let values = conflict.contestedValues.filter { theirs.contains($0.key) }
+    let pairs = values.compactMap { value in value.store.map { (value.key, $0) } }
+    return .values(Dictionary(pairs) { first, _ in first })
+  }
+}
