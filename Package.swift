@@ -35,6 +35,9 @@ let small = whole + [.unsafeFlags(["-Osize"], .when(platforms: [.linux], configu
 let unoptimized =
   whole + [.unsafeFlags(["-Onone"], .when(platforms: [.linux], configuration: .release))]
 
+let log = Target.Dependency.product(
+  name: "Logging", package: "swift-log", condition: .when(traits: ["SwiftLog"]))
+
 // The tool that the plugins run.
 let generator = Target.Dependency.target(name: "cdgen", condition: .when(traits: ["Generator"]))
 
@@ -50,6 +53,8 @@ let package = Package(
     .library(name: "CDCoreDataStore", targets: ["CDCoreDataStore"]),
     // For servers and other apps whose stores are on a PostgreSQL server. It needs the system's libpq.
     .library(name: "CDPostgresStore", targets: ["CDPostgresStore"]),
+    // Passes the log of the stores to swift-log. It needs the trait `SwiftLog`.
+    .library(name: "CDSwiftLog", targets: ["CDSwiftLog"]),
     // For tools that generate Swift from models themselves, and for the measurements in Benchmarks.
     .library(name: "CDGenerator", targets: ["CDGenerator", "CDModel"]),
     .executable(name: "cdgen", targets: ["cdgen"]),
@@ -65,10 +70,14 @@ let package = Package(
     // not use the plugin. Such an app can set `traits: []` on its dependency and then compiles only the runtime.
     .default(enabledTraits: ["Generator"]),
     .trait(name: "Generator", description: "The plugins, and the generator that they run."),
+    // Without the trait, the package manager does not even resolve swift-log.
+    .trait(name: "SwiftLog", description: "The product CDSwiftLog, which passes the log to swift-log."),
   ],
   dependencies: [
     // The command lines of cdgen, cdstore and todo.
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    // Only the target CDSwiftLog uses it, and only with the trait.
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
   ],
   targets: [
     .systemLibrary(
@@ -110,6 +119,7 @@ let package = Package(
     .target(
       name: "CDPostgresStore", dependencies: ["CDRuntime", "CDModel", "CPostgreSQL"],
       swiftSettings: settings),
+    .target(name: "CDSwiftLog", dependencies: ["CDRuntime", log], swiftSettings: settings),
     // Independent of any test library: it throws errors and returns results, and the test compares them.
     .target(name: "CDMigrationTesting", dependencies: ["CDRuntime"], swiftSettings: settings),
     // What the commands of the programs share: output, files and errors. Users of the libraries do not compile it.
@@ -205,6 +215,9 @@ let package = Package(
       swiftSettings: settings),
     // SQLite files that fail when a test wants it. It is in C, because SQLite's interface for this is.
     .target(name: "CFailingVFS", dependencies: ["CSQLite"], path: "Tests/CFailingVFS"),
+    // Empty without the trait: swift test --traits Generator,SwiftLog --filter CDSwiftLogTests
+    .testTarget(
+      name: "CDSwiftLogTests", dependencies: ["CDSwiftLog", "CDRuntime", log], swiftSettings: settings),
     .testTarget(
       name: "CDRuntimeTests",
       dependencies: ["CDRuntime", "CDPostgresStore", "CSQLite", "CFailingVFS", "PredicateCases", "SeededRandom"],

@@ -23,8 +23,8 @@ struct CDStore: ParsableCommand {
       if a migration was interrupted. 'cdstore --version' prints the version.
       """,
     subcommands: [
-      Create.self, Load.self, Dump.self, Fetch.self, Filter.self, Info.self, Migrate.self, Plan.self, Verify.self,
-      Convert.self, InstallCompletions.self,
+      Create.self, Load.self, Dump.self, Fetch.self, Filter.self, Info.self, Migrate.self, Plan.self,
+      Verify.self, Convert.self, InstallCompletions.self,
     ])
 
   static func main() {

@@ -134,7 +134,11 @@ public struct DataSchema: Sendable {
     default: members = type(of: attribute.type)
     }
     var notes = [attribute.doc].compactMap(\.self)
-    members += bounds(of: attribute, &notes)
+    for bound in bounds(of: attribute, &notes) {
+      // A bound of the attribute takes the place of that of its type.
+      members.removeAll { $0.key == bound.key }
+      members.append(bound)
+    }
     if attribute.derivation != nil { members.append(.init("readOnly", .bool(true))) }
     if case .value(let value)? = attribute.defaultValue, let json = literal(value, of: attribute.type) {
       members.append(.init("default", json))

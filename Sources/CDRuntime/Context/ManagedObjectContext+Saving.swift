@@ -39,6 +39,8 @@ extension ManagedObjectContext {
     // Before the save begins, because observers may change objects.
     notifyObservers()
     defer { notifyObservers() }
+    let signpost = Signpost("save")
+    defer { signpost.end() }
     try activity.save { try saveChanges() }
   }
 

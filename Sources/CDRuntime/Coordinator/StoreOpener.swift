@@ -36,6 +36,8 @@ struct StoreOpener {
 
   private func migrate(_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore {
     let beginning = ContinuousClock.now
+    let signpost = Signpost("migration")
+    defer { signpost.end() }
     let opened = try migrated(store, storeIndex)
     if let result = opened.store.migration, let first = result.steps.first, let last = result.steps.last {
       StoreLog.report(

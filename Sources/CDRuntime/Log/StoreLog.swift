@@ -27,6 +27,9 @@ public enum StoreLogEvent: Hashable, Sendable, CustomStringConvertible {
   case migration(store: URL, from: Int, to: Int, duration: Duration)
   /// A save has met the saves of other contexts or processes in these objects. The context's merge policy decides next.
   case conflicts([ManagedObjectID])
+  /// A fetch of an entity has taken longer than the threshold that ``StoreLog/setHandler(slowFetches:_:)`` was given. The
+  /// duration includes the creation of objects and prefetching.
+  case slowFetch(entity: String, duration: Duration)
 
   /// The event in one line.
   public var description: String {
@@ -36,6 +39,7 @@ public enum StoreLogEvent: Hashable, Sendable, CustomStringConvertible {
     case .migration(let store, let from, let to, let duration):
       "\(Self.text(of: duration))  migrated \(store.lastPathComponent) from version \(from) to \(to)"
     case .conflicts(let objects): "conflicts: \(objects.map(\.description).joined(separator: ", "))"
+    case .slowFetch(let entity, let duration): "\(Self.text(of: duration))  slow fetch of \(entity)"
     }
   }
 
@@ -54,10 +58,13 @@ public enum StoreLogEvent: Hashable, Sendable, CustomStringConvertible {
 /// StoreLog.setHandler { event in
 ///   switch event {
 ///   case .statement(let text, let duration): print(duration, text)
-///   case .evaluationInMemory, .migration, .conflicts: print(event)
+///   case .evaluationInMemory, .migration, .conflicts, .slowFetch: print(event)
 ///   }
 /// }
 /// ```
+///
+/// On Apple systems, Instruments shows fetches, saves and migrations as intervals of the subsystem `cdgen`, without a
+/// handler.
 ///
 /// If the environment variable `CDGEN_SQL_LOG` is 1 and the program sets no handler, each event is written to the standard
 /// error stream.
@@ -67,9 +74,21 @@ public enum StoreLog {
   /// Call it before you open stores: a store that is already open reports no statements. The function is called on the
   /// thread that uses the store, while the store is in use. So it must be quick, and must not use a store itself.
   ///
-  /// - Parameter handler: The function; nil to log nothing.
-  public static func setHandler(_ handler: (@Sendable (StoreLogEvent) -> Void)?) {
+  /// ```swift
+  /// StoreLog.setHandler(slowFetches: .milliseconds(100)) { event in
+  ///   if case .slowFetch(let entity, let duration) = event { print("\(entity) took \(duration)") }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - threshold: The duration from which a fetch is slow; nil to report no fetches as slow.
+  ///   - handler: The function; nil to log nothing.
+  public static func setHandler(
+    slowFetches threshold: Duration? = nil, _ handler: (@Sendable (StoreLogEvent) -> Void)?
+  ) {
     current.withLock { $0 = handler }
+    let isMeasuring = handler != nil && threshold != nil
+    slowFetchThreshold.store(isMeasuring ? nanoseconds(threshold ?? .zero) : -1, ordering: .releasing)
     isOnFlag.store(handler != nil, ordering: .releasing)
   }
 
@@ -82,6 +101,14 @@ public enum StoreLog {
     handler(event())
   }
 
+  private static func nanoseconds(_ duration: Duration) -> Int64 {
+    let (seconds, attoseconds) = duration.components
+    let (product, overflow) = max(seconds, 0).multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow ? .max : max(0, product &+ attoseconds / 1_000_000_000)
+  }
+
+  /// The duration from which a fetch is slow, in nanoseconds; negative if nobody wants to know.
+  fileprivate static let slowFetchThreshold = Atomic<Int64>(-1)
   private static let isWanted = getenv("CDGEN_SQL_LOG").map { String(cString: $0) == "1" } ?? false
   private static let isOnFlag = Atomic<Bool>(isWanted)
   private static let current = Mutex<Handler?>(standardErrorHandler)
@@ -113,5 +140,30 @@ public enum StoreLog {
         rest = rest.dropFirst(count)
       }
     }
+  }
+}
+
+/// The measurement of a fetch.
+struct FetchMeasurement {
+  private let entity: String
+  /// Nil if nobody wants to know of slow fetches.
+  private let start: ContinuousClock.Instant?
+  private let signpost: Signpost
+
+  /// Begins to measure.
+  init(_ entity: String) {
+    self.entity = entity
+    start = StoreLog.slowFetchThreshold.load(ordering: .acquiring) < 0 ? nil : .now
+    signpost = Signpost("fetch")
+  }
+
+  /// Ends the measurement, and reports a slow fetch.
+  func end() {
+    signpost.end()
+    guard let start else { return }
+    let duration = ContinuousClock.now - start
+    let threshold = StoreLog.slowFetchThreshold.load(ordering: .acquiring)
+    guard threshold >= 0, duration >= .nanoseconds(threshold) else { return }
+    StoreLog.report(.slowFetch(entity: entity, duration: duration))
   }
 }

@@ -106,7 +106,9 @@ private struct LineOrder {
     if !isFlow(node) {
       switch node.content {
       case .mapping(let pairs):
-        return pairs.reduce(start) { max($0, lastLine(of: $1.key), $1.value.isEmpty ? 0 : lastLine(of: $1.value)) }
+        return pairs.reduce(start) { line, pair in
+          max(line, lastLine(of: pair.key), pair.value.isEmpty ? 0 : lastLine(of: pair.value))
+        }
       case .sequence(let nodes):
         return nodes.reduce(start) { $1.isEmpty ? $0 : max($0, lastLine(of: $1)) }
       case .scalar, .refused: break

@@ -82,9 +82,9 @@ public enum ModelTemplate {
       Folder:
         attributes:
           name: String
-        unique: [[name]]
         relationships:
           items: { to: [Item], inverse: folder, onDelete: cascade, ordered: true }
+        unique: [[name]]
 
     # Types: \(AttributeType.named.map(\.name).joined(separator: " ")), and types that you define here:
     # enums:

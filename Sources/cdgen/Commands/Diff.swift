@@ -157,6 +157,6 @@ struct Diff: ParsableCommand {
       let remedies = change.remedies.text(mapping: mapping)
       return change.description + (remedies.isEmpty ? "" : "; " + remedies)
     }
-    add(step.losses, .note) { "\($0); the loss is confirmed" }
+    add(step.losses.filter { !$0.isOpen }, .note) { "\($0); the loss is confirmed" }
   }
 }

@@ -46,6 +46,7 @@ struct Watch: ParsableCommand {
   }
 
   func run() throws {
+    Self.unblockSignals()
     var known: [String: FolderState] = [:]
     while true {
       for path in model {
@@ -56,6 +57,15 @@ struct Watch: ParsableCommand {
       }
       usleep(UInt32(interval * 1_000_000))
     }
+  }
+
+  /// A program that another one starts can have the signals blocked that end it, such as in a plugin of the package
+  /// manager. Then Control-C would not end this command.
+  private static func unblockSignals() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
   }
 
   private func update(_ path: String) throws {

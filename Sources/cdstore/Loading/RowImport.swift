@@ -195,12 +195,12 @@ struct RowImport {
   /// - Throws: ``Failure`` with the lines of the mistakes. The caller then rolls back.
   mutating func insert(into objects: ObjectImport) throws {
     try keys.assign(in: objects)
-    try pass(1, "inserting", objects) { line, row, key, size, import_ in
-      try import_.insert(row, key, line, size, objects)
+    try pass(1, "inserting", objects) { line, row, key, size, rows in
+      try rows.insert(row, key, line, size, objects)
     }
     try throwMistakes()
-    try pass(2, "relating", objects) { line, row, key, _, import_ in
-      try import_.relate(row, key, line, objects)
+    try pass(2, "relating", objects) { line, row, key, _, rows in
+      try rows.relate(row, key, line, objects)
     }
     try throwMistakes()
     try reserveKeys(of: objects)

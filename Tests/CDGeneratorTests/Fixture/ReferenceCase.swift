@@ -42,6 +42,7 @@ struct ReferenceCase: CustomTestStringConvertible, Sendable {
     options.keyPaths = loaded.listsKeyPaths
     options.observable = loaded.isObservable
     options.snapshots = options.snapshots || loaded.hasSnapshots
+    options.nestedSnapshots = loaded.nestsSnapshots
     return try Generator(options: options).generate(model)
   }
 

@@ -30,7 +30,7 @@ import Testing
       switch event {
       case .statement(let text, _): text.contains("LoggedNote")
       case .migration(let store, _, _, _): store.lastPathComponent == url.lastPathComponent && store == url
-      case .evaluationInMemory, .conflicts: false
+      case .evaluationInMemory, .conflicts, .slowFetch: false
       }
     }
     try fixture.create([Self.first]) { context in
@@ -58,7 +58,7 @@ import Testing
       switch event {
       case .evaluationInMemory(let entity, _): entity == "LoggedNote"
       case .conflicts(let objects): objects.contains { $0.entityName == "LoggedNote" }
-      case .statement, .migration: false
+      case .statement, .migration, .slowFetch: false
       }
     }
     try fixture.create([Self.first]) { context in
@@ -78,6 +78,43 @@ import Testing
     }
     #expect(events.all.count == 2)
     #expect("\(events.all.last.map(String.init(describing:)) ?? "")".contains("evaluated in memory"))
+  }
+
+  @Test func fetchesAboveTheThresholdAreSlow() throws {
+    let fixture = try MigrationFixture()
+    final class Kept: Sendable { let events = Mutex<[StoreLogEvent]>([]) }
+    let kept = Kept()
+    func watch(_ threshold: Duration?) {
+      StoreLog.setHandler(slowFetches: threshold) { event in
+        if case .slowFetch("LoggedNote", _) = event { kept.events.withLock { $0.append(event) } }
+      }
+    }
+    defer { StoreLog.setHandler(nil) }
+    try fixture.create([Self.first]) { context in
+      try context.insert(entityNamed: "LoggedNote").setValue(.attribute(.string("a")), forKey: "text")
+      try context.save()
+      let request = FetchRequest<ManagedObject>(entityName: "LoggedNote")
+      func runAll() throws {
+        _ = try context.fetch(request)
+        _ = try context.count(for: request)
+        _ = try context.objectIDs(for: request)
+        _ = try context.dictionaries(for: request)
+        _ = try context.lazyFetch(request)
+      }
+      for threshold in [nil, Duration.seconds(1_000_000), .seconds(Int64.max)] {
+        watch(threshold)
+        try runAll()
+        #expect(kept.events.withLock { $0 }.isEmpty)
+      }
+      watch(.zero)
+      try runAll()
+      let events = kept.events.withLock { $0 }
+      #expect(events.count == 5)
+      #expect(events.allSatisfy { "\($0)".hasSuffix("ms  slow fetch of LoggedNote") })
+      StoreLog.setHandler(slowFetches: .zero, nil)
+      try runAll()
+      #expect(kept.events.withLock { $0 }.count == 5 && !StoreLog.isOn)
+    }
   }
 
   @Test func withoutAHandlerNothingIsMade() {

@@ -14,9 +14,9 @@ extension BuiltTool {
   func runOnTerminal(
     _ arguments: [String], in folder: URL, environment: [String: String] = [:]
   ) throws -> (status: Int32, text: String) {
-    let terminal = posix_openpt(O_RDWR | O_NOCTTY)
-    try #require(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0)
-    let path = String(cString: try #require(ptsname(terminal)))
+    let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+    try #require(terminal >= 0)
+    let path = try Self.pathOfOtherEnd(terminal)
     let program = open(path, O_RDWR | O_NOCTTY)
     try #require(program >= 0)
     let handle = FileHandle(fileDescriptor: program, closeOnDealloc: false)
@@ -38,7 +38,7 @@ extension BuiltTool {
     func readAvailable(wait: Int32) -> Bool {
       var wanted = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
       guard poll(&wanted, 1, wait) > 0 else { return false }
-      let count = read(terminal, &block, block.count)
+      let count = read(terminal, &block, 4096)
       if count > 0 { bytes += block.prefix(count) }
       return count > 0
     }
@@ -50,5 +50,19 @@ extension BuiltTool {
     return (
       process.terminationStatus, String(decoding: bytes, as: UTF8.self).replacing("\r\n", with: "\n")
     )
+  }
+
+  /// Unlocks a terminal, and returns the path that a program opens.
+  private static func pathOfOtherEnd(_ terminal: Int32) throws -> String {
+    #if os(Linux)
+      // The functions of the C library for this are hidden from Swift. These are their requests to the system.
+      var number: Int32 = 0
+      try #require(ioctl(terminal, 0x4004_5431, &number) == 0)
+      try #require(ioctl(terminal, 0x8004_5430, &number) == 0)
+      return "/dev/pts/\(number)"
+    #else
+      try #require(grantpt(terminal) == 0 && unlockpt(terminal) == 0)
+      return String(cString: try #require(ptsname(terminal)))
+    #endif
   }
 }

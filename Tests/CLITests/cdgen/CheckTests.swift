@@ -82,4 +82,33 @@ import Testing
 
             """, errors: ""))
   }
+
+  @Test(arguments: ["true", "nested"]) func namesThatSnapshotsReserveAreReported(value: String) throws {
+    let version = """
+      entities:
+        Note:
+          attributes:
+            snapshot: String
+            apply: String
+        Snapshot: { attributes: { text: String } }
+
+      """
+    try SampleModel.make(in: folder, head: SampleModel.head + "snapshots: \(value)\n", version: version)
+    let result = try BuiltTool.cdgen.run("check", "Notes.cdmodel", in: folder.url)
+    #expect(result.status == 1)
+    let end = "choose another with 'swiftName', or 'class' for an entity"
+    #expect(
+      Set(result.errors.split(separator: "\n").map(String.init)) == [
+        "Notes.cdmodel/1.yaml:4:7: error: Note.snapshot: generated code needs the name 'snapshot'; \(end)",
+        "Notes.cdmodel/1.yaml:5:7: error: Note.apply: generated code needs the name 'apply'; \(end)",
+        "Notes.cdmodel/1.yaml:6:3: error: Snapshot: generated code needs the name 'Snapshot'; \(end)",
+      ])
+    try SampleModel.make(in: folder, version: version)
+    #expect(try BuiltTool.cdgen.run("check", "Notes.cdmodel", in: folder.url).status == 0)
+    try SampleModel.make(in: folder, head: SampleModel.head + "snapshots: neste\n")
+    #expect(
+      try BuiltTool.cdgen.run("check", "Notes.cdmodel", in: folder.url).errors
+        == "Notes.cdmodel/model.yaml:2:12: error: 'snapshots' is true, false or nested, not 'neste'; "
+        + "did you mean 'nested'?\n")
+  }
 }

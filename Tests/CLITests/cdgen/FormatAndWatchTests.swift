@@ -152,7 +152,8 @@ import Testing
         if try folder.text(of: "log").contains(text) { return }
         Thread.sleep(forTimeInterval: 0.05)
       }
-      Issue.record("'\(text)' is not in \(try folder.text(of: "log"))", sourceLocation: location)
+      let found = try folder.text(of: "log")
+      Issue.record("'\(text)' is not in \(found)", sourceLocation: location)
     }
     try wait(for: "Notes.cdmodel: generated Notes.swift\n")
     #expect(try folder.text(of: "Notes.swift").contains("class Note"))
@@ -163,7 +164,8 @@ import Testing
     try folder.write(
       SampleModel.version.replacing("text: String", with: "text: String\n      more: Int64"),
       to: "Notes.cdmodel/1.yaml")
-    for _ in 0..<400 where try !folder.text(of: "Notes.swift").contains("var more") {
+    for _ in 0..<400 {
+      if try folder.text(of: "Notes.swift").contains("var more") { break }
       Thread.sleep(forTimeInterval: 0.05)
     }
     #expect(try folder.text(of: "Notes.swift").contains("var more"))

@@ -56,9 +56,9 @@ import Testing
 
   @Test func aCheckIsASARIFLog() throws {
     try wrongModel()
-    try SampleModel.make("Good one", in: folder)
+    try SampleModel.make("Good", in: folder)
     let result = try BuiltTool.cdgen.run(
-      "check", "A.cdmodel", "Good one.cdmodel", "Missing one.cdmodel", "--format", "sarif", in: folder.url)
+      "check", "A.cdmodel", "Good.cdmodel", "Missing one.cdmodel", "--format", "sarif", in: folder.url)
     #expect(result.status == 1 && result.errors == "")
     let found = try results(result.output)
     #expect(
@@ -68,7 +68,7 @@ import Testing
     #expect(found.map { $0["level"] as? String } == ["error", "error", "warning", "error"])
     let message = (found[0]["message"] as? [String: Any])?["text"] as? String
     #expect(message == "unknown type 'Strin'; did you mean 'String'?")
-    let good = try BuiltTool.cdgen.run("check", "Good one.cdmodel", "--format", "sarif", in: folder.url)
+    let good = try BuiltTool.cdgen.run("check", "Good.cdmodel", "--format", "sarif", in: folder.url)
     #expect(good.status == 0)
     #expect(try results(good.output).isEmpty)
   }
@@ -84,7 +84,8 @@ import Testing
     let found = try results(result.output)
     #expect(
       Set(found.map(place)) == ["Notes.cdmodel/1.yaml:4:7", "Notes.cdmodel/2.yaml:4:7"], "\(result.output)")
-    #expect(found.allSatisfy { $0["ruleId"] as? String == "migration" && $0["level"] as? String == "error" })
+    #expect(found.allSatisfy { $0["ruleId"] as? String == "migration" })
+    #expect(Set(found.compactMap { $0["level"] as? String }) == ["error"], "\(result.output)")
     try folder.write(
       "entities: { Note: { attributes: { size: 1 }, drop: [text] } }\n", to: "Notes.cdmodel/1-2.mapping.yaml")
     let proven = try BuiltTool.cdgen.run("diff", "Notes.cdmodel", "--format", "sarif", in: folder.url)

@@ -42,7 +42,12 @@ import Testing
           graph                   Draw the entities and relationships of a version.
           import                  Convert a model of Xcode, with all its versions.
           export                  Convert a model to a model of Xcode.
-          json-schema             Print the JSON Schema of a model's files.
+          format                  Bring the files of models into one form.
+          watch                   Check models, or generate Swift from one, after each change of their
+                                  files.
+          json-schema             Print the JSON Schema of a model's files or of its data.
+          openapi                 Print OpenAPI components that describe a model's data.
+          install-completions     Install the completions for a shell.
 
           See 'cdgen help <subcommand>' for detailed help.
 

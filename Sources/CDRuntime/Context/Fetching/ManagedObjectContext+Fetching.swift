@@ -7,6 +7,8 @@ extension ManagedObjectContext {
   ///   store cannot be read.
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
     let plan = try entityPlan(of: request)
+    let measurement = FetchMeasurement(plan.name)
+    defer { measurement.end() }
     let paths = try prefetchPaths(of: request, plan)
     try catchUpForFetch()
     let objects = try FetchRun(request, of: plan, in: self).objects()
@@ -29,6 +31,8 @@ extension ManagedObjectContext {
     Object
   > {
     let plan = try entityPlan(of: request)
+    let measurement = FetchMeasurement(plan.name)
+    defer { measurement.end() }
     let paths = try prefetchPaths(of: request, plan)
     try catchUpForFetch()
     let keys = try FetchRun(request, of: plan, in: self).keys()
@@ -46,6 +50,8 @@ extension ManagedObjectContext {
   public func objectIDs<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> [ManagedObjectID]
   {
     let plan = try entityPlan(of: request)
+    let measurement = FetchMeasurement(plan.name)
+    defer { measurement.end() }
     try catchUpForFetch()
     return try FetchRun(request, of: plan, in: self).keys().map {
       registry.objectID($0.key, ofEntity: $0.entity)
@@ -69,6 +75,8 @@ extension ManagedObjectContext {
     if request.propertiesToFetch.isEmpty {
       request.propertiesToFetch = plan.slots.filter { $0.isStored && $0.attribute != nil }.map(\.name)
     }
+    let measurement = FetchMeasurement(plan.name)
+    defer { measurement.end() }
     try catchUpForFetch()
     return try FetchRun(request, of: plan, in: self).dictionaries(
       of: request.propertiesToFetch, isDistinct: request.returnsDistinctResults)
@@ -81,6 +89,8 @@ extension ManagedObjectContext {
     var request = request
     request.sortKeys = []
     let plan = try entityPlan(of: request)
+    let measurement = FetchMeasurement(plan.name)
+    defer { measurement.end() }
     try catchUpForFetch()
     return try FetchRun(request, of: plan, in: self).count()
   }

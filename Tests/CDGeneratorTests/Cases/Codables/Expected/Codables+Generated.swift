@@ -44,10 +44,13 @@ nonisolated public class Profile: CDRuntime.ManagedObject, CDRuntime.EntityClass
     set { _willWrite(5); _cached.set(newValue) }
   }
 
-  public init(tags: [String], others: Set<Foundation.UUID>, in context: CDRuntime.ManagedObjectContext) {
+  public init(tags: [String], others: Set<Foundation.UUID>, scores: [String: Int]? = nil, parts: Foundation.DateComponents? = nil, dates: [Date]? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Profile", in: context, isComplete: true))
     _tags.set(tags)
+    if let scores { _scores.set(scores) }
+    if let parts { _parts.set(parts) }
     _others.set(others)
+    if let dates { _dates.set(dates) }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Profile", in: context))

@@ -190,9 +190,10 @@ nonisolated public class Shop: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     set { _willWrite(4); _hours = newValue }
   }
 
-  public init(place: Place, hours: Span, in context: CDRuntime.ManagedObjectContext) {
+  public init(place: Place, hours: Span, delivery: Place? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Shop", in: context, isComplete: true))
     _place = place
+    _delivery = delivery
     _hours = hours
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

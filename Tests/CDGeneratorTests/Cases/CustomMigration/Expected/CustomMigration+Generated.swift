@@ -170,14 +170,18 @@ nonisolated public class Errand: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     set { _setToOne(newValue, 16) }
   }
 
-  public init(name: Swift.String, due: Foundation.Date, minutes: Swift.Int32, slug: Swift.String, home: Stop, settings: [String: Int], list: ErrandList, owner: ErrandOwner, in context: CDRuntime.ManagedObjectContext) {
+  public init(name: Swift.String, due: Foundation.Date, minutes: Swift.Int32, slug: Swift.String, home: Stop, settings: [String: Int], list: ErrandList, owner: ErrandOwner, mood: Urgency? = nil, spot: Stop? = nil, history: [Date]? = nil, price: Swift.Double? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Errand", in: context, isComplete: true))
     _name = name
     _due = due
     _minutes = minutes
     _slug = slug
+    _mood = mood?.rawValue
+    _spot = spot
     _home = home
     _settings.set(settings)
+    if let history { _history.set(history) }
+    _price = price
     _setToOne(list, 13)
     _setToOne(owner, 16)
   }

@@ -89,9 +89,10 @@ nonisolated public class Painting: CDRuntime.ManagedObject, CDRuntime.EntityClas
     set { _willWrite(6); _lastWord = newValue.rawValue }
   }
 
-  public init(shade: Shade, in context: CDRuntime.ManagedObjectContext) {
+  public init(shade: Shade, code: Code? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Painting", in: context, isComplete: true))
     _shade = shade.rawValue
+    _code = code?.rawValue
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Painting", in: context))

@@ -102,12 +102,13 @@ nonisolated public class Ticket: CDRuntime.ManagedObject, CDRuntime.EntityClass 
 
   public final var events: [Event] { _fetched("in_") }
 
-  public init(code: Swift.String, serial: Swift.Int64, kind: Kind, price: Foundation.Decimal, spot: Spot, `in`: Swift.Int16, event: Event, in context: CDRuntime.ManagedObjectContext) {
+  public init(code: Swift.String, serial: Swift.Int64, kind: Kind, price: Foundation.Decimal, spot: Spot, `in`: Swift.Int16, event: Event, sold: Foundation.Date? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Ticket", in: context, isComplete: true))
     _code = code
     _serial = serial
     _kind = kind.rawValue
     _price = price
+    _sold = sold
     _spot = spot
     _in = `in`
     _setToOne(event, 7)

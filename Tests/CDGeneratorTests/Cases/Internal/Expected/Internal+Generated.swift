@@ -145,10 +145,11 @@ nonisolated class InternalLeaf: InternalBase {
 
   final var same: [InternalLeaf] { _fetched("same") }
 
-  init(name: Swift.String, part: InternalPart, in context: CDRuntime.ManagedObjectContext) {
+  init(name: Swift.String, part: InternalPart, list: [Int]? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "InternalLeaf", in: context, isComplete: true))
     self.name = name
     _part = part
+    if let list { _list.set(list) }
   }
   init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "InternalLeaf", in: context))

@@ -346,10 +346,18 @@ nonisolated public class Book: Publication {
 
   public final var sameTitle: [Book] { _fetched("sameTitle") }
 
-  public init(title: Swift.String, isbn: Swift.String, in context: CDRuntime.ManagedObjectContext) {
+  public init(title: Swift.String, isbn: Swift.String, published: Foundation.Date? = nil, website: Foundation.URL? = nil, size: Dimensions? = nil, salesRank: Swift.Int32? = nil, pages: Swift.Int16? = nil, cover: Foundation.Data? = nil, subjects: [String]? = nil, firstSold: Foundation.Date? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Book", in: context, isComplete: true))
     self.title = title
+    if let published { self.published = published }
+    if let website { self.website = website }
+    if let size { self.size = size }
     _isbn = isbn
+    _salesRank = salesRank
+    _pages = pages
+    _cover = cover
+    if let subjects { _subjects.set(subjects) }
+    _firstSold = firstSold
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Book", in: context))
@@ -444,10 +452,14 @@ nonisolated public class Magazine: Publication {
     set { _willWrite(14); _series = newValue }
   }
 
-  public init(title: Swift.String, issue: Swift.Int32, in context: CDRuntime.ManagedObjectContext) {
+  public init(title: Swift.String, issue: Swift.Int32, published: Foundation.Date? = nil, website: Foundation.URL? = nil, size: Dimensions? = nil, series: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Magazine", in: context, isComplete: true))
     self.title = title
+    if let published { self.published = published }
+    if let website { self.website = website }
+    if let size { self.size = size }
     _issue = issue
+    _series = series
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Magazine", in: context))
@@ -527,9 +539,12 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public final func removeFromPublications(_ object: Publication) { _remove(object, 5) }
   public final func removeFromPublications(_ objects: [Publication]) { _remove(objects, 5) }
 
-  public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
+  public init(name: Swift.String, born: Foundation.Date? = nil, address: Address? = nil, portrait: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context, isComplete: true))
     _name = name
+    _born = born
+    _address = address
+    _portrait = portrait
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context))
@@ -824,10 +839,11 @@ nonisolated public class LibraryReader: CDRuntime.ManagedObject, CDRuntime.Entit
   public final func removeFromWards(_ object: LibraryReader) { _remove(object, 8) }
   public final func removeFromWards(_ objects: [LibraryReader]) { _remove(objects, 8) }
 
-  public init(name: Swift.String, cardNumber: Swift.Int64, in context: CDRuntime.ManagedObjectContext) {
+  public init(name: Swift.String, cardNumber: Swift.Int64, address: Address? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Reader", in: context, isComplete: true))
     _name = name
     _cardNumber = cardNumber
+    _address = address
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Reader", in: context))

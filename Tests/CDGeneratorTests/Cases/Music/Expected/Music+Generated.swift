@@ -109,9 +109,10 @@ nonisolated public class Artist: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public final func removeFromInfluenced(_ object: Artist) { _remove(object, 4) }
   public final func removeFromInfluenced(_ objects: [Artist]) { _remove(objects, 4) }
 
-  public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
+  public init(name: Swift.String, biography: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Artist", in: context, isComplete: true))
     _name = name
+    _biography = biography
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Artist", in: context))
@@ -192,9 +193,11 @@ nonisolated public class Album: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public final func removeFromTracks(_ objects: [Track]) { _remove(objects, 6) }
   public final func insertIntoTracks(_ object: Track, at index: Swift.Int) { _insert(object, at: index, 6) }
 
-  public init(title: Swift.String, artist: Artist, in context: CDRuntime.ManagedObjectContext) {
+  public init(title: Swift.String, artist: Artist, released: Foundation.Date? = nil, artwork: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Album", in: context, isComplete: true))
     _title = title
+    _released = released
+    _artwork = artwork
     _setToOne(artist, 5)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -337,10 +340,12 @@ nonisolated public class Track: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public final func removeFromInvoiceLines(_ object: InvoiceLine) { _remove(object, 11) }
   public final func removeFromInvoiceLines(_ objects: [InvoiceLine]) { _remove(objects, 11) }
 
-  public init(name: Swift.String, milliseconds: Swift.Int32, mediaType: MediaType, in context: CDRuntime.ManagedObjectContext) {
+  public init(name: Swift.String, milliseconds: Swift.Int32, mediaType: MediaType, composer: Swift.String? = nil, bytes: Swift.Int64? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Track", in: context, isComplete: true))
     _name = name
+    _composer = composer
     _milliseconds = milliseconds
+    _bytes = bytes
     _setToOne(mediaType, 8)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -577,9 +582,10 @@ nonisolated public class Playlist: CDRuntime.ManagedObject, CDRuntime.EntityClas
 
   public final var longTracks: [Track] { _fetched("longTracks") }
 
-  public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
+  public init(name: Swift.String, rule: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Playlist", in: context, isComplete: true))
     _name = name
+    _rule = rule
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Playlist", in: context))
@@ -737,10 +743,14 @@ nonisolated public class Customer: Person {
   public final func removeFromInvoices(_ object: Invoice) { _remove(object, 9) }
   public final func removeFromInvoices(_ objects: [Invoice]) { _remove(objects, 9) }
 
-  public init(firstName: Swift.String, lastName: Swift.String, in context: CDRuntime.ManagedObjectContext) {
+  public init(firstName: Swift.String, lastName: Swift.String, email: Swift.String? = nil, phone: Swift.String? = nil, address: PostalAddress? = nil, company: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Customer", in: context, isComplete: true))
     self.firstName = firstName
     self.lastName = lastName
+    if let email { self.email = email }
+    if let phone { self.phone = phone }
+    if let address { self.address = address }
+    _company = company
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Customer", in: context))
@@ -835,11 +845,15 @@ nonisolated public class Employee: Person {
   public final func removeFromCustomers(_ object: Customer) { _remove(object, 11) }
   public final func removeFromCustomers(_ objects: [Customer]) { _remove(objects, 11) }
 
-  public init(firstName: Swift.String, lastName: Swift.String, jobTitle: Swift.String, hired: Foundation.Date, in context: CDRuntime.ManagedObjectContext) {
+  public init(firstName: Swift.String, lastName: Swift.String, jobTitle: Swift.String, hired: Foundation.Date, email: Swift.String? = nil, phone: Swift.String? = nil, address: PostalAddress? = nil, born: Foundation.Date? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Employee", in: context, isComplete: true))
     self.firstName = firstName
     self.lastName = lastName
+    if let email { self.email = email }
+    if let phone { self.phone = phone }
+    if let address { self.address = address }
     _jobTitle = jobTitle
+    _born = born
     _hired = hired
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

@@ -164,23 +164,27 @@ nonisolated public class WordList: CDRuntime.ManagedObject, CDRuntime.EntityClas
     set { _setToOne(newValue, 23) }
   }
 
-  public init(`in`: Swift.Int64, `class`: Swift.String, `await`: Swift.Int32, `get`: Swift.String, newValue: Swift.String, context: Swift.String, `any`: Swift.String, number: Swift.Int64, save: Swift.String, remove: Swift.String, row: Swift.String, slot: Swift.Int16, writer: Swift.Int16, key: Swift.Int16, object: Swift.String, `operator`: WordList, in ___context: CDRuntime.ManagedObjectContext) {
+  public init(`in`: Swift.Int64, `class`: Swift.String, `await`: Swift.Int32, `get`: Swift.String, newValue: Swift.String, context: Swift.String, `any`: Swift.String, number: Swift.Int64, save: Swift.String, remove: Swift.String, row: Swift.String, slot: Swift.Int16, writer: Swift.Int16, key: Swift.Int16, object: Swift.String, `operator`: WordList, `func`: Swift.String? = nil, `set`: Swift.String? = nil, error: Swift.String? = nil, objects: Swift.String? = nil, in ___context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Words", in: ___context, isComplete: true))
     _in = `in`
     _class = `class`
+    _func = `func`
     _await = `await`
     _get = `get`
+    _set = `set`
     _newValue = newValue
     _context = context
     _any = `any`
     _number = number
     _save = save
     __remove = remove
+    _error = error
     _row = row
     _slot = slot
     _writer = writer
     _key = key
     __object = object
+    _objects = objects
     _setToOne(`operator`, 23)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -395,9 +399,10 @@ nonisolated public class Storage: CDRuntime.ManagedObject, CDRuntime.EntityClass
   public final func removeFromToMany(_ object: Storage) { _remove(object, 12) }
   public final func removeFromToMany(_ objects: [Storage]) { _remove(objects, 12) }
 
-  public init(decode: Swift.String, missing: Swift.Bool, unknown: Mood, willRead: Swift.Int64, willWrite: Swift.Int64, toOne: Swift.String, seed: Swift.String, setReference: Swift.String, fetched: Swift.String, in context: CDRuntime.ManagedObjectContext) {
+  public init(decode: Swift.String, missing: Swift.Bool, unknown: Mood, willRead: Swift.Int64, willWrite: Swift.Int64, toOne: Swift.String, seed: Swift.String, setReference: Swift.String, fetched: Swift.String, encode: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Storage", in: context, isComplete: true))
     __decode = decode
+    __encode = encode
     __missing = missing
     __unknown = unknown.rawValue
     __willRead = willRead
@@ -534,10 +539,11 @@ nonisolated public class Upper: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     set { _setToOne(newValue, 6) }
   }
 
-  public init(Mood: Mood, String: Swift.String, Int: Swift.Int64, Upper: Upper, in context: CDRuntime.ManagedObjectContext) {
+  public init(Mood: Mood, String: Swift.String, Int: Swift.Int64, Upper: Upper, Date: Foundation.Date? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Upper", in: context, isComplete: true))
     _Mood = Mood.rawValue
     _String = String
+    _Date = Date
     _Int = Int
     _setToOne(Upper, 4)
   }

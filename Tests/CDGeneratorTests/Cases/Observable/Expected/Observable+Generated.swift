@@ -141,6 +141,15 @@ nonisolated extension Work {
     public var formerTempo: Tempo?
     public var maker: CDRuntime.ManagedObjectID?
     public var shelf: CDRuntime.ManagedObjectID?
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, heading: Swift.String, tempo: Tempo, formerTempo: Tempo? = nil, maker: CDRuntime.ManagedObjectID? = nil, shelf: CDRuntime.ManagedObjectID? = nil) {
+      self.objectID = objectID
+      self.heading = heading
+      self.tempo = tempo
+      self.formerTempo = formerTempo
+      self.maker = maker
+      self.shelf = shelf
+    }
   }
 }
 
@@ -225,9 +234,13 @@ nonisolated public class Piece: Work {
 
   public final var siblings: [Piece] { _fetched("siblings") }
 
-  public init(heading: Swift.String, in context: CDRuntime.ManagedObjectContext) {
+  public init(heading: Swift.String, formerTempo: Tempo? = nil, length: Length? = nil, tags: [String]? = nil, code: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Piece", in: context, isComplete: true))
     self.heading = heading
+    if let formerTempo { self.formerTempo = formerTempo }
+    _length = length
+    if let tags { _tags.set(tags) }
+    _code = code
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Piece", in: context))
@@ -314,6 +327,23 @@ nonisolated extension Piece {
     public var lyrics: CDRuntime.ManagedObjectID?
     public var listeners: [CDRuntime.ManagedObjectID]
     public var similar: CDRuntime.ManagedObjectID?
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, heading: Swift.String, tempo: Tempo, formerTempo: Tempo? = nil, length: Length? = nil, tags: [String]? = nil, code: Swift.String? = nil, marked: Swift.Bool, makerName: Swift.String? = nil, maker: CDRuntime.ManagedObjectID? = nil, shelf: CDRuntime.ManagedObjectID? = nil, lyrics: CDRuntime.ManagedObjectID? = nil, listeners: [CDRuntime.ManagedObjectID] = [], similar: CDRuntime.ManagedObjectID? = nil) {
+      self.objectID = objectID
+      self.heading = heading
+      self.tempo = tempo
+      self.formerTempo = formerTempo
+      self.length = length
+      self.tags = tags
+      self.code = code
+      self.marked = marked
+      self.makerName = makerName
+      self.maker = maker
+      self.shelf = shelf
+      self.lyrics = lyrics
+      self.listeners = listeners
+      self.similar = similar
+    }
   }
 }
 
@@ -428,6 +458,12 @@ nonisolated extension Lyrics {
     public var objectID: CDRuntime.ManagedObjectID
     public var text: Swift.String
     public var piece: CDRuntime.ManagedObjectID?
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, text: Swift.String, piece: CDRuntime.ManagedObjectID? = nil) {
+      self.objectID = objectID
+      self.text = text
+      self.piece = piece
+    }
   }
 }
 
@@ -531,6 +567,13 @@ nonisolated extension Listener {
     public var name: Swift.String
     public var loud: Swift.Bool
     public var pieces: [CDRuntime.ManagedObjectID]
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, name: Swift.String, loud: Swift.Bool, pieces: [CDRuntime.ManagedObjectID] = []) {
+      self.objectID = objectID
+      self.name = name
+      self.loud = loud
+      self.pieces = pieces
+    }
   }
 }
 
@@ -634,6 +677,13 @@ nonisolated extension Maker {
     public var name: Swift.String
     public var workCount: Swift.Int64
     public var works: [CDRuntime.ManagedObjectID]
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, name: Swift.String, workCount: Swift.Int64, works: [CDRuntime.ManagedObjectID] = []) {
+      self.objectID = objectID
+      self.name = name
+      self.workCount = workCount
+      self.works = works
+    }
   }
 }
 
@@ -728,6 +778,12 @@ nonisolated extension Shelf {
     public var objectID: CDRuntime.ManagedObjectID
     public var label: Swift.String
     public var contents: [CDRuntime.ManagedObjectID]
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, label: Swift.String, contents: [CDRuntime.ManagedObjectID] = []) {
+      self.objectID = objectID
+      self.label = label
+      self.contents = contents
+    }
   }
 }
 

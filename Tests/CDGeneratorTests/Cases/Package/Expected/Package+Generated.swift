@@ -145,10 +145,11 @@ nonisolated package class PackageLeaf: PackageBase {
 
   package final var same: [PackageLeaf] { _fetched("same") }
 
-  package init(name: Swift.String, part: PackagePart, in context: CDRuntime.ManagedObjectContext) {
+  package init(name: Swift.String, part: PackagePart, list: [Int]? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "PackageLeaf", in: context, isComplete: true))
     self.name = name
     _part = part
+    if let list { _list.set(list) }
   }
   package init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "PackageLeaf", in: context))

@@ -56,10 +56,11 @@ nonisolated public class PerEntityLeaf: PerEntityBase {
 
   public final var same: [PerEntityLeaf] { _fetched("same") }
 
-  public init(name: Swift.String, part: PerEntityPart, in context: CDRuntime.ManagedObjectContext) {
+  public init(name: Swift.String, part: PerEntityPart, list: [Int]? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "PerEntityLeaf", in: context, isComplete: true))
     self.name = name
     _part = part
+    if let list { _list.set(list) }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "PerEntityLeaf", in: context))

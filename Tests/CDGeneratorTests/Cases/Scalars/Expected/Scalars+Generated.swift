@@ -245,6 +245,22 @@ nonisolated public class OptionalSample: CDRuntime.ManagedObject, CDRuntime.Enti
     set { _willWrite(12); _attachment = newValue }
   }
 
+  public init(text: Swift.String? = nil, flag: Swift.Bool? = nil, small: Swift.Int16? = nil, medium: Swift.Int32? = nil, large: Swift.Int64? = nil, single: Swift.Float? = nil, precise: Swift.Double? = nil, amount: Foundation.Decimal? = nil, moment: Foundation.Date? = nil, bytes: Foundation.Data? = nil, token: Foundation.UUID? = nil, link: Foundation.URL? = nil, attachment: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "OptionalSample", in: context, isComplete: true))
+    _text = text
+    _flag = flag
+    _small = small
+    _medium = medium
+    _large = large
+    _single = single
+    _precise = precise
+    _amount = amount
+    _moment = moment
+    _bytes = bytes
+    _token = token
+    _link = link
+    _attachment = attachment
+  }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "OptionalSample", in: context))
   }

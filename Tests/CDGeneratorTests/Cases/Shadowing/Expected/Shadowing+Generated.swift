@@ -85,6 +85,10 @@ nonisolated public class Fields: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     set { _setToOne(newValue, 1) }
   }
 
+  public init(number: Foundation.Decimal? = nil, in context: CDRuntime.ManagedObjectContext) {
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Fields", in: context, isComplete: true))
+    _number = number
+  }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Fields", in: context))
   }
@@ -166,6 +170,10 @@ nonisolated public class ToMany: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     set { _willWrite(0); _text = newValue }
   }
 
+  public init(text: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToMany", in: context, isComplete: true))
+    _text = text
+  }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToMany", in: context))
   }
@@ -250,6 +258,10 @@ nonisolated public class Model: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     set { _willWrite(0); _bytes = newValue }
   }
 
+  public init(bytes: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Model", in: context, isComplete: true))
+    _bytes = bytes
+  }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Model", in: context))
   }

@@ -170,6 +170,16 @@ nonisolated extension Matter {
     /// Who takes care of it.
     public var warden: CDRuntime.ManagedObjectID?
     public var bin: CDRuntime.ManagedObjectID?
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, heading: Swift.String, haste: Haste, formerHaste: Haste? = nil, created: Foundation.Date, warden: CDRuntime.ManagedObjectID? = nil, bin: CDRuntime.ManagedObjectID? = nil) {
+      self.objectID = objectID
+      self.heading = heading
+      self.haste = haste
+      self.formerHaste = formerHaste
+      self.created = created
+      self.warden = warden
+      self.bin = bin
+    }
   }
 }
 
@@ -273,9 +283,14 @@ nonisolated public class Chore: Matter {
     set { _setToOne(newValue, 16) }
   }
 
-  public init(heading: Swift.String, in context: CDRuntime.ManagedObjectContext) {
+  public init(heading: Swift.String, formerHaste: Haste? = nil, extent: Extent? = nil, tags: [String]? = nil, price: Foundation.Decimal? = nil, photo: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Chore", in: context, isComplete: true))
     self.heading = heading
+    if let formerHaste { self.formerHaste = formerHaste }
+    _extent = extent
+    if let tags { _tags.set(tags) }
+    _price = price
+    _photo = photo
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Chore", in: context))
@@ -374,6 +389,27 @@ nonisolated extension Chore {
     public var receipt: CDRuntime.ManagedObjectID?
     public var helpers: [CDRuntime.ManagedObjectID]
     public var similar: CDRuntime.ManagedObjectID?
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, heading: Swift.String, haste: Haste, formerHaste: Haste? = nil, created: Foundation.Date, id: Foundation.UUID, extent: Extent? = nil, detour: Extent, tags: [String]? = nil, price: Foundation.Decimal? = nil, photo: Foundation.Data? = nil, marked: Swift.Bool, wardenName: Swift.String? = nil, warden: CDRuntime.ManagedObjectID? = nil, bin: CDRuntime.ManagedObjectID? = nil, receipt: CDRuntime.ManagedObjectID? = nil, helpers: [CDRuntime.ManagedObjectID] = [], similar: CDRuntime.ManagedObjectID? = nil) {
+      self.objectID = objectID
+      self.heading = heading
+      self.haste = haste
+      self.formerHaste = formerHaste
+      self.created = created
+      self.id = id
+      self.extent = extent
+      self.detour = detour
+      self.tags = tags
+      self.price = price
+      self.photo = photo
+      self.marked = marked
+      self.wardenName = wardenName
+      self.warden = warden
+      self.bin = bin
+      self.receipt = receipt
+      self.helpers = helpers
+      self.similar = similar
+    }
   }
 }
 
@@ -505,6 +541,13 @@ nonisolated extension Receipt {
     public var relate: Swift.String
     public var `default`: Swift.Int64
     public var chore: CDRuntime.ManagedObjectID?
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, relate: Swift.String, `default`: Swift.Int64, chore: CDRuntime.ManagedObjectID? = nil) {
+      self.objectID = objectID
+      self.relate = relate
+      self.`default` = `default`
+      self.chore = chore
+    }
   }
 }
 
@@ -617,6 +660,14 @@ nonisolated extension Warden {
     public var matterCount: Swift.Int64
     public var matters: [CDRuntime.ManagedObjectID]
     public var helped: [CDRuntime.ManagedObjectID]
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, name: Swift.String, matterCount: Swift.Int64, matters: [CDRuntime.ManagedObjectID] = [], helped: [CDRuntime.ManagedObjectID] = []) {
+      self.objectID = objectID
+      self.name = name
+      self.matterCount = matterCount
+      self.matters = matters
+      self.helped = helped
+    }
   }
 }
 
@@ -709,6 +760,12 @@ nonisolated extension Bin {
     public var objectID: CDRuntime.ManagedObjectID
     public var label: Swift.String
     public var contents: [CDRuntime.ManagedObjectID]
+    /// Creates a snapshot of single values.
+    public init(objectID: CDRuntime.ManagedObjectID, label: Swift.String, contents: [CDRuntime.ManagedObjectID] = []) {
+      self.objectID = objectID
+      self.label = label
+      self.contents = contents
+    }
   }
 }
 

@@ -45,10 +45,11 @@ nonisolated public class ToDo: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     set { _setToOne(newValue, 5) }
   }
 
-  public init(name: Swift.String, dueDate: Foundation.Date, in context: CDRuntime.ManagedObjectContext) {
+  public init(name: Swift.String, dueDate: Foundation.Date, lastAlertDate: Foundation.Date? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToDo", in: context, isComplete: true))
     _name = name
     _dueDate = dueDate
+    _lastAlertDate = lastAlertDate
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToDo", in: context))

@@ -19,9 +19,10 @@ nonisolated public class Document: CDRuntime.ManagedObject, CDRuntime.EntityClas
     set { _willWrite(1); _body = newValue }
   }
 
-  public init(title: Swift.String, in context: CDRuntime.ManagedObjectContext) {
+  public init(title: Swift.String, body: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Document", in: context, isComplete: true))
     _title = title
+    _body = body
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Document", in: context))

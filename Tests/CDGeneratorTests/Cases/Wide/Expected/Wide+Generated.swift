@@ -433,6 +433,56 @@ nonisolated public class Wide: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     set { _setToOne(newValue, 70) }
   }
 
+  public init(a1: Swift.String? = nil, a2: Swift.String? = nil, a4: Swift.String? = nil, a5: Swift.String? = nil, a7: Swift.String? = nil, a8: Swift.String? = nil, a10: Swift.String? = nil, a11: Swift.String? = nil, a13: Swift.String? = nil, a14: Swift.String? = nil, a16: Swift.String? = nil, a17: Swift.String? = nil, a19: Swift.String? = nil, a20: Swift.String? = nil, a22: Swift.String? = nil, a23: Swift.String? = nil, a25: Swift.String? = nil, a26: Swift.String? = nil, a28: Swift.String? = nil, a29: Swift.String? = nil, a31: Swift.String? = nil, a32: Swift.String? = nil, a34: Swift.String? = nil, a35: Swift.String? = nil, a37: Swift.String? = nil, a38: Swift.String? = nil, a40: Swift.String? = nil, a41: Swift.String? = nil, a43: Swift.String? = nil, a44: Swift.String? = nil, a46: Swift.String? = nil, a47: Swift.String? = nil, a49: Swift.String? = nil, a50: Swift.String? = nil, a52: Swift.String? = nil, a53: Swift.String? = nil, a55: Swift.String? = nil, a56: Swift.String? = nil, a58: Swift.String? = nil, a59: Swift.String? = nil, a61: Swift.String? = nil, a62: Swift.String? = nil, a64: Swift.String? = nil, a65: Swift.String? = nil, a67: Swift.String? = nil, a68: Swift.String? = nil, a70: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Wide", in: context, isComplete: true))
+    _a1 = a1
+    _a2 = a2
+    _a4 = a4
+    _a5 = a5
+    _a7 = a7
+    _a8 = a8
+    _a10 = a10
+    _a11 = a11
+    _a13 = a13
+    _a14 = a14
+    _a16 = a16
+    _a17 = a17
+    _a19 = a19
+    _a20 = a20
+    _a22 = a22
+    _a23 = a23
+    _a25 = a25
+    _a26 = a26
+    _a28 = a28
+    _a29 = a29
+    _a31 = a31
+    _a32 = a32
+    _a34 = a34
+    _a35 = a35
+    _a37 = a37
+    _a38 = a38
+    _a40 = a40
+    _a41 = a41
+    _a43 = a43
+    _a44 = a44
+    _a46 = a46
+    _a47 = a47
+    _a49 = a49
+    _a50 = a50
+    _a52 = a52
+    _a53 = a53
+    _a55 = a55
+    _a56 = a56
+    _a58 = a58
+    _a59 = a59
+    _a61 = a61
+    _a62 = a62
+    _a64 = a64
+    _a65 = a65
+    _a67 = a67
+    _a68 = a68
+    _a70 = a70
+  }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Wide", in: context))
   }

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/NestedSnapshots/Expected/NestedSnapshots+Generated.swift
