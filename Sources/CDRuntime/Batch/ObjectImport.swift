@@ -303,7 +303,8 @@ extension ObjectImport {
 
     func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {
       var run = try SaveRun(
-        context: context, session: writer, plan: plan, changeCount: context.pendingChanges.changeCount)
+        context: context, session: writer, plan: plan, id: UUID.random(),
+        changeCount: context.pendingChanges.changeCount)
       try run.writeInTransaction()
     }
   }

@@ -73,11 +73,11 @@ struct SaveRun {
   mutating func write() throws -> PartialSave? {
     do {
       try session.begin()
-      return try writeRows()
+      return try writeAndCommit()
     } catch is UnexpectedRows {
       forgetRows()
       try session.beginRowByRow()
-      return try writeRows()
+      return try writeAndCommit()
     }
   }
 
@@ -92,7 +92,7 @@ struct SaveRun {
     positions.removeAll()
   }
 
-  private mutating func writeRows() throws -> PartialSave? {
+  private mutating func writeAndCommit() throws -> PartialSave? {
     do {
       try writeRows()
       if context.importTarget == nil { try writeHistory() }
