@@ -18,9 +18,12 @@ public struct DataSchema: Sendable {
   private let dates: Dates
   private let isNested: Bool
 
+  /// Creates the schema of a version's data.
+  ///
   /// - Parameters:
   ///   - version: The version of the model.
   ///   - name: The model's name.
+  ///   - dates: The form of dates.
   ///   - isNested: Whether related objects can be present as snapshots.
   public init(_ version: ModelVersion, named name: String, dates: Dates = .reference, isNested: Bool = false)
   {

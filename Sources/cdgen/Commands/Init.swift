@@ -46,7 +46,7 @@ struct Init: ParsableCommand {
           Next:
             swift build
             swift run \(program.target)
-            swift package cdgen check \(folder)
+            swift package cdgen-read check \(folder)
 
           """)
       }

@@ -43,7 +43,7 @@ import Testing
             Next:
               swift build
               swift run App
-              swift package cdgen check Sources/App/Notes.cdmodel
+              swift package cdgen-read check Sources/App/Notes.cdmodel
 
             """, errors: ""))
     let program = try folder.text(of: "Sources/App/main.swift")
