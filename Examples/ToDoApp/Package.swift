@@ -8,6 +8,10 @@ let package = Package(
   dependencies: [
     .package(name: "cdgen", path: "../.."),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    // Parts of Hummingbird's interface: the logger, the port that it listens on, and signals.
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.65.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.0.0"),
   ],
   targets: [
     .executableTarget(
@@ -15,6 +19,9 @@ let package = Package(
       dependencies: [
         .product(name: "CDRuntime", package: "cdgen"),
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       resources: [.copy("Resources")],
       swiftSettings: [

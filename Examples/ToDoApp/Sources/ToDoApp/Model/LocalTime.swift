@@ -15,7 +15,7 @@ enum LocalTime {
   /// Reads a date; nil if the text is not one.
   static func date(_ text: String) -> Date? {
     let numbers = text.split { !$0.isNumber }.compactMap { Int($0) }
-    guard numbers.count >= 5, text.count >= 16 else { return nil }
+    guard numbers.count >= 5, text.count >= 16, numbers.allSatisfy({ $0 <= 9999 }) else { return nil }
     let components = DateComponents(
       year: numbers[0], month: numbers[1], day: numbers[2], hour: numbers[3], minute: numbers[4])
     // A calendar takes the 31st of June for the 1st of July.

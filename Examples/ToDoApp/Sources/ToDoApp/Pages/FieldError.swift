@@ -16,7 +16,7 @@ struct FieldError: Error, Sendable {
   static let missingDate = FieldError("Enter a date and a time.", field: Field.dueDate.rawValue)
 
   /// The mistakes, which the script moves to their fields.
-  static func list(_ errors: [FieldError], id: String) -> HTML {
+  static func list(_ errors: [FieldError]) -> HTML {
     HTML(errors.map { #"<p class="error" role="alert" data-field="\#($0.field ?? "")">\#($0.text)</p>"# })
   }
 }

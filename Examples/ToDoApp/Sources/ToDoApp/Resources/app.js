@@ -427,17 +427,19 @@ $("alerts").addEventListener("click", (event) => {
   if (answer) send("/alert", { id: event.target.closest("[data-alert]").dataset.alert, answer });
 });
 
-const notified = new Set();
+let notified = new Set();
 
-// The system's notification, in addition to the dialog, where the person allows it.
+// The system's notification, in addition to the dialog, where the person allows it. An alert that comes again notifies
+// again.
 function notify() {
   $("notify").hidden = !("Notification" in window) || Notification.permission !== "default";
+  const shown = new Set();
   for (const alert of $("alerts").querySelectorAll("[data-alert]")) {
-    const text = alert.querySelector("p").textContent;
-    if (notified.has(alert.dataset.alert + text)) continue;
-    notified.add(alert.dataset.alert + text);
-    if ("Notification" in window && Notification.permission === "granted") new Notification(text);
+    shown.add(alert.dataset.alert);
+    if (notified.has(alert.dataset.alert) || !("Notification" in window)) continue;
+    if (Notification.permission === "granted") new Notification(alert.querySelector("p").textContent);
   }
+  notified = shown;
 }
 $("notify").addEventListener("click", async () => {
   await Notification.requestPermission();

@@ -1,7 +1,7 @@
 import CDRuntime
 import Foundation
 
-/// The place of a list, as `--store` names it: a file, or the address of a database server.
+/// The location of a list, as `--store` names it: a file, or a database on a server.
 enum StoreAddress: Sendable {
   case file(URL)
   case server(URL)
@@ -49,7 +49,7 @@ enum StoreAddress: Sendable {
 }
 
 extension StoreAddress {
-  /// The place of the list for people. A server's address may have a password, which is not shown.
+  /// The location for people. A server's address may have a password, which is not shown.
   var path: String {
     switch self {
     case .file(let url): url.path(percentEncoded: false)

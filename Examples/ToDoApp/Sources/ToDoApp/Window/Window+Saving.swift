@@ -1,7 +1,7 @@
 import CDRuntime
 import Foundation
 
-/// Saving, and what can be in its way.
+/// Saves, and the conflicts that they meet.
 extension Window {
   /// Saves the changes of the window.
   ///

@@ -159,9 +159,10 @@ actor Window {
       let categories = try panel().categories
       let toDos = try toDos()
       return withExtendedLifetime(categories) {
-        let end = min(toDos.count, max(0, offset) + Self.pageSize)
+        let start = min(max(0, offset), toDos.count)
+        let end = min(start + Self.pageSize, toDos.count)
         return HTML(
-          (min(max(0, offset), end)..<end).map { index in
+          (start..<end).map { index in
             Row(toDos[index], at: index, now: clock.now, errors: mistakes(of: toDos[index])).html
           })
       }
@@ -210,8 +211,8 @@ actor Window {
         ).html),
       Fragment(part: .list, html: ListPage.status(count: count, query: query)),
       Fragment(part: .categories, html: panelHTML),
-      Fragment(part: .addErrors, html: FieldError.list(reply.addErrors, id: "add")),
-      Fragment(part: .categoryErrors, html: FieldError.list(reply.categoryErrors, id: "category")),
+      Fragment(part: .addErrors, html: FieldError.list(reply.addErrors)),
+      Fragment(part: .categoryErrors, html: FieldError.list(reply.categoryErrors)),
       Fragment(part: .conflicts, html: ConflictDialog(conflicts: conflicts, in: context).html),
       Fragment(part: .messages, html: reply.message?.html ?? ""),
     ]
