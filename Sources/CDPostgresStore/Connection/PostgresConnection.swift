@@ -87,9 +87,20 @@ final class PostgresConnection {
 
   /// Whether the server has closed the idle connection, or has sent what only ends it.
   func hasEnded() -> Bool {
+    do {
+      // What is left of an earlier transaction is on its way, or the connection is of no use.
+      try readReplies(Deadline(seconds: 5))
+    } catch { return true }
     guard let handle else { return true }
-    // Reads without waiting. A closed socket is noticed here.
-    return PQconsumeInput(handle) == 0 || PQstatus(handle) != CONNECTION_OK
+    // The server sends the reason before it closes the connection.
+    for _ in 0..<4 {
+      var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+      if poll(&descriptor, 1, 0) == 0 { return PQstatus(handle) != CONNECTION_OK }
+      var byte: UInt8 = 0
+      if recv(descriptor.fd, &byte, 1, Int32(MSG_PEEK)) == 0 || PQconsumeInput(handle) == 0 { return true }
+      _ = PQisBusy(handle)
+    }
+    return PQstatus(handle) != CONNECTION_OK
   }
 
   /// Closes the connection after an error that ends it.

@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test(.needsFile) func whatLeadsToAnEntityWithoutAStoreLeadsNowhere() throws {
+  @Test(.needsReopening) func whatLeadsToAnEntityWithoutAStoreLeadsNowhere() throws {
     let id = try {
       let context = try container().newContext()
       let note = try fill(context).1

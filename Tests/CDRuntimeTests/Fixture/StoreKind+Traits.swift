@@ -37,6 +37,8 @@ enum EngineFeature: String {
   case tables = "tables of SQLite"
   /// Predicates, orders and calculations that the store decides, so that no object is made of what is not wanted.
   case decisions = "decisions of its own"
+  /// Migrations of stores of older versions.
+  case migrations
   /// Several stores of one coordinator.
   case severalStores = "several stores that are opened again"
 
@@ -45,6 +47,8 @@ enum EngineFeature: String {
     switch self {
     // The tests use SQLite's.
     case .tables: [.plain: true, .postgresql: true]
+    // A store in memory is never older than its model.
+    case .migrations: [.plain: true, .memory: true, .postgresql: true]
     case .decisions, .severalStores: [.plain: true]
     }
   }

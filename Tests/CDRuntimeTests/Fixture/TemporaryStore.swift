@@ -52,6 +52,8 @@ final class TemporaryStore {
   }
 
   var location: StoreLocation { kind.location(url) }
+  /// What errors show of the store.
+  var shownURL: URL { kind == .postgresql ? TestServer.shownURL(url) : url }
 
   /// Whether all who have the store open have it by one coordinator.
   var hasOneOwner: Bool { kind != .sqlite && kind != .postgresql }

@@ -21,6 +21,11 @@ enum TestServer {
     } catch { fatalError("CDGEN_POSTGRES_URL is of no use: \(error)") }
   }
 
+  /// What errors show of a store that would have a file.
+  static func shownURL(_ file: URL) -> URL {
+    (try? server(schema: schema(of: file))).flatMap { URL(string: $0.address) } ?? file
+  }
+
   static func server(schema: String) throws -> PostgresServer {
     var server = try PostgresServer(url: url ?? "")
     server.schema = schema

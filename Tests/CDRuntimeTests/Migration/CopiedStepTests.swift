@@ -5,7 +5,7 @@ import Testing
 @testable import CDRuntime
 
 /// Steps that give rows other values where they are, in a copy of the file.
-@Suite(.needsFile)
+@Suite(.needs(.migrations))
 struct CopiedStepTests {
   private static func task(_ attributes: [AttributeDescription], notes: Bool = true) -> EntityDescription {
     var result = entity(

@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Rules and filters that calculate: set by set, and with the row where one has no result.
-@Suite(.needsFile) struct MigrationCalculationTests {
+@Suite(.needs(.migrations)) struct MigrationCalculationTests {
   private static let edges: [Int64] = [
     .min, .min + 1, -70_000, -3, -1, 0, 1, 2, 9, 32_767, 1 << 40, .max - 1, .max,
   ]

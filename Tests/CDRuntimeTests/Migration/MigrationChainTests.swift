@@ -5,7 +5,7 @@ import Testing
 @testable import CDRuntime
 
 /// Several steps in one go, branches, drafts, and what is refused.
-@Suite(.needsFile) struct MigrationChainTests {
+@Suite(.needs(.migrations)) struct MigrationChainTests {
   static let text = attribute("text", .string)
 
   /// Six versions: in place, beside, by a mapping, and in place again.

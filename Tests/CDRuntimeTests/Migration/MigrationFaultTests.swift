@@ -5,7 +5,7 @@ import Testing
 @testable import CDRuntime
 
 /// What goes wrong at any point, and what a process that ends there leaves behind.
-@Suite(.needsFile) struct MigrationFaultTests {
+@Suite(.needs(.migrations)) struct MigrationFaultTests {
   private struct Fault: Error {}
 
   private func check(_ fixture: MigrationFixture, end: Int) throws {

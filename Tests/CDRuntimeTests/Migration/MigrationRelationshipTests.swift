@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// What becomes of relationships.
-@Suite(.needsFile) struct MigrationRelationshipTests {
+@Suite(.needs(.migrations)) struct MigrationRelationshipTests {
   private static let name = attribute("name", .string)
 
   private static func version(

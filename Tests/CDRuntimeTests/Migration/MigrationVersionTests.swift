@@ -5,7 +5,7 @@ import Testing
 @testable import CDRuntime
 
 /// Which versions a store comes through: long lines, branches, drafts, ways back, and merged models.
-@Suite(.needsFile) struct MigrationVersionTests {
+@Suite(.needs(.migrations)) struct MigrationVersionTests {
   // MARK: A long line
 
   /// Twenty versions: attributes that come, go, take another name or type, and a rename of the entity.

@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// What becomes of the objects that those own which a mapping's filter leaves behind.
-@Suite(.needsFile) struct OwnedObjectsTests {
+@Suite(.needs(.migrations)) struct OwnedObjectsTests {
   private static let name = attribute("name", .string)
 
   /// Trips have errands, and these have steps and notes. Steps cannot be without their errand.

@@ -37,9 +37,13 @@ private struct DatasetStore {
   /// The rows' own identifiers.
   private let names: [ManagedObjectID: String]
   private let uris: [String: String]
+  /// What takes the place of U+0000 in texts: see ``StoreKind/zero``.
+  private let zero: String
 
   init(_ dataset: SharedDataset, _ kind: StoreKind) throws {
     let store = ScratchStore(kind)
+    let zero = kind.zero
+    self.zero = zero
     let model = ManagedObjectModel(
       name: "Dataset", id: UUID(), versions: [dataset.version], currentVersionNumber: 1)
     var names: [ManagedObjectID: String] = [:]
@@ -50,7 +54,9 @@ private struct DatasetStore {
       let rows = dataset.rows.sorted { $0.key < $1.key }.flatMap(\.value)
       for row in rows {
         let object = try context.insert(entityNamed: row.entity.name)
-        for (key, value) in row.attributes { try object.setValue(.attribute(value), forKey: key) }
+        for (key, value) in row.attributes {
+          try object.setValue(.attribute(value.replacingZeros(by: zero)), forKey: key)
+        }
         objects[ObjectIdentifier(row)] = object
         names[object.objectID] = row.id
         uris["\(row.entity.name)/\(row.id)"] = object.objectID.uriRepresentation.absoluteString
@@ -80,10 +86,12 @@ private struct DatasetStore {
   /// What a fetch gives.
   func ids(_ item: PredicateCase) throws -> Set<String> {
     let arguments: [(any FormatArgument)?] = item.arguments.map { argument in
-      (argument as? ExpressionConstant).map { located($0) } ?? argument
+      (argument as? ExpressionConstant).map { located($0) }
+        ?? (argument as? String)?.replacingZeros(by: zero) ?? argument
     }
     var request = FetchRequest<ManagedObject>(
-      entityName: item.entity, where: try FetchPredicate(format: item.format, arguments: arguments))
+      entityName: item.entity,
+      where: try FetchPredicate(format: item.format.replacingZeros(by: zero), arguments: arguments))
     request.variables = item.variables.mapValues(located)
     return Set(try context.fetch(request).compactMap { names[$0.objectID] })
   }
@@ -96,7 +104,20 @@ private struct DatasetStore {
     case .array(let elements): .array(elements.map(located))
     case .set(let elements): .set(Set(elements.map(located)))
     case .dictionary(let pairs): .dictionary(pairs.mapValues(located))
+    case .value(let value): .value(value.replacingZeros(by: zero))
     default: constant
     }
+  }
+}
+
+extension String {
+  fileprivate func replacingZeros(by text: String) -> String {
+    text == "\0" ? self : replacingOccurrences(of: "\0", with: text)
+  }
+}
+
+extension AttributeValue {
+  fileprivate func replacingZeros(by text: String) -> AttributeValue {
+    if case .string(let value) = self { .string(value.replacingZeros(by: text)) } else { self }
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @_spi(Generated) @testable import CDRuntime
 
 /// Custom steps among others, what is left of them wherever they end, and what they hold in memory.
-@Suite(.needsFile) struct CustomChainTests {
+@Suite(.needs(.migrations)) struct CustomChainTests {
   private struct Fault: Error {}
 
   private static let body = AttributeDescription(

@@ -5,7 +5,7 @@ import Testing
 @_spi(Generated) @testable import CDRuntime
 
 /// What the app's own code does wrong, and what is left then.
-@Suite(.needsFile) struct CustomFailureTests {
+@Suite(.needs(.migrations)) struct CustomFailureTests {
   private static let custom = Notes.rules([EntityRule(destination: "Note", name: "Keep", isCustom: true)])
   private struct Mishap: Error {}
 

@@ -4,7 +4,7 @@ import Testing
 @_spi(Generated) @testable import CDRuntime
 
 /// Which objects the app's own code makes, and their values.
-@Suite(.needsFile) struct CustomObjectTests {
+@Suite(.needs(.migrations)) struct CustomObjectTests {
   private static let custom = Notes.rules([EntityRule(destination: "Note", name: "Note", isCustom: true)])
 
   @Test func theDefaultMakesWhatTheRulesSay() throws {

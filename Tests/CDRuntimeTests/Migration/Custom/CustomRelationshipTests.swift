@@ -4,7 +4,7 @@ import Testing
 @_spi(Generated) @testable import CDRuntime
 
 /// Relationships between what the app's own code makes, and what rules make.
-@Suite(.needsFile) struct CustomRelationshipTests {
+@Suite(.needs(.migrations)) struct CustomRelationshipTests {
   private static let note = Notes.rules([EntityRule(destination: "Note", name: "Note", isCustom: true)])
   private static let category = Notes.rules([
     EntityRule(destination: "Category", name: "Category", isCustom: true)

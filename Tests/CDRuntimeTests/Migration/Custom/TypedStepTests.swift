@@ -4,7 +4,7 @@ import Testing
 @_spi(Generated) @testable import CDRuntime
 
 /// What generated code declares for a custom step, written by hand: a model, views of both versions, a requirement.
-@Suite(.needsFile) struct TypedStepTests {
+@Suite(.needs(.migrations)) struct TypedStepTests {
   struct OldNote: EntitySnapshot {
     static let entityName = "Note"
     let _object: ManagedObject

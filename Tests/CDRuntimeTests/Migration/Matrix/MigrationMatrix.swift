@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Every kind of change, with an empty store, a small one and one of many batches, value by value.
-@Suite(.needsFile) struct MigrationMatrix {
+@Suite(.needs(.migrations)) struct MigrationMatrix {
   @Test(arguments: MatrixCase.all, [0, 12, 1200]) func changesAreMade(_ each: MatrixCase, _ count: Int) throws
   {
     let step = MigrationStep(from: each.old, to: each.new, rules: each.rules)

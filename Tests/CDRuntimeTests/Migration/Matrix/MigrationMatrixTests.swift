@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Each kind of change, with an empty store and a small one, value by value.
-@Suite(.needsFile) struct MigrationMatrixTests {
+@Suite(.needs(.migrations)) struct MigrationMatrixTests {
   private static let names = ["", "a", "b ' \" quoted", "ü", "e"]
 
   private static func people(_ attributes: [AttributeDescription]) -> EntityDescription {

@@ -5,7 +5,7 @@ import Testing
 @testable import CDRuntime
 
 /// Migrations that are tried on a copy: what is found, and that the store is not touched.
-@Suite(.needsFile) struct MigrationRehearsalTests {
+@Suite(.needs(.migrations)) struct MigrationRehearsalTests {
   private static let name = attribute("name", .string)
 
   private static func note(_ attributes: [AttributeDescription], unique: [[String]] = []) -> EntityDescription

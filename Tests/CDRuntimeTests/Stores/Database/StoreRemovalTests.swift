@@ -37,7 +37,7 @@ import Testing
     #expect(try coordinator.metadata(forStore: note.objectID.storeID) == nil)
   }
 
-  @Test(.needsFile) func whatIsSavedAfterwardsIsThereForWhoeverHasBothAgain() throws {
+  @Test(.needsReopening) func whatIsSavedAfterwardsIsThereForWhoeverHasBothAgain() throws {
     try {
       let coordinator = try stores.container().persistentStoreCoordinator
       let context = PersistentContainer(coordinator).newContext()
@@ -67,7 +67,7 @@ import Testing
     try context.save()
   }
 
-  @Test(.needsFile) func whatLeadsToItIsKept() throws {
+  @Test(.needsReopening) func whatLeadsToItIsKept() throws {
     try {
       let coordinator = try stores.container().persistentStoreCoordinator
       let context = PersistentContainer(coordinator).newContext()

@@ -50,7 +50,7 @@ import Testing
     #expect(throws: StoreError.newerFormat(store.url, found: 2, supported: 1)) { try store.container() }
   }
 
-  @Test(.needsFile) func anotherModelIsRefused() throws {
+  @Test(.needsReopening) func anotherModelIsRefused() throws {
     _ = try store.container()
     var other = LibraryDescription.model
     other.id = UUID()
@@ -58,7 +58,7 @@ import Testing
     let found = ModelIdentity(name: "Library", id: LibraryDescription.model.id)
     #expect(
       throws: StoreError.otherModel(
-        store.url, found: found, expected: ModelIdentity(name: "Other", id: other.id))
+        store.shownURL, found: found, expected: ModelIdentity(name: "Other", id: other.id))
     ) {
       try PersistentStoreCoordinator(model: other, at: store.location)
     }
@@ -71,7 +71,7 @@ import Testing
     #expect("\(error)".contains("'id' in model.yaml"))
   }
 
-  @Test(.needsFile) func otherDataNeedAMigration() throws {
+  @Test(.needsReopening) func otherDataNeedAMigration() throws {
     _ = try store.container()
     var other = LibraryDescription.model
     other.versions[0].number = 2
@@ -79,7 +79,7 @@ import Testing
     other.versions[0].entities[6].attributes[0].name = "sign"
     var description = PersistentStoreDescription(store.location)
     description.migratesStoreAutomatically = false
-    #expect(throws: StoreError.needsMigration(store.url, model: "Library", from: 1, to: 2)) {
+    #expect(throws: StoreError.needsMigration(store.shownURL, model: "Library", from: 1, to: 2)) {
       try PersistentStoreCoordinator(model: other, stores: [description])
     }
   }

@@ -1,0 +1,63 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A server that accepts connections, and answers the first message with the same bytes each time, or not at all.
+final class FakeServer: Sendable {
+  let port: Int
+  private let listener: Int32
+
+  /// - Parameter answer: The bytes; nil for silence.
+  init(_ answer: [UInt8]?) throws {
+    signal(SIGPIPE, SIG_IGN)
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    self.listener = listener
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, length) == 0 && listen(listener, 100) == 0
+          && getsockname(listener, $0, &length) == 0
+      }
+    }
+    guard bound else { throw POSIXError(.EADDRINUSE) }
+    port = Int(UInt16(bigEndian: address.sin_port))
+    Thread.detachNewThread {
+      while true {
+        let client = accept(listener, nil, nil)
+        guard client >= 0 else { return }
+        Thread.detachNewThread {
+          var buffer = [UInt8](repeating: 0, count: 4096)
+          guard read(client, &buffer, buffer.count) > 0 else {
+            close(client)
+            return
+          }
+          // A silent server keeps the connection.
+          guard let answer else { return }
+          _ = write(client, answer, answer.count)
+          close(client)
+        }
+      }
+    }
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+  }
+
+  /// The message of an error that ends a connection.
+  static func fatal(_ code: String, _ message: String) -> [UInt8] {
+    let body = ["SFATAL", "VFATAL", "C" + code, "M" + message].flatMap { Array($0.utf8) + [0] } + [0]
+    let length = UInt32(body.count + 4)
+    return [UInt8(ascii: "E")] + withUnsafeBytes(of: length.bigEndian) { Array($0) } + body
+  }
+}

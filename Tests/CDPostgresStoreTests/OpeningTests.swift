@@ -1,0 +1,194 @@
+import CDModel
+import Foundation
+import Testing
+
+@testable import CDPostgresStore
+@testable import CDRuntime
+
+/// Servers that do not let anybody in.
+@Suite struct RefusalTests {
+  private func error(of fake: FakeServer, _ change: (inout PostgresServer) -> Void = { _ in }) throws
+    -> String
+  {
+    var server = PostgresServer(
+      host: "127.0.0.1", port: fake.port, database: "db", user: "me", password: "secret")
+    server.tls = .none
+    server.connectTimeout = 0.5
+    change(&server)
+    let error = try #require(throws: StoreError.self) {
+      try PersistentStoreCoordinator(model: ServerStore.model, at: .server(server))
+    }
+    guard case .engine(_, let reason) = error else {
+      Issue.record("\(error)")
+      return ""
+    }
+    #expect(reason.code == "08001" && reason.engine == "PostgreSQL")
+    #expect(!"\(error)".contains("secret"))
+    #expect("\(error)".contains("postgresql://127.0.0.1:\(fake.port)/db"))
+    return reason.message
+  }
+
+  @Test func aWrongPassword() throws {
+    let fake = try FakeServer(FakeServer.fatal("28P01", "password authentication failed for user \"me\""))
+    #expect(try error(of: fake).contains("password authentication failed"))
+  }
+
+  @Test func aServerThatStarts() throws {
+    let fake = try FakeServer(FakeServer.fatal("57P03", "the database system is starting up"))
+    #expect(try error(of: fake).contains("starting up"))
+  }
+
+  @Test func silence() throws {
+    let fake = try FakeServer(nil)
+    let start = ContinuousClock.now
+    #expect(try error(of: fake).contains("in time"))
+    #expect(ContinuousClock.now - start < .seconds(5))
+  }
+
+  @Test func anotherProtocol() throws {
+    let fake = try FakeServer(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+    _ = try error(of: fake)
+  }
+
+  /// Nothing is sent without encryption that was asked for.
+  @Test func noEncryption() throws {
+    // `N` is the answer of a server without encryption.
+    let fake = try FakeServer([UInt8(ascii: "N")])
+    #expect(try error(of: fake) { $0.tls = .encrypt }.contains("SSL"))
+  }
+
+  @Test func noProof() throws {
+    let fake = try FakeServer([UInt8(ascii: "N")])
+    #expect(try error(of: fake) { $0.tls = .verifyFull() }.contains("SSL"))
+  }
+}
+
+/// The opening of stores.
+@Suite(.needsServer) struct OpeningTests {
+  private static func model(_ change: (inout ModelVersion) -> Void) -> ManagedObjectModel {
+    var version = ServerStore.version
+    version.number = 2
+    version.basedOn = [1]
+    change(&version)
+    return ManagedObjectModel(
+      name: ServerStore.model.name, id: ServerStore.model.id, versions: [ServerStore.version, version],
+      currentVersionNumber: 2)
+  }
+
+  @Test func anOlderVersionIsRefused() throws {
+    let store = try ServerStore()
+    _ = try store.coordinator()
+    let model = Self.model {
+      $0.entities[0].attributes.append(AttributeDescription(name: "place", type: .string, isOptional: true))
+    }
+    var description = PersistentStoreDescription(.server(store.server))
+    let automatic = #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator(model: model, stores: [description])
+    }
+    guard case .notSupported(let feature)? = automatic else {
+      Issue.record("\(String(describing: automatic))")
+      return
+    }
+    #expect(feature.contains("migration"))
+    description.migratesStoreAutomatically = false
+    let error = #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator(model: model, stores: [description])
+    }
+    guard case .needsMigration(_, "Shelves", 1, 2)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    _ = try store.coordinator()
+  }
+
+  @Test func indexesAreBroughtUpToDate() throws {
+    let store = try ServerStore()
+    let context = try store.context()
+    try context.addBook("a")
+    try context.save()
+    let model = Self.model {
+      $0.entities[0].uniquenessConstraints = []
+      $0.entities[1].indexes = [
+        IndexDescription(elements: [SortKey("title"), SortKey("pages", ascending: false)])
+      ]
+    }
+    _ = try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    func indexes() throws -> [String] {
+      let result = try store.sql(
+        "SELECT CAST(indexname AS text) FROM pg_indexes WHERE schemaname = ? AND indexname LIKE '%.%' ORDER BY 1",
+        [.value(.string(store.server.schema))])
+      return (0..<result.rowCount).compactMap { result.string($0, 0) }
+    }
+    #expect(try indexes().contains("Book.index.title.-pages"))
+    #expect(try !indexes().contains("Shelf.unique.name"))
+    // The program of the first version goes on, because the data are the same.
+    try context.addBook("b")
+    try context.save()
+    #expect(try store.count("Book") == 2)
+  }
+
+  @Test func aReadOnlyStoreIsNotWritten() throws {
+    let store = try ServerStore()
+    let context = try store.context()
+    try context.addBook("a")
+    try context.save()
+    let description = PersistentStoreDescription(.server(store.server), isReadOnly: true)
+    let coordinator = try PersistentStoreCoordinator(model: ServerStore.model, stores: [description])
+    let reader = PersistentContainer(coordinator).newContext()
+    #expect(try reader.titles() == ["a"])
+    #expect(throws: StoreError.self) {
+      try reader.addBook("b")
+      try reader.save()
+    }
+    var missing = store.server
+    missing.schema += "_missing"
+    #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator(
+        model: ServerStore.model, stores: [PersistentStoreDescription(.server(missing), isReadOnly: true)])
+    }
+  }
+
+  /// Two tables may have names that PostgreSQL would cut to the same one.
+  @Test func namesThatAreTooLongAreRefused() throws {
+    let store = try ServerStore()
+    let name = "A" + String(repeating: "b", count: 70)
+    let entity = EntityDescription(name: name, attributes: [AttributeDescription(name: "x", type: .string)])
+    let model = ManagedObjectModel(
+      name: "Long", id: UUID(), versions: [ModelVersion(number: 1, entities: [entity])],
+      currentVersionNumber: 1)
+    let error = #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    }
+    guard case .notSupported? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect("\(try #require(error))".contains(name))
+  }
+
+  @Test func namesOfIndexesMayBeLong() throws {
+    let store = try ServerStore()
+    let attributes = (0..<4).map { String(repeating: "ä", count: 25) + "\($0)" }
+    let entity = EntityDescription(
+      name: "Thing", attributes: attributes.map { AttributeDescription(name: $0, type: .string) },
+      uniquenessConstraints: [[attributes[0], attributes[1]], [attributes[0], attributes[2]]])
+    let model = ManagedObjectModel(
+      name: "Long", id: UUID(), versions: [ModelVersion(number: 1, entities: [entity])],
+      currentVersionNumber: 1)
+    let context = PersistentContainer(
+      try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    ).newContext()
+    for _ in 0..<2 {
+      let thing = try context.insert(entityNamed: "Thing")
+      for name in attributes.prefix(3) { try thing.setValue("same", forKey: name) }
+      try thing.setValue("\(UUID())", forKey: attributes[3])
+    }
+    let error = #expect(throws: SaveError.self) { try context.save() }
+    guard case .notUnique(let conflicts)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(
+      Set(conflicts.map(\.properties)) == [[attributes[0], attributes[1]], [attributes[0], attributes[2]]])
+  }
+}
