@@ -7,16 +7,18 @@ import Testing
 @testable import CDPostgresStore
 @testable import CDRuntime
 
+/// The command that ends the server without warning and starts it again.
+private let crashCommand = ProcessInfo.processInfo.environment["CDGEN_POSTGRES_CRASH"]
+
 /// A server that crashes again and again while several programs save. The environment variable
 /// `CDGEN_POSTGRES_CRASH` has the command that ends the server without warning and starts it again; no other test may
 /// run at the same time.
-@Suite(.enabled(if: CrashTests.command != nil, "CDGEN_POSTGRES_CRASH is not set: run .ci/postgresql"))
+@Suite(.enabled(if: crashCommand != nil, "CDGEN_POSTGRES_CRASH is not set: run .ci/postgresql"))
 struct CrashTests {
-  static let command = ProcessInfo.processInfo.environment["CDGEN_POSTGRES_CRASH"]
   private static let crashes = 6
 
   @Test func whatIsAcknowledgedIsThere() throws {
-    let command = try #require(Self.command)
+    let command = try #require(crashCommand)
     let store = try ServerStore()
     _ = try store.context().titles()
     let isDone = Mutex(false)

@@ -74,6 +74,16 @@ extension ManagedObjectContext {
 
   // MARK: Rows
 
+  /// Takes back what the refresh of an object has forgotten, after a merge policy has thrown an error instead of deciding.
+  /// The next save then meets the same conflict, and does not overwrite the other context's values.
+  private func keepConflict(of object: ManagedObject, version: Int64, snapshot: [Int: AttributeValue]) {
+    object.version = version
+    guard let extras = object.extras else { return }
+    for index in extras.old.indices {
+      if let value = snapshot[extras.old[index].slot] { extras.old[index].value = value }
+    }
+  }
+
   /// Resolves a conflict with the object's row as it is now. The row may have changed again since the save met the
   /// conflict.
   ///
@@ -86,6 +96,7 @@ extension ManagedObjectContext {
     // Its row has no other changes: the object was only related to others.
     let isDerived = object.hasOnlyDerivedChanges
     let pairs = knownPairs(of: object)
+    let version = object.version
     refresh(object, mergeChanges: true)
     if object.flags.contains(.inaccessible) {
       if isDeleting { return }
@@ -111,7 +122,11 @@ extension ManagedObjectContext {
       if !isDeleting { resolvePartners(of: object) }
       return
     }
-    let resolution = try self.resolution(of: conflict)
+    let resolution: MergePolicy.Resolution
+    do { resolution = try self.resolution(of: conflict) } catch {
+      if !(error is RevertedByPolicy) { keepConflict(of: object, version: version, snapshot: snapshot) }
+      throw error
+    }
     if isDeleting {
       if resolution == .storeWins || resolution == .rollback {
         revertDeletion(of: object)

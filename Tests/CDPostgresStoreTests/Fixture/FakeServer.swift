@@ -56,7 +56,8 @@ final class FakeServer: Sendable {
 
   /// The message of an error that ends a connection.
   static func fatal(_ code: String, _ message: String) -> [UInt8] {
-    let body = ["SFATAL", "VFATAL", "C" + code, "M" + message].flatMap { Array($0.utf8) + [0] } + [0]
+    let fields = ["SFATAL", "VFATAL", "C" + code, "M" + message]
+    let body: [UInt8] = fields.flatMap { field -> [UInt8] in Array(field.utf8) + [0] } + [0]
     let length = UInt32(body.count + 4)
     return [UInt8(ascii: "E")] + withUnsafeBytes(of: length.bigEndian) { Array($0) } + body
   }

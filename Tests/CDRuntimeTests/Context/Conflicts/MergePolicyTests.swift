@@ -47,6 +47,44 @@ import Testing
     return [read.title, "\(read.salesRank ?? 0)", "\(read.price)"]
   }
 
+  /// A policy that throws an error, for example to ask a person first, decides nothing. Each later save meets the conflict
+  /// again, with the values from before.
+  @Test(arguments: ["error", "store", "object"]) func aPolicyThatThrowsLeavesTheConflict(next: String) throws
+  {
+    struct Undecided: Error {}
+    let book = book("1")
+    try context.save()
+    let theirs = try self.book("1", in: other)
+    (theirs.title, theirs.salesRank) = ("theirs", 7)
+    try other.save()
+    (book.title, book.price) = ("mine", 5)
+    for _ in 0..<2 {
+      context.mergePolicy = MergePolicy { conflict in
+        #expect(conflict.reason == .changed && conflict.keys.contains("title"))
+        throw Undecided()
+      }
+      #expect(throws: Undecided.self) { try context.save() }
+      #expect(book.title == "mine" && book.price == 5 && context.hasChanges)
+      #expect(try self.book("1", in: store.freshContext()).title == "theirs")
+    }
+    switch next {
+    case "error":
+      context.mergePolicy = .error
+      #expect(throws: SaveError.self) { try context.save() }
+      #expect(try self.book("1", in: store.freshContext()).title == "theirs")
+    case "store":
+      context.mergePolicy = .mergeByPropertyStoreTrump
+      try context.save()
+      let read = try self.book("1", in: store.freshContext())
+      #expect(read.title == "theirs" && read.salesRank == 7 && read.price == 5)
+    default:
+      context.mergePolicy = .mergeByPropertyObjectTrump
+      try context.save()
+      let read = try self.book("1", in: store.freshContext())
+      #expect(read.title == "mine" && read.salesRank == 7 && read.price == 5)
+    }
+  }
+
   @Test func theStoreWinsPropertyByProperty() throws {
     #expect(try contended(.mergeByPropertyStoreTrump) == ["theirs", "7", "5"])
   }

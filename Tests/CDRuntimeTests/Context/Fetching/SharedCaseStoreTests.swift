@@ -105,7 +105,6 @@ private struct DatasetStore {
     case .set(let elements): .set(Set(elements.map(located)))
     case .dictionary(let pairs): .dictionary(pairs.mapValues(located))
     case .value(let value): .value(value.replacingZeros(by: zero))
-    default: constant
     }
   }
 }
