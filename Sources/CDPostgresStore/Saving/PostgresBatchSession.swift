@@ -57,7 +57,7 @@ final class PostgresBatchSession: StoreBatchSession {
       // A selection of this engine contains only this engine's queries.
       guard let query = answer as? PostgresQuery else { return ("FALSE", []) }
       return (
-        query.restrictionText() ?? "TRUE", (query.condition?.bindings ?? []).map { .value($0) }
+        query.compiled.restriction() ?? "TRUE", query.compiled.bindings.map { .value($0) }
       )
     }
   }
@@ -71,32 +71,18 @@ final class PostgresBatchSession: StoreBatchSession {
   ///
   /// - Parameter entity: The entity of the rows, if the result has no second column with the entity's name.
   private func keys(_ result: PostgresResult, of entity: EntityPlan) -> [FetchedKey] {
-    var found: [FetchedKey] = []
-    let isNamed = result.columnCount > 1
-    var last: (name: String, index: Int)?
-    for row in 0..<result.rowCount {
-      let key = result.int(row, 0)
-      guard key > 0 else { continue }
-      guard isNamed else {
-        found.append(FetchedKey(key: key, entity: entity.index))
-        continue
-      }
-      let name = result.string(row, 1) ?? ""
-      if last?.name != name {
-        guard let index = model.entityIndices[name] else { continue }
-        last = (name, index)
-      }
-      if let last { found.append(FetchedKey(key: key, entity: last.index)) }
-    }
-    return found
+    var found = FetchedKeyList(of: entity, in: model, isMixed: result.columnCount > 1)
+    for row in 0..<result.rowCount { _ = found.add(result.int(row, 0), entityName: result.string(row, 1)) }
+    return found.keys
   }
 
   // MARK: Finding rows
 
   func selection(of query: StoreQuery) throws -> (rows: RowSelection, readRoots: Set<Int>)? {
-    let compiled = try session.compile(query)
-    guard compiled.condition.map({ $0.isExact && !$0.mayFail }) ?? true else { return nil }
-    return (.query(compiled), compiled.condition?.readRoots ?? [])
+    let query = try session.compile(query)
+    let condition = query.compiled.condition
+    guard condition.map({ $0.isExact && !$0.mayFail }) ?? true else { return nil }
+    return (.query(query), condition?.readRoots ?? [])
   }
 
   func keys(_ keys: [ObjectKey], of entity: EntityPlan) throws -> [FetchedKey] {

@@ -47,8 +47,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     case .query(let answer):
       if let query = answer as? SQLiteQuery {
         SQLText(
-          text: query.restriction().isEmpty ? "1" : String(query.restriction().dropFirst(" WHERE ".count)),
-          bindings: query.condition?.bindings ?? [])
+          text: query.compiled.restriction() ?? "1", bindings: query.compiled.bindings)
       } else {
         // A selection of this engine contains only this engine's queries.
         "0"
@@ -74,32 +73,18 @@ final class SQLiteBatchSession: StoreBatchSession {
     let statement = try connection.statement(sql)
     defer { statement.reset() }
     statement.bind(bindings)
-    var result: [FetchedKey] = []
-    let isNamed = statement.columnCount > 1
-    var last: (name: String, index: Int)?
-    while try statement.step() {
-      let key = statement.int64(0)
-      guard key > 0 else { continue }
-      guard isNamed else {
-        result.append(FetchedKey(key: key, entity: entity.index))
-        continue
-      }
-      let name = statement.string(1) ?? ""
-      if last?.name != name {
-        guard let index = model.entityIndices[name] else { continue }
-        last = (name, index)
-      }
-      if let last { result.append(FetchedKey(key: key, entity: last.index)) }
-    }
-    return result
+    var found = FetchedKeyList(of: entity, in: model, isMixed: statement.columnCount > 1)
+    while try statement.step() { _ = found.add(statement.int64(0), entityName: statement.string(1)) }
+    return found.keys
   }
 
   // MARK: Finding rows
 
   func selection(of query: StoreQuery) throws -> (rows: RowSelection, readRoots: Set<Int>)? {
-    let compiled = try session.compile(query)
-    guard compiled.condition.map({ $0.isExact && !$0.mayFail }) ?? true else { return nil }
-    return (.query(compiled), compiled.condition?.readRoots ?? [])
+    let query = try session.compile(query)
+    let condition = query.compiled.condition
+    guard condition.map({ $0.isExact && !$0.mayFail }) ?? true else { return nil }
+    return (.query(query), condition?.readRoots ?? [])
   }
 
   func keys(_ keys: [ObjectKey], of entity: EntityPlan) throws -> [FetchedKey] {

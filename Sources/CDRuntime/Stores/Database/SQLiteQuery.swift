@@ -4,24 +4,19 @@
   import Foundation
 #endif
 
-/// A ``StoreQuery`` as SQL: the parts that SQLite decides like the evaluator, and the results.
+/// A query that SQLite answers.
 struct SQLiteQuery: StoreAnswer {
   let session: SQLiteSession
-  let query: StoreQuery
-  /// Nil if all objects are wanted.
-  let condition: SQLPredicate?
-  /// The terms of ORDER BY for the sort keys. Nil if SQL cannot sort by them, and if the condition is not exact.
-  let terms: String?
+  let compiled: SQLQuery
 
+  var query: StoreQuery { compiled.query }
   private var entity: EntityPlan { query.entity }
   private var model: ModelPlan { session.model }
-  private var dialect: any SQLDialect { session.sql.dialect }
+  private var table: String { SQLText.quoted(entity.table) }
 
-  var isExact: Bool { condition?.isExact ?? true }
-
-  var isSorted: Bool { isExact && (query.sortKeys.isEmpty || terms != nil) }
-
-  var inexactParts: [String] { condition?.inexactParts ?? [] }
+  var isExact: Bool { compiled.isExact }
+  var isSorted: Bool { compiled.isSorted }
+  var inexactParts: [String] { compiled.inexactParts }
 
   // MARK: Answers
 
@@ -31,27 +26,28 @@ struct SQLiteQuery: StoreAnswer {
   func rows(_ window: StoreWindow, isSorted: Bool) throws -> RowCursor {
     let select = session.sql.selects[entity.index]
     let statement = try session.connection.statement(select.sql + rest(window, isSorted))
-    statement.bind(condition?.bindings ?? [])
+    statement.bind(compiled.bindings)
     return session.cursor(statement, select)
   }
 
   func versions(_ window: StoreWindow, isSorted: Bool) throws -> RowCursor {
     let select = session.sql.selects[entity.index]
     let statement = try session.connection.statement(select.keysSQL + rest(window, isSorted))
-    statement.bind(condition?.bindings ?? [])
+    statement.bind(compiled.bindings)
     return RowCursor(statement)
   }
 
   private func rest(_ window: StoreWindow, _ isSorted: Bool) -> String {
-    restriction() + " ORDER BY " + (isSorted ? order(window) : insertionOrder(window)) + sql(window)
+    compiled.whereClause() + " ORDER BY " + (isSorted ? order(window) : insertionOrder(window))
+      + compiled.clause(of: window)
   }
 
   func count(without keys: [ObjectKey]) throws -> Int {
     let statement = try session.connection.statement(
-      "SELECT count(*) FROM \(SQLText.quoted(entity.table)) AS t0" + restriction(isWithoutKeys: !keys.isEmpty)
+      "SELECT count(*) FROM \(table) AS t0" + restriction(without: keys)
     )
     defer { statement.reset() }
-    statement.bind((condition?.bindings ?? []) + Self.binding(of: keys))
+    statement.bind(compiled.bindings + Self.binding(of: keys))
     return try session.connection.watchingCount { try statement.step() ? Int(statement.int64(0)) : 0 }
   }
 
@@ -59,9 +55,9 @@ struct SQLiteQuery: StoreAnswer {
     _ window: StoreWindow, without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey] {
     let sql =
-      "SELECT t0._pk" + (query.isMixed ? ", t0._entity" : "") + " FROM \(SQLText.quoted(entity.table)) AS t0"
-      + restriction(isWithoutKeys: !keys.isEmpty) + " ORDER BY " + order(window) + self.sql(window)
-    return try self.keys(by: sql, (condition?.bindings ?? []) + Self.binding(of: keys), unusable)
+      "SELECT t0._pk" + (query.isMixed ? ", t0._entity" : "") + " FROM \(table) AS t0"
+      + restriction(without: keys) + " ORDER BY " + order(window) + compiled.clause(of: window)
+    return try self.keys(by: sql, compiled.bindings + Self.binding(of: keys), unusable)
   }
 
   /// Returns the keys of stored rows together with other objects, sorted as one list. The other objects have values
@@ -74,22 +70,7 @@ struct SQLiteQuery: StoreAnswer {
     _ window: StoreWindow, mergedWith others: [(key: FetchedKey, values: [EvaluationValue])],
     without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey]? {
-    guard
-      let terms = try SQLPredicate.terms(
-        of: query.sortKeys, entity: entity, plan: model, dialect: dialect),
-      others.count * (terms.count + 2) < 5000
-    else { return nil }
-    var values: [AttributeValue] = []
-    for other in others {
-      values += [.int(other.key.key), .string(model.entities[other.key.entity].name)]
-      for (value, term) in zip(other.values, terms) {
-        switch SQLConstant.form(value, as: term.value.kind, SQLPredicate.noKey, dialect) {
-        case .null: values.append(.null)
-        case .stored(let stored): values.append(stored)
-        case .incomparable, .inexact: return nil
-        }
-      }
-    }
+    guard let (terms, values) = try compiled.merging(others) else { return nil }
     let names = terms.indices.map { "s\($0)" }
     let columns = zip(terms, names).map { ", \($0.value.sql.text) AS \($1)" }.joined()
     let row = "(" + Array(repeating: "?", count: terms.count + 2).joined(separator: ", ") + ")"
@@ -97,10 +78,10 @@ struct SQLiteQuery: StoreAnswer {
     let sql =
       "SELECT k, e FROM (SELECT t0._pk AS k, "
       + (query.isMixed ? "t0._entity" : SQLText.literal(entity.name)) + " AS e\(columns) "
-      + "FROM \(SQLText.quoted(entity.table)) AS t0" + restriction(isWithoutKeys: !keys.isEmpty)
+      + "FROM \(table) AS t0" + restriction(without: keys)
       + " UNION ALL VALUES " + Array(repeating: row, count: others.count).joined(separator: ", ")
-      + ") ORDER BY \(order), k" + self.sql(window)
-    return try self.keys(by: sql, (condition?.bindings ?? []) + Self.binding(of: keys) + values, unusable)
+      + ") ORDER BY \(order), k" + compiled.clause(of: window)
+    return try self.keys(by: sql, compiled.bindings + Self.binding(of: keys) + values, unusable)
   }
 
   private func keys(
@@ -109,27 +90,12 @@ struct SQLiteQuery: StoreAnswer {
     let statement = try session.connection.statement(sql)
     defer { statement.reset() }
     statement.bind(bindings)
-    var found: [FetchedKey] = []
-    var current: (name: String, index: Int)?
+    var found = FetchedKeyList(of: entity, in: model, isMixed: query.isMixed)
     while try statement.step() {
       let key = statement.int64(0)
-      guard key > 0 else {
-        unusable(key)
-        continue
-      }
-      guard query.isMixed else {
-        found.append(FetchedKey(key: key, entity: entity.index))
-        continue
-      }
-      let name = statement.string(1) ?? ""
-      if current?.name != name {
-        // The model has no such entity, so the row cannot become an object.
-        guard let index = model.entityIndices[name] else { continue }
-        current = (name, index)
-      }
-      if let current { found.append(FetchedKey(key: key, entity: current.index)) }
+      if !found.add(key, entityName: statement.string(1)) { unusable(key) }
     }
-    return found
+    return found.keys
   }
 
   // MARK: Values
@@ -140,23 +106,23 @@ struct SQLiteQuery: StoreAnswer {
     of names: [String], _ types: [ExpressionType], isDistinct: Bool, _ window: StoreWindow,
     _ report: RowReport
   ) throws -> [[FetchedValue]]? {
-    guard isSorted, let columns = try FetchedColumns(names, types, of: entity, session) else { return nil }
+    guard isSorted, let columns = try self.columns(names, types) else { return nil }
     // If only requested values are sort keys, SQLite can group equal rows. Otherwise, `DistinctRows` keeps the first of
     // equal rows.
     let isGrouped =
       isDistinct && !columns.hasOpaque
       && query.sortKeys.allSatisfy { names.contains($0.keyPath) && $0.options.isEmpty }
-    var sql = "SELECT \(columns.sql) FROM \(SQLText.quoted(entity.table)) AS t0" + restriction()
+    var sql = "SELECT \(columns.sql) FROM \(table) AS t0" + compiled.whereClause()
     if isGrouped {
       sql += " GROUP BY " + (1...columns.count).map(String.init).joined(separator: ", ")
-      sql += " ORDER BY " + (terms.map { $0 + ", " } ?? "") + "min(t0._pk)"
+      sql += " ORDER BY " + (compiled.terms.map { $0 + ", " } ?? "") + "min(t0._pk)"
     } else {
       sql += " ORDER BY " + order(window)
     }
-    if isGrouped || !isDistinct { sql += self.sql(window) }
+    if isGrouped || !isDistinct { sql += compiled.clause(of: window) }
     let statement = try session.connection.statement(sql)
     defer { statement.reset() }
-    statement.bind(condition?.bindings ?? [])
+    statement.bind(compiled.bindings)
     if isGrouped || !isDistinct {
       var rows: [[FetchedValue]] = []
       while try statement.step() { rows.append(columns.values(statement, report)) }
@@ -175,103 +141,45 @@ struct SQLiteQuery: StoreAnswer {
     _ types: [ExpressionType],
     _ report: RowReport
   ) throws -> [[FetchedValue]]? {
-    guard isExact, let columns = try FetchedColumns(keyPaths, types, of: entity, session), !columns.hasOpaque
+    guard isExact, let columns = try self.columns(keyPaths, types), !columns.hasOpaque,
+      let aggregate = try compiled.statement(for: aggregates, aggregated, by: columns)
     else { return nil }
-    var terms: [String] = []
-    var storageTypes: [StorageType] = []
-    var compiler = SQLCompiler(
-      entity: entity, model: model, variables: [:], now: Date(), key: SQLPredicate.noKey, dialect: dialect)
-    for (aggregate, type) in zip(aggregates, aggregated) {
-      guard let keyPath = aggregate.keyPath else {
-        terms.append("count(*)")
-        storageTypes.append(.int64)
-        continue
-      }
-      guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(keyPath)),
-        value.sql.bindings.isEmpty, dialect.acceptsTerm(value.sql),
-        let (term, storageType) = term(aggregate.function, value, type)
-      else { return nil }
-      terms.append(term)
-      storageTypes.append(storageType)
-    }
-    let all = ([columns.sql] + terms).filter { !$0.isEmpty }
-    var sql =
-      "SELECT \(all.isEmpty ? "1" : all.joined(separator: ", ")) FROM \(SQLText.quoted(entity.table)) AS t0"
-      + restriction()
-    if columns.count > 0 {
-      sql +=
-        " GROUP BY " + (1...columns.count).map(String.init).joined(separator: ", ") + " ORDER BY min(t0._pk)"
-    } else if terms.isEmpty {
-      return nil
-    }
     let connection = session.connection
-    let statement = try connection.statement(sql)
+    let statement = try connection.statement(aggregate.text)
     // An aggregate over all rows has one row, for which SQLite may count all rows in one instruction.
     func step() throws -> Bool {
       try columns.count > 0 ? statement.step() : connection.watchingCount { try statement.step() }
     }
     defer { statement.reset() }
-    statement.bind(condition?.bindings ?? [])
-    let first = Int(statement.columnCount) - terms.count
+    statement.bind(compiled.bindings)
+    let first = Int(statement.columnCount) - aggregate.types.count
     let row = RowReader(
-      statement: statement.handle, map: storageTypes.indices.map { Int32($0 + first) }, report: report)
+      statement: statement.handle, map: aggregate.types.indices.map { Int32($0 + first) }, report: report)
     var rows: [[FetchedValue]] = []
     while try step() {
       rows.append(
         columns.values(statement, report)
-          + storageTypes.enumerated().map { .attribute(row.value($0.offset, $0.element)) })
+          + aggregate.types.enumerated().map { .attribute(row.value($0.offset, $0.element)) })
     }
     return rows
   }
 
-  /// Returns an aggregate in SQL, and the type of its result. Returns nil if the evaluator could have a different
-  /// result.
-  private func term(
-    _ function: Aggregate.Function, _ value: SQLValue, _ type: ExpressionType?
-  ) -> (String, StorageType)? {
-    switch (function, value.kind) {
-    case (.count, .opaque): return nil
-    case (.count, _): return ("count(\(value.sql.text))", .int64)
-    case (.sum, .int): return dialect.sum(value.sql).map { ($0.text, .int64) }
-    case (.average, .int(let range)) where range.lowerBound > -(1 << 40) && range.upperBound < 1 << 40:
-      return dialect.average(value.sql).map { ($0.text, .double) }
-    case (.min, let kind) where kind.isOrdered && kind != .float,
-      (.max, let kind) where kind.isOrdered && kind != .float:
-      guard case .attribute(let type)? = type, let storageType = StorageType(type, in: model.graph) else {
-        return nil
-      }
-      return (dialect.extreme(function.rawValue, of: value).text, storageType)
-    default: return nil
-    }
+  private func columns(_ names: [String], _ types: [ExpressionType]) throws -> FetchedColumns? {
+    try FetchedColumns(names, types, of: entity, model, session.stores, session.sql.dialect)
   }
 
   // MARK: Parts of statements
 
-  /// The WHERE clause for the wanted entities and the condition.
-  func restriction(isWithoutKeys: Bool = false) -> String {
-    var parts: [String] = []
-    if query.includesSubentities || !entity.isPolymorphic {
-      if let subtree = session.sql.selects[entity.index].condition { parts.append(subtree) }
-    } else {
-      parts.append("t0._entity = " + SQLText.literal(entity.name))
-    }
-    if let condition {
-      parts.append(parts.isEmpty && !isWithoutKeys ? condition.sql : "(\(condition.sql))")
-    }
-    if isWithoutKeys { parts.append("t0._pk NOT IN \(SQLite.boundKeys)") }
-    return parts.isEmpty ? "" : " WHERE " + parts.joined(separator: " AND ")
+  private func restriction(without keys: [ObjectKey]) -> String {
+    compiled.whereClause(excluding: keys.isEmpty ? nil : "t0._pk NOT IN \(SQLite.boundKeys)")
   }
 
   private static func binding(of keys: [ObjectKey]) -> [AttributeValue] {
     keys.isEmpty ? [] : [SQLite.list(keys)]
   }
 
-  private func sql(_ window: StoreWindow) -> String {
-    dialect.window(offset: window.offset, limit: window.limit)
-  }
-
   private func order(_ window: StoreWindow) -> String {
-    terms.map { $0 + ", t0._pk" } ?? insertionOrder(window)
+    compiled.terms.map { $0 + ", t0._pk" } ?? insertionOrder(window)
   }
 
   /// Returns the terms for the order of insertion. A table already has this order. So SQLite prefers to scan the table,
@@ -319,27 +227,25 @@ extension SQLiteSession {
   }
 
   func compile(_ query: StoreQuery) throws(EvaluationError) -> SQLiteQuery {
-    var condition: SQLPredicate?
-    if let predicate = query.predicate {
-      condition =
-        query.storeDecides
-        ? try SQLPredicate.compile(
-          predicate, entity: query.entity, plan: model, dialect: sql.dialect, variables: query.variables,
-          key: keyLookup)
-        : .unrestricted(in: sql.dialect)
-    }
-    var terms: String?
-    if !query.sortKeys.isEmpty, query.storeDecides, condition?.isExact ?? true {
-      terms = try SQLPredicate.order(
-        by: query.sortKeys, entity: query.entity, plan: model, dialect: sql.dialect)
-    }
-    return SQLiteQuery(session: self, query: query, condition: condition, terms: terms)
+    SQLiteQuery(session: self, compiled: try SQLQuery(query, model, sql, key: keyLookup))
   }
 
   /// Finds the keys of objects that are constants in predicates.
-  var keyLookup: SQLPredicate.KeyLookup {
-    SQLPredicate.keys(in: model) { [model, stores] root in
-      stores.store(of: model.entities[root])?.storeID ?? EmptyValue.uuid
+  var keyLookup: SQLPredicate.KeyLookup { SQLPredicate.keys(in: model, of: stores) }
+}
+
+extension FetchedColumns {
+  fileprivate func values(_ statement: SQLiteStatement, _ report: RowReport) -> [FetchedValue] {
+    let row = RowReader(
+      statement: statement.handle, map: readings.indices.map { Int32($0) }, report: report)
+    return readings.enumerated().map { column, reading in
+      switch reading {
+      case .attribute(let storageType): return .attribute(row.value(column, storageType))
+      case .object(let destination, let nameColumn):
+        if row.isNull(column) { return .object(nil) }
+        let name = nameColumn.flatMap { statement.string(Int32($0)) } ?? destination.name
+        return object(statement.int64(Int32(column)), entityName: name)
+      }
     }
   }
 }

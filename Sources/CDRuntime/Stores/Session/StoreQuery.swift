@@ -45,6 +45,46 @@ package struct FetchedKey {
   }
 }
 
+/// Collects the keys of found objects from the rows of a statement.
+package struct FetchedKeyList {
+  /// The keys so far.
+  package private(set) var keys: [FetchedKey] = []
+  private let entity: EntityPlan
+  private let model: ModelPlan
+  private let isMixed: Bool
+  /// The entity of the last row. Rows of the same entity often follow each other.
+  private var last: (name: String, index: Int)?
+
+  /// - Parameters:
+  ///   - entity: The entity of the rows, if they are not mixed.
+  ///   - isMixed: Whether each row has the name of its entity.
+  package init(of entity: EntityPlan, in model: ModelPlan, isMixed: Bool) {
+    self.entity = entity
+    self.model = model
+    self.isMixed = isMixed
+  }
+
+  /// Adds the key of a row, unless the model does not have the row's entity, so that the row cannot become an object.
+  ///
+  /// - Parameter name: The name of the row's entity, which is read only if the rows are mixed.
+  /// - Returns: False if no object can have the key.
+  @inline(__always)
+  package mutating func add(_ key: ObjectKey, entityName name: @autoclosure () -> String?) -> Bool {
+    guard key > 0 else { return false }
+    guard isMixed else {
+      keys.append(FetchedKey(key: key, entity: entity.index))
+      return true
+    }
+    let name = name() ?? ""
+    if last?.name != name {
+      guard let index = model.entityIndices[name] else { return true }
+      last = (name, index)
+    }
+    if let last { keys.append(FetchedKey(key: key, entity: last.index)) }
+    return true
+  }
+}
+
 /// Removes duplicate rows. Each row stays at its first position.
 package struct DistinctRows {
   private let window: StoreWindow
