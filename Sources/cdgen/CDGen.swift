@@ -22,7 +22,7 @@ struct CDGen: ParsableCommand {
     subcommands: [
       Init.self, Check.self, Generate.self, Compile.self, AddVersion.self, Diff.self, Stub.self, Lock.self,
       Graph.self, Import.self, Export.self,
-      Format.self, Watch.self, PrintJSONSchema.self, PrintOpenAPI.self, InstallCompletions.self,
+      Format.self, Watch.self, PrintJSONSchema.self, PrintOpenAPI.self, InstallCompletions<CDGen>.self,
       MissingModel.self,
     ])
 

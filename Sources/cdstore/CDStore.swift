@@ -24,7 +24,7 @@ struct CDStore: ParsableCommand {
       """,
     subcommands: [
       Create.self, Load.self, Dump.self, Fetch.self, Filter.self, Info.self, Migrate.self, Plan.self,
-      Verify.self, Convert.self, InstallCompletions.self,
+      Verify.self, Convert.self, InstallCompletions<CDStore>.self,
     ])
 
   static func main() {
