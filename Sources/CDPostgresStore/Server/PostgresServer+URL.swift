@@ -8,7 +8,7 @@
 /// }
 /// ```
 public struct ServerURLError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong. The text does not contain the password.
+  /// The mistake in the URL. The text does not contain the password.
   public let reason: String
 
   public var description: String { "the URL of the server cannot be used: \(reason)" }

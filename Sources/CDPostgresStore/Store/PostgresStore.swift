@@ -1,4 +1,4 @@
-import CDRuntime
+public import CDRuntime
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -32,4 +32,36 @@ final class PostgresStore: AttachedStore {
 
   // Each transaction checks the version.
   func checkIdentity() throws(StoreError) {}
+}
+
+extension StoreLocation {
+  /// A schema of a database of a PostgreSQL server. It is created if it does not exist.
+  ///
+  /// All stores of a coordinator must be schemas of the same database. <doc:StoresOnAServer> says what such a store
+  /// does differently.
+  ///
+  /// ```swift
+  /// let server = PostgresServer(host: "db.example.com", database: "library", schema: "tenant_7")
+  /// let container = PersistentContainer(try PersistentStoreCoordinator(for: LibraryModel.self, at: .server(server)))
+  /// ```
+  public static func server(_ server: PostgresServer) -> StoreLocation {
+    .engine(
+      StoreEngineLocation(name: server.address, engine: "PostgreSQL", details: server) { stores, model in
+        try PostgresEngine(stores, model)
+      })
+  }
+
+  /// The schema of a URL such as `postgresql://host/database?schema=tenant_7`.
+  ///
+  /// - Throws: ``ServerURLError``.
+  public static func server(url: String) throws(ServerURLError) -> StoreLocation {
+    .server(try PostgresServer(url: url))
+  }
+}
+
+extension StoreSettings {
+  /// The server of the store; nil for a store of another engine.
+  var server: PostgresServer? {
+    if case .engine(let location) = location { location.details as? PostgresServer } else { nil }
+  }
 }

@@ -11,6 +11,25 @@ import Synchronization
   import Darwin
 #endif
 
+/// Opens a socket that listens on a free port of the loopback address.
+func listeningSocket() throws -> (descriptor: Int32, port: Int) {
+  // Writing to a closed connection is an error like others.
+  signal(SIGPIPE, SIG_IGN)
+  let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = inet_addr("127.0.0.1")
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  let bound = withUnsafeMutablePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      bind(listener, $0, length) == 0 && listen(listener, 100) == 0
+        && getsockname(listener, $0, &length) == 0
+    }
+  }
+  guard bound else { throw POSIXError(.EADDRINUSE) }
+  return (listener, Int(UInt16(bigEndian: address.sin_port)))
+}
+
 /// A proxy between a program and the server. It knows the statements that pass, counts round trips, and can cut the
 /// connection at any of them.
 ///
@@ -41,20 +60,8 @@ final class TestProxy: @unchecked Sendable {
   init(to server: PostgresServer) throws {
     guard let host = server.hosts.first else { throw POSIXError(.EINVAL) }
     self.server = (host.name, host.port ?? 5432)
-    // Writing to a closed connection is an error like others.
-    signal(SIGPIPE, SIG_IGN)
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    self.listener = listener
-    var address = Self.address("127.0.0.1", 0)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 100) == 0
-          && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard bound else { throw POSIXError(.EADDRINUSE) }
-    port = Int(UInt16(bigEndian: address.sin_port))
+    (listener, port) = try listeningSocket()
+    let listener = listener
     Thread.detachNewThread { [weak self] in
       while true {
         let client = accept(listener, nil, nil)
