@@ -69,24 +69,42 @@ final class PostgresEngine: StoreEngine {
     let pool = ConnectionPool(server, toWrite: settings.contains { !$0.isReadOnly })
     self.pool = pool
     let urls = servers.map(Self.url)
-    let connection: PostgresConnection
-    do { connection = try pool.take() } catch { throw error.error(of: urls, during: "connecting") }
-    defer { pool.give(connection) }
-    try Self.check(connection, urls)
-    var stores: [PostgresStore] = []
-    for (index, own) in settings.enumerated() {
-      var others = settings.map(\.configuration)
-      others.remove(at: index)
-      stores.append(
-        try PostgresOpening(
+    let stores = try Self.opening(pool, urls) { connection in
+      try settings.indices.map { index in
+        var others = settings.map(\.configuration)
+        others.remove(at: index)
+        return try PostgresOpening(
           connection: connection, server: servers[index], url: urls[index], model: model, storeIndex: index,
-          settings: own, others: others
-        ).open())
+          settings: settings[index], others: others
+        ).open()
+      }
     }
     current = Mutex(Current(stores, removals: 0, model: model))
   }
 
   deinit { pool.closeIdle() }
+
+  /// Opens stores with a connection, and again with another one if the server ends the connection meanwhile. A store that
+  /// the first attempt has created is found by the second one.
+  private static func opening(
+    _ pool: ConnectionPool, _ urls: [URL], _ open: (PostgresConnection) throws -> [PostgresStore]
+  ) throws -> [PostgresStore] {
+    var attempt = 0
+    while true {
+      attempt += 1
+      let connection: PostgresConnection
+      do { connection = try pool.take() } catch { throw error.error(of: urls, during: "connecting") }
+      defer { pool.give(connection) }
+      do {
+        try check(connection, urls)
+        return try open(connection)
+      } catch {
+        guard !connection.isOpen, isTransient(error), attempt < mostAttempts else { throw error }
+        pool.closeIdle()
+        Waiting.pause(attempt)
+      }
+    }
+  }
 
   private static func url(of server: PostgresServer) -> URL {
     URL(string: server.address) ?? URL(filePath: "/postgresql")
@@ -178,7 +196,7 @@ final class PostgresEngine: StoreEngine {
     return try body(session)
   }
 
-  /// The most attempts to write a save that the server interrupts.
+  /// The most attempts to open stores, or to write a save, that the server interrupts.
   private static let mostAttempts = 10
 
   func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
