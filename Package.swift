@@ -220,7 +220,9 @@ let package = Package(
       name: "CDSwiftLogTests", dependencies: ["CDSwiftLog", "CDRuntime", log], swiftSettings: settings),
     .testTarget(
       name: "CDRuntimeTests",
-      dependencies: ["CDRuntime", "CDPostgresStore", "CSQLite", "CFailingVFS", "PredicateCases", "SeededRandom"],
+      dependencies: [
+        "CDRuntime", "CDPostgresStore", "CSQLite", "CFailingVFS", "PredicateCases", "SeededRandom",
+      ],
       swiftSettings: settings),
     // Needs a server: see .ci/postgresql.
     .testTarget(
