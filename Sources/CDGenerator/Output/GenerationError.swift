@@ -35,7 +35,7 @@ public struct GenerationProblem: Hashable, Sendable {
     case invalidPredicate(String)
   }
 
-  /// What is wrong.
+  /// The description of the problem.
   public let reason: Reason
 
   /// The entity, enumeration or composite; nil if the problem concerns the whole model.

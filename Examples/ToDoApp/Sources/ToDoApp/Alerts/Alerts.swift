@@ -13,7 +13,7 @@ enum AlertAnswer: String, Decodable, Sendable {
   case dismiss, remind, never
 }
 
-/// Finds what is due, every minute, and keeps what people have answered.
+/// Finds the items that are due, once a minute, and stores the answers of people to the alerts.
 ///
 /// Alerts have a context of their own and save at once: an answer holds for all windows, and no window is edited by it.
 actor Alerts {
@@ -45,7 +45,7 @@ actor Alerts {
     }
   }
 
-  /// Alerts what is due within five minutes and what was to be shown again.
+  /// Shows an alert for each item that is due within five minutes, and for each item whose reminder is due.
   func check() {
     let now = clock.now
     do {

@@ -12,7 +12,7 @@ extension ErrorTexts {
   }
 }
 
-/// What did not work and what to do about it, in the words of the error itself.
+/// The description of an error and its remedy, as the error itself states them for people.
 func explanation(of error: any Error) -> String {
   let suggestion = (error as? any LocalizedError)?.recoverySuggestion
   return [error.localizedDescription, suggestion].compactMap { $0 }.joined(separator: " ")

@@ -15,7 +15,7 @@ struct ToDoMigrations: ToDoModel.Migrations {
     return made
   }
 
-  /// Version 3 has limits for both texts. Nothing is lost: what is too long for a title begins the notes.
+  /// Version 3 limits the length of both texts. Nothing is lost: the rest of a long title becomes the beginning of the notes.
   private static func split(_ name: String) -> (title: String, notes: String) {
     let parts = name.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == ":" || $0.isNewline }
     let first = parts.first.map(trimmed) ?? ""

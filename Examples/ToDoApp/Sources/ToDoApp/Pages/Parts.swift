@@ -4,7 +4,7 @@ import Foundation
 /// The commands above the list.
 struct Toolbar {
   var isEdited: Bool
-  /// The name of what would be undone; nil if there is nothing.
+  /// The name of the change that "Undo" takes back; nil if there is none.
   var undo: String?
   var redo: String?
   var name: String

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs the jobs of an actor on a dispatch queue, so that reading and writing a store blocks none of Swift's threads.
+/// Runs the jobs of an actor on a dispatch queue. A read or a write of a store then blocks no thread of Swift's pool.
 final class QueueExecutor: SerialExecutor {
   private let queue: DispatchQueue
 

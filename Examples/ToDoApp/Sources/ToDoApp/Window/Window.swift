@@ -136,7 +136,7 @@ actor Window {
       }
       rejected[toDo.objectID] = nil
       toDo.dueDate = date
-      // What has another date alerts again.
+      // After a change of its date, an item can have an alert again.
       toDo.lastAlertDate = nil
     }
     name("Change “\(toDo.title.prefix(30))”")
