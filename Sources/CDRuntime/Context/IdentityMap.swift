@@ -12,9 +12,6 @@ import CProcessor
 /// The map keeps its objects alive. When their number has doubled, a sweep releases objects that have no changes and
 /// that no other code holds.
 final class IdentityMap {
-  // No code is called while a property is changed, so accesses cannot overlap. Checking for exclusive access would
-  // take longer than a lookup.
-
   /// All bits of an empty entry are zero.
   private struct Entry {
     /// 0 in an empty entry.
@@ -23,17 +20,17 @@ final class IdentityMap {
     var object: Unmanaged<ManagedObject>?
   }
 
-  @exclusivity(unchecked) private var entries: UnsafeMutablePointer<Entry>
-  @exclusivity(unchecked) private var capacity: Int
-  @exclusivity(unchecked) private var mask: Int
-  @exclusivity(unchecked) private(set) var count = 0
-  @exclusivity(unchecked) private var isScattered = false
+  private var entries: UnsafeMutablePointer<Entry>
+  private var capacity: Int
+  private var mask: Int
+  private(set) var count = 0
+  private var isScattered = false
   /// The sum of the entries' probe lengths.
-  @exclusivity(unchecked) private var passed = 0
+  private var passed = 0
   /// The longest probe length of an entry so far.
-  @exclusivity(unchecked) private var longest = 0
+  private var longest = 0
   /// The count at which the next sweep is due.
-  @exclusivity(unchecked) private var sweepCount = 2048
+  private var sweepCount = 2048
 
   private static let smallest = 64
   private static let longProbe = 48
@@ -78,7 +75,7 @@ final class IdentityMap {
   }
 
   /// Objects that have outlived the context before this one; nil in the map of a context that the app has created.
-  @exclusivity(unchecked) var orphans: OrphanTable?
+  var orphans: OrphanTable?
 
   /// Moves an object that has outlived its context into this map.
   private func adopt(_ key: ObjectKey) -> ManagedObject? {
@@ -111,7 +108,7 @@ final class IdentityMap {
   }
 
   /// Whether the previous row's object was missing in the map: the next row's object then probably is too.
-  @exclusivity(unchecked) var missedLast = false
+  var missedLast = false
 
   /// Prefetches the memory of a key's entry. Entries of keys that are not in sequence are far apart, and waiting for
   /// their memory takes as long as reading a few columns.

@@ -7,14 +7,13 @@
   let state: State
 
   final class State {
-    // Exclusivity checks and reference counting would cost more than everything else here. No code is called while a
-    // property is set, and the context or `ownScope` retains the scope.
-    @exclusivity(unchecked) unowned(unsafe) var scope: ObjectScope
-    @exclusivity(unchecked) var key: ObjectKey = 0
-    @exclusivity(unchecked) var version: Int64 = 0
-    @exclusivity(unchecked) var flags: ObjectFlags = []
+    // Reference counting would cost more than everything else here. The context or `ownScope` retains the scope.
+    unowned(unsafe) var scope: ObjectScope
+    var key: ObjectKey = 0
+    var version: Int64 = 0
+    var flags: ObjectFlags = []
     /// Whether the object registers itself with its context; if not, the code that creates it does so.
-    @exclusivity(unchecked) var isInsertion = false
+    var isInsertion = false
     /// A scope without a context.
     private let ownScope: ObjectScope
 

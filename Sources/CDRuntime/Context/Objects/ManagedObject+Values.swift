@@ -64,6 +64,8 @@ extension ManagedObject {
 
   /// Combines the values that a writer has captured of a slot into one value.
   static func combined(_ values: [AttributeValue], _ slot: PropertyPlan) -> AttributeValue {
+    // Asked first, because copying the fields out of `kind` retains the description of the attribute too.
+    if slot.storageType != nil { return values.first ?? .null }
     guard case .composite(_, let fields) = slot.kind else { return values.first ?? .null }
     guard values.count == fields.count, values.contains(where: { $0 != .null }) else { return .null }
     return .composite(

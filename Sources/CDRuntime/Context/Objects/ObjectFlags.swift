@@ -43,16 +43,13 @@ struct ObjectFlags: OptionSet {
 }
 
 /// Data that only some objects need: changes, relationships that were read, values without a generated class.
-///
-/// Its properties are accessed for each value of a row. No access runs the app's code, so accesses cannot overlap.
-/// The runtime's check for overlapping accesses would cost more than the access itself.
 final class ObjectExtras {
   /// The slots that have been changed since the last save.
-  @exclusivity(unchecked) var changed = SlotSet()
+  var changed = SlotSet()
   /// The values of changed attributes and references before their first change.
-  @exclusivity(unchecked) var old: [(slot: Int, value: AttributeValue)] = []
+  var old: [(slot: Int, value: AttributeValue)] = []
   /// The to-many relationships that have been loaded or changed.
-  @exclusivity(unchecked) var toMany: [(slot: Int, state: ToManyState)] = []
+  var toMany: [(slot: Int, state: ToManyState)] = []
   /// The partners in one-to-one relationships whose references the partners' tables store, by slot, once known; 0 for
   /// no partner.
   var partners: [Int: ObjectKey] = [:]
@@ -60,11 +57,11 @@ final class ObjectExtras {
   /// read again.
   var hasOutdatedPartners = false
   /// All values by slot, for an object without a generated class. A reference's value is its key.
-  @exclusivity(unchecked) var values: [AttributeValue] = []
+  var values: [AttributeValue] = []
   /// The attributes of a draft that have been given values.
-  @exclusivity(unchecked) var assigned = SlotSet()
+  var assigned = SlotSet()
   /// The errors with which the next save refuses the object.
-  @exclusivity(unchecked) var faults: [ValidationError] = []
+  var faults: [ValidationError] = []
 
   /// The key of the existing object that a new object has become in a save, because it had the same unique values.
   var survivor: ObjectKey = 0

@@ -33,24 +33,21 @@ final class CustomWork {
   private var items: [Item] = []
   private(set) var factories: [String: MappedObjectFactory] = [:]
 
-  // The properties that are read for each object opt out of the runtime's check for overlapping accesses. Every access
-  // ends before any code of the app runs.
-
   /// Set through the manager, by the policy that is running.
-  @exclusivity(unchecked) var isCancelled = false
+  var isCancelled = false
   var leavesRelationships = false
   private(set) var progress = 0.0
   /// An error that could not be thrown where it was found.
-  @exclusivity(unchecked) private var mistake: MigrationError?
+  private var mistake: MigrationError?
 
   /// The source object that is being migrated, its mapping, and the objects that have been created from it.
-  @exclusivity(unchecked) private(set) var current: ManagedObject?
-  @exclusivity(unchecked) private(set) var currentNumber = -1
-  @exclusivity(unchecked) private var currentFactory: MappedObjectFactory?
-  @exclusivity(unchecked) private var createdObjects: [ManagedObject] = []
+  private(set) var current: ManagedObject?
+  private(set) var currentNumber = -1
+  private var currentFactory: MappedObjectFactory?
+  private var createdObjects: [ManagedObject] = []
   /// The keys that were used before their source objects were migrated, by mapping.
   private var usedKeys: [Int: Set<ObjectKey>] = [:]
-  @exclusivity(unchecked) private var bytes = 0
+  private var bytes = 0
 
   init(
     _ plan: StepPlan, _ session: MigrationSession,
@@ -87,7 +84,7 @@ final class CustomWork {
 
   // MARK: The order of things
 
-  @exclusivity(unchecked) private var shared: MigrationManager?
+  private var shared: MigrationManager?
 
   private var manager: MigrationManager {
     if let shared { return shared }

@@ -24,15 +24,14 @@ final class MappedObjectFactory {
   let source: EntityPlan?
   /// The number that is added to a source object's key.
   let offset: ObjectKey
-  @exclusivity(unchecked) private(set) var references: [(slot: Int, reference: Reference)] = []
-  // The following properties do not change once objects are created, so the runtime need not check their accesses.
+  private(set) var references: [(slot: Int, reference: Reference)] = []
   /// For each slot, the source slot whose value is copied; negative if the value is not a copy.
-  @exclusivity(unchecked) private var copied: [Int]
+  private var copied: [Int]
   /// For each copied slot, the value that replaces nil.
-  @exclusivity(unchecked) private var nilReplacements: [AttributeValue]
+  private var nilReplacements: [AttributeValue]
   /// The slots that have the same value in all objects.
-  @exclusivity(unchecked) private var constants: [(slot: Int, value: AttributeValue)] = []
-  @exclusivity(unchecked) private var computed: [Computed] = []
+  private var constants: [(slot: Int, value: AttributeValue)] = []
+  private var computed: [Computed] = []
   private let evaluator: PredicateEvaluator
   private let plan: StepPlan
 

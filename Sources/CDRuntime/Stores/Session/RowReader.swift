@@ -84,7 +84,7 @@ package final class RowReport {
   package private(set) var unreadable: [(column: Int, reason: String)] = []
   /// Whether the report has no problems. The context asks for this after every row. A stored property is cheaper than
   /// to look at both lists.
-  @exclusivity(unchecked) package private(set) var isEmpty = true
+  package private(set) var isEmpty = true
   /// The files of large values, by the index of the store; nil for a store that has no such files.
   private let files: [ExternalFiles?]
 
