@@ -146,8 +146,12 @@ final class WriteTransaction {
     }
   }
 
-  /// Whether the connection was lost after the server was asked to commit.
-  var isResultUnknown: Bool { wasCommitSent && failure?.endsConnection == true }
+  /// Whether the server was asked to commit, and something else failed than the COMMIT itself: the connection was lost,
+  /// or a pooler reported an error after the server's reply.
+  var isResultUnknown: Bool {
+    guard wasCommitSent, let failure else { return false }
+    return failure.endsConnection || failure.statement > 0
+  }
 
   /// Rolls the transaction back, unless it has ended.
   func rollback() {

@@ -44,6 +44,9 @@ final class TestProxy: @unchecked Sendable {
     case cutAfter
     /// The server gets the statements, and the program gets no reply at all.
     case silence
+    /// The server executes the statements before this one, and fails with an error of its own instead of executing the
+    /// rest. The error ends the connection if its code is 57P01.
+    case fail(code: String, at: Int)
   }
 
   let port: Int
@@ -184,6 +187,9 @@ final class TestProxy: @unchecked Sendable {
     var isStarted = false
     var names: [String: String] = [:]
     var statements: [String] = []
+    // The messages of statements that the server has not got yet, and where each statement ends in them.
+    var held: [UInt8] = []
+    var ends: [Int] = []
     while true {
       let count = read(link.client, &buffer, buffer.count)
       guard count > 0 else { return }
@@ -208,36 +214,73 @@ final class TestProxy: @unchecked Sendable {
         case UInt8(ascii: "P"):
           let parts = Self.texts(body, 2)
           names[parts[0]] = parts[1]
-        case UInt8(ascii: "B"): statements.append(names[Self.texts(body, 2)[1]] ?? "")
-        case UInt8(ascii: "Q"): statements.append(Self.texts(body, 1)[0])
-        default: break
-        }
-        let isRoundTrip = message.first == UInt8(ascii: "S") || message.first == UInt8(ascii: "Q")
-        var action = Action.forward
-        if isRoundTrip {
-          let sent = statements
-          statements = []
-          action = state.withLock {
-            $0.roundTrips.append(sent)
-            return $0.decide
-          }(sent)
-        }
-        switch action {
-        case .forward: guard Self.send(message, to: link.server) else { return }
-        case .cutBefore: return
-        case .cutAfter:
-          link.isSilent.store(true, ordering: .releasing)
-          guard Self.send(message, to: link.server) else { return }
-          // The server must have the time to execute the statements.
-          usleep(200_000)
-          return
-        case .silence:
-          link.isSilent.store(true, ordering: .releasing)
-          guard Self.send(message, to: link.server) else { return }
+          held += message
+        case UInt8(ascii: "B"):
+          statements.append(names[Self.texts(body, 2)[1]] ?? "")
+          held += message
+        case UInt8(ascii: "D"): held += message
+        case UInt8(ascii: "E"):
+          held += message
+          ends.append(held.count)
+        case UInt8(ascii: "Q"), UInt8(ascii: "S"):
+          if message.first == UInt8(ascii: "Q") { statements.append(Self.texts(body, 1)[0]) }
+          guard deliver(held, ends, message, statements, to: link) else { return }
+          (held, ends, statements) = ([], [], [])
+        default:
+          // The program waits for replies without ending the round trip, or copies rows.
+          guard Self.send(held + message, to: link.server) else { return }
+          (held, ends) = ([], [])
         }
       }
       pending.removeFirst(start)
     }
+  }
+
+  /// Passes on the statements of a round trip, whose last message ends it.
+  ///
+  /// - Parameters:
+  ///   - held: The messages of the statements.
+  ///   - ends: Where the messages of each statement end in `held`.
+  /// - Returns: Whether the connection goes on.
+  private func deliver(
+    _ held: [UInt8], _ ends: [Int], _ last: ArraySlice<UInt8>, _ statements: [String], to link: Link
+  ) -> Bool {
+    let decide = state.withLock { state in
+      state.roundTrips.append(statements)
+      return state.decide
+    }
+    switch decide(statements) {
+    case .forward: return Self.send(held + last, to: link.server)
+    case .cutBefore: return false
+    case .cutAfter:
+      link.isSilent.store(true, ordering: .releasing)
+      guard Self.send(held + last, to: link.server) else { return false }
+      // The server must have the time to execute the statements.
+      usleep(200_000)
+      return false
+    case .silence:
+      link.isSilent.store(true, ordering: .releasing)
+      return Self.send(held + last, to: link.server)
+    case .fail(let code, let index):
+      let statement =
+        code == "57P01"
+        ? "SELECT pg_terminate_backend(pg_backend_pid())"
+        : "DO $$ BEGIN RAISE EXCEPTION 'injected' USING ERRCODE = '\(code)'; END $$"
+      if last.first == UInt8(ascii: "Q") {
+        return Self.send(held + Self.message("Q", Array(statement.utf8) + [0]), to: link.server)
+      }
+      // The server skips the other statements until the round trip ends, as after errors of their own.
+      let kept = index == 0 || ends.isEmpty ? 0 : ends[min(index, ends.count) - 1]
+      let poison =
+        Self.message("P", [0] + Array(statement.utf8) + [0, 0, 0])
+        + Self.message("B", [0, 0, 0, 0, 0, 0, 0, 0]) + Self.message("E", [0, 0, 0, 0, 0])
+      return Self.send(held[..<kept] + poison + held[kept...] + last, to: link.server)
+    }
+  }
+
+  private static func message(_ type: Character, _ body: [UInt8]) -> [UInt8] {
+    let length = UInt32(body.count + 4)
+    return [type.asciiValue ?? 0] + (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) } + body
   }
 
   /// The first texts of a message, each of which ends with a zero.
@@ -246,8 +289,8 @@ final class TestProxy: @unchecked Sendable {
     return (0..<count).map { $0 < parts.count ? String(decoding: parts[$0], as: UTF8.self) : "" }
   }
 
-  private static func send(_ bytes: ArraySlice<UInt8>, to socket: Int32) -> Bool {
-    var rest = bytes
+  private static func send(_ bytes: some Collection<UInt8>, to socket: Int32) -> Bool {
+    var rest = Array(bytes)[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(socket, $0.baseAddress, $0.count) }
       guard count > 0 else { return false }

@@ -1,0 +1,113 @@
+import CDModel
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CDPostgresStore
+@testable import CDRuntime
+
+/// Many saves over connections that fail at random: cut before and after the server executes statements, and ended by the
+/// server's own errors at any statement. What a save reports is what has happened.
+///
+/// The environment variable `CDGEN_POSTGRES_STORM` has the number of saves.
+@Suite(.needsServer) struct StormTests {
+  private static let saves =
+    ProcessInfo.processInfo.environment["CDGEN_POSTGRES_STORM"].flatMap { Int($0) } ?? 400
+  private static let writers = 4
+
+  /// What became of the saves of one writer. Each save inserts a book and increases the writer's counter.
+  private struct Outcome {
+    var written: Set<String> = []
+    var unknown: Set<String> = []
+    /// Saves that threw an error that the engine should have replayed.
+    var refused: [String: String] = [:]
+  }
+
+  /// Decides at random what happens to a round trip.
+  private static func action(_ statements: [String]) -> TestProxy.Action {
+    switch Int.random(in: 0..<60) {
+    case 0: .cutBefore
+    case 1: .cutAfter
+    case 2: .fail(code: "40001", at: Int.random(in: 0...statements.count))
+    case 3: .fail(code: "40P01", at: Int.random(in: 0...statements.count))
+    case 4: .fail(code: "57P01", at: Int.random(in: 0...statements.count))
+    default: .forward
+    }
+  }
+
+  @Test func eachSaveIsWrittenOnce() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let outcomes = Mutex([Outcome](repeating: Outcome(), count: Self.writers))
+    let injected = Mutex(0)
+    // Counters exist before anything fails.
+    let setUp = try store.context()
+    let counters = try (0..<Self.writers).map { writer in
+      let counter = try setUp.addBook("counter \(writer)", pages: 0)
+      return counter
+    }
+    try setUp.save()
+    let ids = counters.map(\.objectID)
+    proxy.decide { statements in
+      let action = Self.action(statements)
+      if case .forward = action { return action }
+      injected.withLock { $0 += 1 }
+      return action
+    }
+    DispatchQueue.concurrentPerform(iterations: Self.writers) { writer in
+      var outcome = Outcome()
+      var container: PersistentContainer?
+      for number in 0..<Self.saves / Self.writers {
+        let title = "\(writer) \(number)"
+        // Opening and reading may fail, which is no matter of saves: they are tried again.
+        while true {
+          do {
+            let open =
+              try container ?? PersistentContainer(store.coordinator(through: proxy) { $0.poolSize = 2 })
+            container = open
+            let context = open.newContext()
+            let counter = try context.existingObject(with: ids[writer])
+            guard case .attribute(.int(let count)) = try counter.value(forKey: "pages") else {
+              Issue.record("the counter has no number")
+              return
+            }
+            try context.addBook(title)
+            try counter.setValue(count + 1, forKey: "pages")
+            do {
+              try context.save()
+              outcome.written.insert(title)
+            } catch StoreError.engine(_, let error) where error.code == PostgresFailure.unknownResult {
+              outcome.unknown.insert(title)
+            } catch {
+              outcome.refused[title] = "\(error)"
+            }
+            break
+          } catch { continue }
+        }
+      }
+      outcomes.withLock { $0[writer] = outcome }
+    }
+    proxy.decide { _ in .forward }
+    let found = try store.context().titles().filter { !$0.hasPrefix("counter") }
+    let there = Set(found)
+    #expect(found.count == there.count, "a save was written twice")
+    var count = 0
+    for (writer, outcome) in outcomes.withLock({ $0 }).enumerated() {
+      let own = there.filter { $0.hasPrefix("\(writer) ") }
+      #expect(outcome.written.isSubset(of: own), "a save that succeeded is lost")
+      #expect(own.isSubset(of: outcome.written.union(outcome.unknown)), "a save that failed was written")
+      #expect(outcome.refused.isEmpty, "\(outcome.refused)")
+      // The counter was increased as often as saves were written: no increase is lost or done twice.
+      let counter = try store.sql(
+        "SELECT pages FROM \(store.table("Book")) WHERE title = 'counter \(writer)'")
+      #expect(Int(counter.int(0, 0)) == own.count)
+      count += own.count
+    }
+    #expect(try store.count("_cdgen_history") == count + 1)
+    #expect(try store.coordinator().verify().isEmpty)
+    #expect(injected.withLock { $0 } > Self.saves / 10)
+    let unknown = outcomes.withLock { $0.map(\.unknown.count).reduce(0, +) }
+    print("\(count) saves written, \(unknown) unknown, \(injected.withLock { $0 }) failures")
+  }
+}
