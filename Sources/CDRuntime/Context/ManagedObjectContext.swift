@@ -352,8 +352,8 @@ public final class ManagedObjectContext {
   /// New objects that have not been saved.
   public var insertedObjects: [ManagedObject] { pending.filter(\.isInserted) }
 
-  /// Stored objects with unsaved changes of values or relationships. An object that was changed back to what it was
-  /// read or last saved with is not included.
+  /// Stored objects with unsaved changes of values or relationships. An object is not included if all of its changes
+  /// have been set back to the values that were last read or saved.
   public var updatedObjects: [ManagedObject] {
     guard hasChanges else { return [] }
     var comparison = SnapshotComparison(self)
