@@ -15,7 +15,8 @@ package struct InstallCompletions<Program: ParsableCommand>: ParsableCommand {
         """)
   }
 
-  @Option(help: "The shell: bash, zsh or fish. The default is the shell that the environment variable SHELL names.")
+  @Option(
+    help: "The shell: bash, zsh or fish. The default is the shell that the environment variable SHELL names.")
   package var shell: Shell?
 
   package init() {}

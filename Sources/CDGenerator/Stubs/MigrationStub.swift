@@ -113,7 +113,8 @@ struct StubWriter {
     let arguments = [label] + mapping.unknown.map { "\(SwiftName.label($0.plainName)): \(Self.local($0))" }
     out.line("let made = try ", mapping.destinationType, "(")
     out.line("  ", (arguments + ["in: manager"]).joined(separator: ", "), ")")
-    out.line("// The properties already have the values of rules and inference. Set other values here: made.… = …")
+    out.line(
+      "// The properties already have the values of rules and inference. Set other values here: made.… = …")
     for part in undecided(mapping, step) where !mapping.unknown.contains(where: { $0.key == part.name }) {
       let (name, entity) = (part.name, mapping.mapping.destination ?? "")
       let task =

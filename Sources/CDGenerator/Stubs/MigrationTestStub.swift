@@ -59,7 +59,8 @@ public struct MigrationTestStub: Sendable {
         out.line("  ", arguments, ")")
       }
       out.line(
-        "// Inserts an object of each entity, with a value for every attribute. Add objects that matter to your app:")
+        "// Inserts an object of each entity, with a value for every attribute. Add objects that matter to your app:"
+      )
       out.line("// try old.insert(\"…\", [\"…\": …])")
       out.line("try old.insertSamples()")
       out.line("let new = try old.migrated(to: \(destination))")

@@ -56,11 +56,13 @@ extension VersionImporter {
       {
         return .composite(composite)
       }
-      remark(subject, "cdgen allows no composite here; it is kept as Data, and its type under 'info'", at: element)
+      remark(
+        subject, "cdgen allows no composite here; it is kept as Data, and its type under 'info'", at: element)
       return .data
     case "", "Undefined":
       remark(
-        subject, "it has no type in Xcode, so it becomes Data; give it the type with which your code uses it", at: element
+        subject, "it has no type in Xcode, so it becomes Data; give it the type with which your code uses it",
+        at: element
       )
       return .data
     default:
@@ -86,7 +88,8 @@ extension VersionImporter {
       origins[.composite(place)] = element
       if name != original {
         remark(
-          "composite '\(name)'", "'\(original)' cannot be the name of a type in cdgen, so it is called '\(name)'", at: element)
+          "composite '\(name)'",
+          "'\(original)' cannot be the name of a type in cdgen, so it is called '\(name)'", at: element)
       }
       let fieldNames = NameTable.distinct(fields.map { $0["name"] ?? "" })
       var swiftNames = Set(fieldNames.values)
@@ -104,7 +107,8 @@ extension VersionImporter {
           continue
         }
         if fieldName != original {
-          remark(subject, "'\(original)' cannot be a name in cdgen, so it is called '\(fieldName)'", at: field)
+          remark(
+            subject, "'\(original)' cannot be a name in cdgen, so it is called '\(fieldName)'", at: field)
         }
         var attribute = attribute(field, name: fieldName, subject: subject, owner: "")
         // A field cannot have these. The comparison of the export with the original file finds them and stores them
