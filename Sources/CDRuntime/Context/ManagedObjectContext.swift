@@ -24,14 +24,32 @@
 ///
 /// ## Topics
 ///
-/// ### Changes
+/// ### Inserting and deleting objects
 /// - ``insert(entityNamed:)``
 /// - ``insert(entityNamed:values:)``
 /// - ``delete(_:)``
-/// - ``hasChanges``
-/// - ``insertedObjects``
-/// - ``updatedObjects``
-/// - ``deletedObjects``
+///
+/// ### Fetching
+/// - ``fetch(_:)``
+/// - ``lazyFetch(_:)``
+/// - ``objectIDs(for:)``
+/// - ``dictionaries(for:)``
+/// - ``count(for:)``
+/// - ``aggregates(for:)``
+///
+/// ### Fetching by an identifier
+/// - ``object(with:)``
+/// - ``existingObject(with:)``
+/// - ``registeredObject(for:)``
+/// - ``localInstance(of:)``
+///
+/// ### Fetching by the name of an entity
+/// - ``objects(forEntityNamed:matching:using:)``
+/// - ``object(forEntityNamed:matching:using:)``
+/// - ``objects(forEntityNamed:format:_:)``
+/// - ``object(forEntityNamed:format:_:)``
+/// - ``objects(forEntityNamed:template:variables:)``
+/// - ``fetchRequest(forEntityNamed:template:variables:)``
 ///
 /// ### Saving
 /// - ``save()``
@@ -39,15 +57,29 @@
 /// - ``rollback()``
 /// - ``transactionAuthor``
 ///
-/// ### Undo and redo
-/// - ``undoManager``
-/// - ``undo()``
-/// - ``redo()``
+/// ### Unsaved changes
+/// - ``hasChanges``
+/// - ``insertedObjects``
+/// - ``updatedObjects``
+/// - ``deletedObjects``
+///
+/// ### Snapshots and refreshing
+/// - ``perform(_:)``
+/// - ``refresh(_:mergeChanges:)``
+/// - ``refreshAllObjects()``
+/// - ``reset()``
+/// - ``registeredObjects``
+/// - ``persistentStoreCoordinator``
 ///
 /// ### Conflicts
 /// - ``mergePolicy``
 /// - ``MergePolicy``
 /// - ``survivor(of:)``
+///
+/// ### Undo and redo
+/// - ``undoManager``
+/// - ``undo()``
+/// - ``redo()``
 ///
 /// ### Child contexts
 /// - ``init(parent:)``
@@ -58,38 +90,9 @@
 /// - ``execute(_:)-(BatchUpdateRequest<Object>)``
 /// - ``execute(_:)-(BatchDeleteRequest<Object>)``
 ///
-/// ### Observing changes
+/// ### Following changes
 /// - ``changes``
 /// - ``mergeChanges(from:)``
-///
-/// ### Fetching
-/// - ``fetch(_:)``
-/// - ``lazyFetch(_:)``
-/// - ``objectIDs(for:)``
-/// - ``dictionaries(for:)``
-/// - ``count(for:)``
-/// - ``aggregates(for:)``
-///
-/// ### By entity name
-/// - ``objects(forEntityNamed:matching:using:)``
-/// - ``object(forEntityNamed:matching:using:)``
-/// - ``objects(forEntityNamed:format:_:)``
-/// - ``object(forEntityNamed:format:_:)``
-/// - ``objects(forEntityNamed:template:variables:)``
-/// - ``fetchRequest(forEntityNamed:template:variables:)``
-///
-/// ### By identifier
-/// - ``object(with:)``
-/// - ``existingObject(with:)``
-/// - ``registeredObject(for:)``
-/// - ``localInstance(of:)``
-///
-/// ### Reading again
-/// - ``perform(_:)``
-/// - ``refresh(_:mergeChanges:)``
-/// - ``refreshAllObjects()``
-/// - ``reset()``
-/// - ``registeredObjects``
 ///
 /// ### Errors of getters
 /// - ``errors``
