@@ -104,6 +104,6 @@ package struct OutputFailure: Error, CustomStringConvertible {
   package let code: Int32
 
   package var description: String {
-    "standard output cannot be written to (\(String(cString: strerror(code)))); what was printed is incomplete"
+    "standard output cannot be written to (\(String(cString: strerror(code)))); the output is incomplete"
   }
 }

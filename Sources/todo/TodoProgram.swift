@@ -10,10 +10,12 @@ struct TodoProgram: AsyncParsableCommand {
     commandName: "todo",
     abstract: "Keep a list of to-dos.",
     discussion: """
-      todo category add Home
-      todo add "Water the plants" --due 5m --category Home
-      todo list
-      todo done "Water the plants"
+      This is the example program of cdgen. The list is in a SQLite file.
+
+        todo category add Home
+        todo add "Water the plants" --due 5m --category Home
+        todo list
+        todo done "Water the plants"
 
       'todo demo' shows every kind of fetch on a separate list. 'todo --version' prints the version.
 

@@ -106,14 +106,14 @@ struct MigrationResolver {
   ) -> String {
     var lines: [String] = []
     if let source = mapping.source {
-      let these = mapping.filter.map { ", of those where `\($0.canonicalText)`" } ?? ""
+      let condition = mapping.filter.map { " with `\($0.canonicalText)`" } ?? ""
       lines.append(
-        "Makes what an object of `\(source)` of version \(step.source) becomes in version \(step.destination)\(these); nil leaves "
-          + "it out.")
+        "Creates the object of version \(step.destination) for an object of `\(source)` of version \(step.source)"
+          + "\(condition). Returns nil to leave it out.")
     } else {
       lines.append(
-        "Makes the objects of `\(mapping.destination ?? "")` in version \(step.destination), which come of none of "
-          + "version \(step.source). Called before any other object is made.")
+        "Creates the objects of `\(mapping.destination ?? "")` of version \(step.destination), which have no source "
+          + "objects. Called before all other objects are created.")
     }
     guard mapping.source != nil else { return lines.joined(separator: "\n") }
     let known = KnownValues(mapping)
@@ -216,7 +216,7 @@ struct KnownValues {
         if value == .keyPath([each.name]) {
           kept.append(each.name)
         } else {
-          calculated.append("\(each.name) = what became of \(value.canonicalText)")
+          calculated.append("\(each.name) = the destination objects of \(value.canonicalText)")
         }
       case .inverse: calculated.append("\(each.name), by its inverse")
       case .none: calculated.append("\(each.name), which is empty")

@@ -57,12 +57,12 @@ struct ViewResolver {
         let origin = ViewDeclaration.Initializer.Origin(
           label: each.originLabel, type: sourceType, mapping: each.name)
         let known = KnownValues(each.mapping)
-        let names = known.kept.isEmpty ? "nothing" : known.kept.map { "`\($0)`" }.joined(separator: ", ")
+        let names = known.kept.isEmpty ? "" : " and " + known.kept.map { "`\($0)`" }.joined(separator: ", ")
         initializers.append(
           .init(
             origin: origin, parameters: each.unknown,
-            doc: "Makes what an object of `\(source)` becomes. It keeps the identifier and \(names)"
-              + (known.calculated.isEmpty ? "." : ", and has what rules and inference give.")))
+            doc: "Creates the object for a source object of `\(source)`. It keeps the identifier\(names)"
+              + (known.calculated.isEmpty ? "." : ", and has the values of rules and inference.")))
       }
       initializers.append(
         .init(

@@ -59,9 +59,9 @@ struct StubWriter {
     )
     out.line("//")
     out.line(
-      "// Begun by 'cdgen stub', and from here on yours. Only you can answer the questions marked with #error: put"
+      "// 'cdgen stub' has written the beginning of this file, and never changes it again. Each #error asks a question:"
     )
-    out.line("// a statement in the place of each.")
+    out.line("// replace it with a statement.")
     out.line("import CDRuntime")
     out.line("import Foundation")
     out.blank()
@@ -86,11 +86,11 @@ struct StubWriter {
       if mapping.sourceType == nil { writeCompletion(mapping, step) } else { writeCreation(mapping, step) }
     }
     out.blank()
-    out.line("// There are further hooks, which do nothing unless they are implemented:")
+    out.line("// Further functions, which do nothing unless you implement them:")
     for mapping in step.mappings {
       if let relate = mapping.relate, let source = mapping.sourceType {
         out.line("// - func \(relate)(_ destination: \(mapping.destinationType), from source: \(source),")
-        out.line("//   in manager: MigrationManager) throws: when all objects have been made")
+        out.line("//   in manager: MigrationManager) throws: called when all objects exist")
       }
     }
     out.line(
@@ -113,12 +113,13 @@ struct StubWriter {
     let arguments = [label] + mapping.unknown.map { "\(SwiftName.label($0.plainName)): \(Self.local($0))" }
     out.line("let made = try ", mapping.destinationType, "(")
     out.line("  ", (arguments + ["in: manager"]).joined(separator: ", "), ")")
-    out.line("// What rules and inference give is there. What is to be otherwise is set here: made.… = …")
+    out.line(
+      "// The properties already have the values of rules and inference. Set other values here: made.… = …")
     for part in undecided(mapping, step) where !mapping.unknown.contains(where: { $0.key == part.name }) {
       let (name, entity) = (part.name, mapping.mapping.destination ?? "")
       let task =
         name == UndecidedPart.filter
-        ? "Return nil for the others" : "Set 'made.\(SwiftName.escaped(name))', or leave what is inferred"
+        ? "Return nil for the others" : "Set 'made.\(SwiftName.escaped(name))', or keep the inferred objects"
       let text =
         "\(entity).\(name) is undecided (\(part.note)). \(task); then delete '\(name)' under 'undecided' in the mapping"
       out.line("#error(", SwiftLiteral.string(text), ")")

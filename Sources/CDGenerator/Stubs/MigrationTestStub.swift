@@ -34,7 +34,7 @@ public struct MigrationTestStub: Sendable {
     var out = SourceWriter(capacity: 4096)
     out.line("// Tests of the migrations of \(model.name) to version \(destination).")
     out.line("//")
-    out.line("// Begun by 'cdgen stub --tests', and from here on yours.")
+    out.line("// 'cdgen stub --tests' has written the beginning of this file, and never changes it again.")
     out.line("import CDMigrationTesting")
     out.line("import CDRuntime")
     out.line("import Foundation")
@@ -59,11 +59,12 @@ public struct MigrationTestStub: Sendable {
         out.line("  ", arguments, ")")
       }
       out.line(
-        "// An object of each entity, with a value for every attribute. Add those that matter to your app:")
+        "// Inserts an object of each entity, with a value for every attribute. Add objects that matter to your app:"
+      )
       out.line("// try old.insert(\"…\", [\"…\": …])")
       out.line("try old.insertSamples()")
       out.line("let new = try old.migrated(to: \(destination))")
-      out.line("// What rules and inference leave as it was, object by object.")
+      out.line("// Compares, object by object, the values that rules and inference leave unchanged.")
       out.line("#expect(try new.differences(from: old) == [])")
       for step in steps {
         for mapping in step.mappings {
@@ -71,7 +72,7 @@ public struct MigrationTestStub: Sendable {
           out.line(
             "#error(",
             SwiftLiteral.string(
-              "\(entity): '\(mapping.make)' makes these. Say what they are to have, by "
+              "\(entity): '\(mapping.make)' creates these objects. Check the values of "
                 + "'try new.objects(of: \"\(entity)\")'"), ")")
         }
       }

@@ -14,20 +14,20 @@ extension ManagedObjectContext {
   /// Properties that were set on deleted objects are lost. The first save afterwards throws
   /// ``SaveError/changesLost(_:)`` once, and the next one saves the rest.
   ///
-  /// If another context or process has changed the same rows, ``mergePolicy`` decides what happens;
-  /// ``MergePolicy/error`` throws.
-  ///
-  /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the changes
-  ///   are still in the context; conflicts that a policy has resolved before stay resolved. The exception is
-  ///   ``SaveError/partlySaved(written:reason:)``: some of several stores have been written.
+  /// If another context or process has changed the same rows, ``mergePolicy`` decides about the conflict. By default,
+  /// the save throws an error.
   ///
   /// A child's save validates its changes and gives them to the parent, without writing anything: see
   /// ``init(parent:)``. A value that both the child and the parent have changed since the child read it is a
   /// conflict. It is also a conflict if one side has deleted an object that the other has changed. Values that only
   /// one side has changed are combined. Unique values are checked when the store is written.
   ///
-  /// The context's hooks cannot call this method: it throws ``SaveError/nested(in:)`` in them.
-  /// ``ManagedObjectLifecycle/didSave()`` is the exception.
+  /// The context's hooks cannot call this method: it throws ``SaveError/nested(in:)`` in them. Only
+  /// ``ManagedObjectLifecycle/didSave()`` can call it.
+  ///
+  /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the changes
+  ///   are still in the context; conflicts that a policy has resolved before stay resolved. The exception is
+  ///   ``SaveError/partlySaved(written:reason:)``: some of several stores have been written.
   public func save() throws {
     try activity.checkMaySave()
     if let error = pendingChanges.takeInsertionErrors() { throw error }

@@ -24,14 +24,32 @@
 ///
 /// ## Topics
 ///
-/// ### Changes
+/// ### Inserting and deleting objects
 /// - ``insert(entityNamed:)``
 /// - ``insert(entityNamed:values:)``
 /// - ``delete(_:)``
-/// - ``hasChanges``
-/// - ``insertedObjects``
-/// - ``updatedObjects``
-/// - ``deletedObjects``
+///
+/// ### Fetching
+/// - ``fetch(_:)``
+/// - ``lazyFetch(_:)``
+/// - ``objectIDs(for:)``
+/// - ``dictionaries(for:)``
+/// - ``count(for:)``
+/// - ``aggregates(for:)``
+///
+/// ### Fetching by an identifier
+/// - ``object(with:)``
+/// - ``existingObject(with:)``
+/// - ``registeredObject(for:)``
+/// - ``localInstance(of:)``
+///
+/// ### Fetching by the name of an entity
+/// - ``objects(forEntityNamed:matching:using:)``
+/// - ``object(forEntityNamed:matching:using:)``
+/// - ``objects(forEntityNamed:format:_:)``
+/// - ``object(forEntityNamed:format:_:)``
+/// - ``objects(forEntityNamed:template:variables:)``
+/// - ``fetchRequest(forEntityNamed:template:variables:)``
 ///
 /// ### Saving
 /// - ``save()``
@@ -39,15 +57,29 @@
 /// - ``rollback()``
 /// - ``transactionAuthor``
 ///
-/// ### Undo and redo
-/// - ``undoManager``
-/// - ``undo()``
-/// - ``redo()``
+/// ### Unsaved changes
+/// - ``hasChanges``
+/// - ``insertedObjects``
+/// - ``updatedObjects``
+/// - ``deletedObjects``
+///
+/// ### Snapshots and refreshing
+/// - ``perform(_:)``
+/// - ``refresh(_:mergeChanges:)``
+/// - ``refreshAllObjects()``
+/// - ``reset()``
+/// - ``registeredObjects``
+/// - ``persistentStoreCoordinator``
 ///
 /// ### Conflicts
 /// - ``mergePolicy``
 /// - ``MergePolicy``
 /// - ``survivor(of:)``
+///
+/// ### Undo and redo
+/// - ``undoManager``
+/// - ``undo()``
+/// - ``redo()``
 ///
 /// ### Child contexts
 /// - ``init(parent:)``
@@ -58,38 +90,9 @@
 /// - ``execute(_:)-(BatchUpdateRequest<Object>)``
 /// - ``execute(_:)-(BatchDeleteRequest<Object>)``
 ///
-/// ### Observing changes
+/// ### Following changes
 /// - ``changes``
 /// - ``mergeChanges(from:)``
-///
-/// ### Fetching
-/// - ``fetch(_:)``
-/// - ``lazyFetch(_:)``
-/// - ``objectIDs(for:)``
-/// - ``dictionaries(for:)``
-/// - ``count(for:)``
-/// - ``aggregates(for:)``
-///
-/// ### By entity name
-/// - ``objects(forEntityNamed:matching:using:)``
-/// - ``object(forEntityNamed:matching:using:)``
-/// - ``objects(forEntityNamed:format:_:)``
-/// - ``object(forEntityNamed:format:_:)``
-/// - ``objects(forEntityNamed:template:variables:)``
-/// - ``fetchRequest(forEntityNamed:template:variables:)``
-///
-/// ### By identifier
-/// - ``object(with:)``
-/// - ``existingObject(with:)``
-/// - ``registeredObject(for:)``
-/// - ``localInstance(of:)``
-///
-/// ### Reading again
-/// - ``perform(_:)``
-/// - ``refresh(_:mergeChanges:)``
-/// - ``refreshAllObjects()``
-/// - ``reset()``
-/// - ``registeredObjects``
 ///
 /// ### Errors of getters
 /// - ``errors``
@@ -352,8 +355,8 @@ public final class ManagedObjectContext {
   /// New objects that have not been saved.
   public var insertedObjects: [ManagedObject] { pending.filter(\.isInserted) }
 
-  /// Stored objects with unsaved changes of values or relationships. An object that was changed back to what it was
-  /// read or last saved with is not included.
+  /// Stored objects with unsaved changes of values or relationships. An object is not included if all of its changes
+  /// have been set back to the values that were last read or saved.
   public var updatedObjects: [ManagedObject] {
     guard hasChanges else { return [] }
     var comparison = SnapshotComparison(self)

@@ -35,8 +35,10 @@ public struct MigrationError: Error, Hashable, Sendable {
     }
 
     /// `version 3 to version 4`, followed by `of 'Notes'` for one of several merged models.
-    public var description: String {
-      "version \(source) to version \(destination)" + (model.map { " of '\($0)'" } ?? "")
+    public var description: String { "version \(source) to \(destinationName)" }
+
+    fileprivate var destinationName: String {
+      "version \(destination)" + (model.map { " of '\($0)'" } ?? "")
     }
   }
 
@@ -115,7 +117,12 @@ public struct MigrationError: Error, Hashable, Sendable {
 extension MigrationError: CustomStringConvertible {
   public var description: String {
     var location = "the store \(url.path(percentEncoded: false)) cannot be migrated"
-    if let step { location += " from \(step)" }
+    switch (reason, step) {
+    // Such a step leads from an earlier draft of a version to the same version.
+    case (.losesData, let step?): location += " to the current draft of \(step.destinationName)"
+    case (_, let step?): location += " from \(step)"
+    case (_, nil): break
+    }
     if let entity { location += ", entity '\(entity)'" }
     if let objectKey { location += ", row \(objectKey)" }
     return "\(location): \(reason)"
@@ -140,7 +147,7 @@ extension MigrationError.Reason: CustomStringConvertible {
     case .notProven(let changes):
       "these changes need a rule in the mapping: \(changes.joined(separator: "; "))"
     case .losesData(let changes, let isLocked):
-      "it was written with another draft of this version, and the migration would lose data: "
+      "it was written with an earlier draft, and the migration would lose data: "
         + changes.joined(separator: "; ")
         + (isLocked
           ? "; the version has been locked since: open the store with the model that wrote it, or remove the store"

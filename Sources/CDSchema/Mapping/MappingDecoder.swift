@@ -87,7 +87,7 @@ extension DecodingContext {
     rule.relationships = values(reader, "relationships", of: element)
     rule.drops = names(reader, "drop", of: "properties")
     for pair in reader.pairs("undecided") {
-      guard let note = text(of: pair.value, as: "what is known of '\(pair.name)'") else { continue }
+      guard let note = text(of: pair.value, as: "the note about '\(pair.name)'") else { continue }
       positions.record(pair.key, as: "undecided[\(rule.undecided.count)]", of: element)
       rule.undecided.append(UndecidedPart(pair.name, note: note))
     }

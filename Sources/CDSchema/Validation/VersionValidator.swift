@@ -307,7 +307,7 @@ extension VersionValidator {
       if property.noun == "relationship", ReservedNames.relationships.contains(property.name) {
         error(
           property.element, nil,
-          "a relationship cannot be called 'none', since 'inverse: none' says that there is no inverse")
+          "a relationship cannot be called 'none', because 'inverse: none' means that there is no inverse")
       }
       if let other = first[property.name] {
         error(

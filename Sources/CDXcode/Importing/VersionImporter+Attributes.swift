@@ -45,7 +45,7 @@ extension VersionImporter {
       let transformer = element["valueTransformerName"].map { $0.isEmpty ? "" : " by '\($0)'" } ?? ""
       remark(
         subject,
-        "it is transformable\(transformer); here it is the Data that the transformer made. A type of your own can be "
+        "it is transformable\(transformer); in cdgen it is the Data that the transformer created. A type of your own can be "
           + "'codable'",
         at: element)
       return .data
@@ -56,11 +56,13 @@ extension VersionImporter {
       {
         return .composite(composite)
       }
-      remark(subject, "composites do not stand here; it is kept as Data, its type under 'info'", at: element)
+      remark(
+        subject, "cdgen allows no composite here; it is kept as Data, and its type under 'info'", at: element)
       return .data
     case "", "Undefined":
       remark(
-        subject, "Xcode gives it no type; it is Data here: give it the type that it is used with", at: element
+        subject, "it has no type in Xcode, so it becomes Data; give it the type with which your code uses it",
+        at: element
       )
       return .data
     default:
@@ -86,7 +88,8 @@ extension VersionImporter {
       origins[.composite(place)] = element
       if name != original {
         remark(
-          "composite '\(name)'", "'\(original)' can be no type here, so it is called '\(name)'", at: element)
+          "composite '\(name)'",
+          "'\(original)' cannot be the name of a type in cdgen, so it is called '\(name)'", at: element)
       }
       let fieldNames = NameTable.distinct(fields.map { $0["name"] ?? "" })
       var swiftNames = Set(fieldNames.values)
@@ -104,7 +107,8 @@ extension VersionImporter {
           continue
         }
         if fieldName != original {
-          remark(subject, "'\(original)' can be no name here, so it is called '\(fieldName)'", at: field)
+          remark(
+            subject, "'\(original)' cannot be a name in cdgen, so it is called '\(fieldName)'", at: field)
         }
         var attribute = attribute(field, name: fieldName, subject: subject, owner: "")
         // A field cannot have these. The comparison of the export with the original file finds them and stores them
@@ -135,7 +139,7 @@ extension VersionImporter {
     guard let text = element["derivationExpression"], let expression = try? ValueExpression(format: text)
     else {
       remark(
-        subject, "its derivation cannot be read; it is a plain attribute here, and the text is kept",
+        subject, "its derivation cannot be read; it becomes a plain attribute, and the text is kept",
         at: element)
       return
     }
@@ -206,12 +210,12 @@ extension VersionImporter {
       ? "defaultDateTimeInterval" : "defaultValueString"
     guard let text = element[name] else { return }
     guard let read = DefaultText.value(text, of: result.type) else {
-      remark(subject, "its default '\(text)' is no \(result.type.schemaName); it has none here", at: element)
+      remark(subject, "its default '\(text)' is no \(result.type.schemaName); it is left out", at: element)
       return
     }
     if let problem = DefaultText.problem(with: read.value, for: result) {
       remark(
-        subject, "its default '\(text)' \(problem), so that it could not be saved; it has none here",
+        subject, "its default '\(text)' \(problem), so that it could not be saved; it is left out",
         at: element)
       return
     }

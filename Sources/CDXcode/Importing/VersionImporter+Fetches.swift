@@ -31,8 +31,8 @@ extension VersionImporter {
         version.entities[place].attributes[number].derivation = nil
         remark(
           "attribute '\(attribute.name)' of '\(version.entities[place].name)'",
-          "its derivation '\(derivation.canonicalText)' cannot be calculated here (\(problem)); "
-            + "it is a plain attribute, and the text is kept under 'info'", at: element)
+          "its derivation '\(derivation.canonicalText)' cannot be calculated by cdgen (\(problem)); "
+            + "it becomes a plain attribute, and the text is kept under 'info'", at: element)
       }
     }
   }
@@ -131,7 +131,7 @@ extension VersionImporter {
       }
     }
     if name != original {
-      remark(subject, "'\(original)' can be no name here, so it is called '\(name)'", at: element)
+      remark(subject, "'\(original)' cannot be a name in cdgen, so it is called '\(name)'", at: element)
     }
     taken[entity, default: []].insert(name)
     origins[.template(place, version.entities[place].fetchTemplates.count)] = element

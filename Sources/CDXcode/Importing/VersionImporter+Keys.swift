@@ -59,7 +59,7 @@ extension VersionImporter {
     guard isPlain else {
       remark(
         "index '\(form)' of '\(version.entities[place].name)'",
-        "it is of a kind, or over an expression, that indexes have not here; it is kept under 'info'",
+        "cdgen has no indexes of this kind or over expressions; it is kept under 'info'",
         at: child)
       return keep(child, of: .entity(place))
     }

@@ -51,7 +51,7 @@ extension VersionImporter {
           guard let element = origins[.relationship(place, number)] else { continue }
           remark(
             subject(place, number),
-            "'\(inverse)' of '\(relationship.destination)' does not lead back by it, so that it has no inverse here",
+            "'\(inverse)' of '\(relationship.destination)' does not name it as its inverse, so that it has no inverse in cdgen",
             at: element)
         }
       }
@@ -93,7 +93,7 @@ extension VersionImporter {
       remark(
         "entity '\(version.entities[place].name)'",
         known.contains(parent)
-          ? "it inherits from itself by '\(parent)', and so from nothing here"
+          ? "its parent '\(parent)' inherits from it, so that it becomes an entity without a parent"
           : "there is no entity '\(parent)' to inherit from", at: element)
       version.entities[place].parent = nil
       parents[version.entities[place].name] = nil
@@ -165,7 +165,7 @@ extension VersionImporter {
         "entity '\(entity.name)'",
         isShared
           ? "several entities have the class '\(entity.swiftName)'; this one's is '\(name)'"
-          : "a class '\(entity.swiftName)' would hide what generated code needs, so that it is '\(name)' in Swift",
+          : "a class '\(entity.swiftName)' would hide a declaration that generated code needs, so that it is '\(name)' in Swift",
         at: element)
     }
   }

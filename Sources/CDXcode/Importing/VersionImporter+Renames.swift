@@ -88,7 +88,7 @@ extension VersionImporter {
   private mutating func remarkOnChange(_ subject: String, _ element: MarkupElement) {
     remark(
       subject,
-      "by its renaming identifier it is not what has its name in the version before, and here it is: names count",
+      "its renaming identifier says that it is not the element of the same name in the version before; cdgen compares names, so it is the same element",
       at: element)
   }
 
@@ -100,8 +100,8 @@ extension VersionImporter {
     let end = isOld ? "it keeps the \(noun) of '\(name)'" : "it gets none of the \(noun) of '\(old)'"
     remark(
       subject,
-      "by its renaming identifier it is what was '\(old)' in the version before, and another is called so here, or "
-        + "was: names count, and \(end)", at: element)
+      "its renaming identifier says that it was '\(old)' in the version before, but another element has or had that name; "
+        + "cdgen compares names, and \(end)", at: element)
   }
 
   /// The identifier by which Core Data recognises an element.

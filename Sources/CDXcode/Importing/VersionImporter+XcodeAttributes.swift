@@ -28,7 +28,8 @@ extension VersionImporter {
         if AttributeMeaning.areEqual(expected, original[name], name, of: original) { continue }
         version.setInfo(of: key, name, original[name] ?? XcodeInfo.absent)
         if let value = original[name], AttributeMeaning.isForeign(name, value, of: original) {
-          remark(subject(of: key), "'\(name)' says nothing here; it is kept under 'info'", at: original)
+          remark(
+            subject(of: key), "'\(name)' has no meaning for cdgen; it is kept under 'info'", at: original)
         }
       }
     }

@@ -75,7 +75,8 @@ struct VersionImporter {
     var entity = EntityDescription(name: names.entity(original))
     let subject = "entity '\(entity.name)'"
     if entity.name != original {
-      remark(subject, "'\(original)' can be no name here, so it is called '\(entity.name)'", at: element)
+      remark(
+        subject, "'\(original)' cannot be a name in cdgen, so it is called '\(entity.name)'", at: element)
     }
     entity.isAbstract = element.flag("isAbstract")
     entity.hashModifier = element["versionHashModifier"].flatMap { $0.isEmpty ? nil : $0 }
@@ -113,7 +114,7 @@ struct VersionImporter {
     let owner = version.entities[place].name
     let subject = "\(Self.noun(of: element)) '\(name)' of '\(owner)'"
     if name != original {
-      remark(subject, "'\(original)' can be no name here, so it is called '\(name)'", at: element)
+      remark(subject, "'\(original)' cannot be a name in cdgen, so it is called '\(name)'", at: element)
     }
     switch element.name {
     case "attribute":
@@ -143,7 +144,8 @@ struct VersionImporter {
       for child in element.children("userInfo") { readUserInfo(child, of: key) }
       if element.flag("transient") {
         remark(
-          subject, "it is transient in Xcode, and stored here: relationships are never transient", at: element
+          subject, "it is transient in Xcode, and stored in cdgen, whose relationships are never transient",
+          at: element
         )
       }
     default:

@@ -182,7 +182,7 @@ public struct XcodeImporter: Sendable {
     diagnostics.append(
       Diagnostic(
         .warning, at: SourceLocation(path: bundle.path, line: 1, column: 1),
-        "the current version '\(name)' is not among those that are imported; the last one is current here"))
+        "the current version '\(name)' is not imported; the last imported version becomes the current one"))
     return entries.count
   }
 

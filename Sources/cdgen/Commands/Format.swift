@@ -6,11 +6,12 @@ import CDSchema
 /// `cdgen format`
 struct Format: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Bring the files of models into one form.",
+    abstract: "Format the files of models.",
     discussion: """
-      The keys of each declaration get one order, white space at the ends of lines goes, and of several blank lines one \
-      stays. Comments stay with the lines that follow them. Entities, attributes and relationships stay in their order. \
-      Mappings in braces stay as they are. The model stays the same: a model with errors is not formatted.
+      Puts the keys of each declaration into a fixed order, removes white space at the ends of lines, and reduces several \
+      blank lines to one. Comments stay with the lines that follow them. Entities, attributes and relationships keep \
+      their order. Mappings in braces stay as they are. Formatting never changes the meaning of a model. A model with \
+      errors is not formatted.
 
         cdgen format Schemas/ToDo.cdmodel
         cdgen format Schemas/*.cdmodel --check
@@ -22,7 +23,7 @@ struct Format: ParsableCommand {
   @Argument(help: "The folders of the models.", completion: .directory)
   var model: [String]
 
-  @Flag(help: "Change nothing. Fail if a file does not have the form.")
+  @Flag(help: "Change nothing. Fail if a file is not formatted.")
   var check = false
 
   func run() throws {

@@ -81,7 +81,7 @@ struct Lock: ParsableCommand {
       guard let version = model.version(each.number), LockedVersion(version) != each else { continue }
       throw Failure(
         FileSystem.join(folder, LockText.fileName),
-        "the block of version \(each.number) is damaged, though the version is what was locked; "
+        "the block of version \(each.number) is damaged, although the version itself is unchanged; "
           + "restore the file from version control")
     }
   }

@@ -37,7 +37,7 @@ struct Watch: ParsableCommand {
     help: ArgumentHelp("The file or the folder of the generated code, for one model.", valueName: "path"))
   var output: String?
 
-  @Option(help: ArgumentHelp("The seconds between two looks at the files.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("The seconds between two checks of the files.", valueName: "seconds"))
   var interval = 0.5
 
   func validate() throws {

@@ -8,9 +8,11 @@ struct Create: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Create an empty store for a model.",
     discussion: """
-      cdstore create Notes.sqlite --model Notes.cdmodel
-      cdstore create Old.sqlite --model Notes.cdmodel --version 1
-      cdstore create Notes.xml --model Notes.cdmodel --type xml
+      The store contains its model, so that other commands need only the file of the store.
+
+        cdstore create Notes.sqlite --model Notes.cdmodel
+        cdstore create Old.sqlite --model Notes.cdmodel --version 1
+        cdstore create Notes.xml --model Notes.cdmodel --type xml
       """)
 
   @Argument(help: "The file of the store, which must not exist yet.", completion: .file())

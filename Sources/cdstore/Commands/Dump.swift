@@ -9,7 +9,7 @@ struct Dump: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print all objects of a store as JSON, one in each line.",
     discussion: """
-      'cdstore load' makes the same store of the output: the same values, relationships, orders and identifiers. The \
+      'cdstore load' creates the same store from the output: the same values, relationships, orders and identifiers. The \
       first line describes the store and contains its model. The last line has the number of objects. Each line \
       between them is an object in the form of 'cdstore fetch --format json'. Objects are read one after another, so \
       that a large store needs little memory.

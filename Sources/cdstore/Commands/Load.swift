@@ -29,7 +29,7 @@ struct Load: ParsableCommand {
 
       An "@id" that is an object's URI keeps its number pN, if the store has never had an object of this entity's \
       hierarchy with that number or a greater one. Otherwise, the numbers of the hierarchy all move by the same amount, \
-      and a note says by which.
+      which a note names.
       """)
 
   @Argument(help: "The file of the store. A dump creates it if it does not exist.", completion: .file())

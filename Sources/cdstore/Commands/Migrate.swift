@@ -9,17 +9,17 @@ struct Migrate: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Migrate a store to a version of its model, completely or not at all.",
     discussion: """
-      At any moment, the store is either the complete old store or the complete new one. ^C ends the migration and \
-      leaves the store as it was. --dry-run migrates a copy, and reports the losses and the problems.
+      At any moment, the store is either the complete old store or the complete new one. Control-C ends the migration \
+      and leaves the store as it was. --dry-run migrates a copy, and reports the losses and the problems.
 
         cdstore migrate Notes.sqlite --model Notes.cdmodel
         cdstore migrate Notes.sqlite --model Notes.cdmodel --dry-run --sql
         cdstore migrate Notes.sqlite --model Notes.cdmodel --to 3 --keep-backup --verify
 
-      Steps with code of an app's own cannot be made here; the app makes them when it opens the store.
+      The command cannot make steps that need the app's own code. The app makes them when it opens the store.
 
-      The exit status is 0 if the store is of the version (with --dry-run: if it would be), 1 if not, 64 if the \
-      arguments make no sense, and 130 if it was interrupted.
+      The exit status is 0 if the store has the version afterwards (with --dry-run: if it would have it), 1 if not, 64 \
+      if the arguments are invalid, and 130 if the migration was interrupted.
       """)
 
   enum Format: String, CaseIterable, ExpressibleByArgument { case text, json }

@@ -15,10 +15,10 @@ struct Plan: ParsableCommand {
         cdstore plan Notes.cdmodel
         cdstore plan Notes.cdmodel --from 1 --to 4
 
-      'cdstore migrate --dry-run --sql' does so for a store that is there, and counts what is lost; 'cdgen diff' shows \
-      what a migration does without its SQL.
+      To see the SQL for an existing store, and the number of values that are lost, use 'cdstore migrate --dry-run \
+      --sql'. To see the changes without SQL, use 'cdgen diff'.
 
-      The exit status is 1 if a step cannot be made. One with code of an app's own cannot be made here.
+      The exit status is 1 if a step cannot be made. The command cannot make steps that need the app's own code.
       """)
 
   @Argument(help: "The folder of the model, or the file of a compiled model.", completion: .directory)

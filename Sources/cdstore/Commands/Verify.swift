@@ -8,7 +8,8 @@ struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a store completely: the file, the references, and every value.",
     discussion: """
-      Prints one line for each finding. Changes nothing. Values are checked against the rules of the model.
+      Prints one line for each finding, and changes nothing. Values are checked against the rules of the model. The exit \
+      status is 1 if there are findings.
 
         cdstore verify Notes.sqlite
         cdstore verify Notes.sqlite --format json

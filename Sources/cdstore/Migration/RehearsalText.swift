@@ -65,8 +65,9 @@ struct RehearsalText {
     guard let refusal = report.refusal, case .missingPolicy(let mapping) = refusal.reason else { return nil }
     let place = refusal.step.map { "the step from \($0)" } ?? "a step"
     return
-      "\(place) has code of the app's own, for '\(mapping)', which cannot run here: rehearse the migration in the app, "
-      + "with MigrationRehearsal" + (report.reached == report.source ? "" : "; all up to there was rehearsed")
+      "\(place) needs the app's own code for '\(mapping)', which the command does not have: rehearse the migration "
+      + "in the app, with MigrationRehearsal"
+      + (report.reached == report.source ? "" : "; the steps before it were rehearsed")
   }
 
   private func lines(of step: MigrationReport.Step, isTimed: Bool = true) -> [String] {

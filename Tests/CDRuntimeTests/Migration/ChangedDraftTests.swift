@@ -67,6 +67,7 @@ import Testing
     }
     #expect(changes.contains { $0.contains("first") })
     let text = "\(try #require(error))"
+    #expect(text.contains("cannot be migrated to the current draft of version 2: "), "\(text)")
     #expect(text.contains("in a new version"), "\(text)")
     #expect(text.contains("changedDraftPolicy"), "\(text)")
     #expect(try Data(contentsOf: url) == before)

@@ -27,7 +27,8 @@ import Testing
     #expect(version.entities.map(\.name) == ["Doc", "Doc_"])
     #expect(version.entities[0].attributes.map(\.name) == ["id_", "id", "id_2"])
     #expect(version.entities[0].attributes.map { $0.info["xcode.name"] } == ["_id", nil, "__id"])
-    #expect(messages.contains("attribute 'id_' of 'Doc': '_id' can be no name here, so it is called 'id_'"))
+    #expect(
+      messages.contains("attribute 'id_' of 'Doc': '_id' cannot be a name in cdgen, so it is called 'id_'"))
     let exported = ImportTests.exported(ImportTests.run([("Shop", body)]))
     for name in ["id", "_id", "__id"] { #expect(exported.contains(#"<attribute name="\#(name)""#)) }
   }

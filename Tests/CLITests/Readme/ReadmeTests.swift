@@ -62,12 +62,12 @@ import Testing
     #expect(
       shell == [
         ".ci/install && swift run todo demo", ".ci/install && swift test",
-        "swift run cdgen lock Schemas/ToDo.cdmodel             # version 2 is released; here it is already locked",
-        "swift run cdgen add-version Schemas/ToDo.cdmodel      # version 3 starts as its copy",
-        "swift run cdgen diff Schemas/ToDo.cdmodel             # the effect on users' data, and the missing rules",
         "mkdir -p Sources/MyApp",
         "swift package --allow-writing-to-package-directory cdgen init Notes --directory Sources/MyApp",
         "swift run MyApp",
+        "swift run cdgen lock Schemas/ToDo.cdmodel             # when you release version 2",
+        "swift run cdgen add-version Schemas/ToDo.cdmodel      # version 3 begins as a copy of version 2",
+        "swift run cdgen diff Schemas/ToDo.cdmodel             # the effect on users' data, and the missing rules",
       ])
   }
 }

@@ -62,8 +62,8 @@ import Testing
         == .init(
           status: 1, output: "",
           errors:
-            "Notes.cdmodel/versions.lock: error: the block of version 1 is damaged, though the version is "
-            + "what was locked; restore the file from version control\n"))
+            "Notes.cdmodel/versions.lock: error: the block of version 1 is damaged, although the version "
+            + "itself is unchanged; restore the file from version control\n"))
   }
 
   @Test func whatIsNotProvenIsNotLocked() throws {

@@ -84,7 +84,7 @@ import Testing
     #expect(
       text.contains(
         "of: NotesModel.self, version: 1, migrations: { NotesMigrations() })\n"))
-    #expect(text.contains("#error(\"Note: 'makeNote' makes these. Say what they are to have, by "))
+    #expect(text.contains("#error(\"Note: 'makeNote' creates these objects. Check the values of "))
   }
 
   @Test func waysThatNoStoreTakesAreRefused() throws {

@@ -42,7 +42,7 @@ import Testing
           graph                   Draw the entities and relationships of a version.
           import                  Convert a model of Xcode, with all its versions.
           export                  Convert a model to a model of Xcode.
-          format                  Bring the files of models into one form.
+          format                  Format the files of models.
           watch                   Check models, or generate Swift from one, after each change of their
                                   files.
           json-schema             Print the JSON Schema of a model's files or of its data.

@@ -175,8 +175,8 @@ import Testing
       to: "Notes.cdmodel/2-3.mapping.yaml")
     let result = try migrate("--dry-run")
     #expect(result.status == 1)
-    #expect(result.output.contains("code of the app's own"), "\(result.output)")
-    #expect(result.output.contains("all up to there was rehearsed"))
+    #expect(result.output.contains("needs the app's own code for"), "\(result.output)")
+    #expect(result.output.contains("the steps before it were rehearsed"))
   }
 
   @Test func theArgumentsAreChecked() throws {

@@ -1,6 +1,6 @@
 // Tests of the migrations of CustomMigrationMany to version 3.
 //
-// Begun by 'cdgen stub --tests', and from here on yours.
+// 'cdgen stub --tests' has written the beginning of this file, and never changes it again.
 import CDMigrationTesting
 import CDRuntime
 import Foundation
@@ -10,11 +10,11 @@ import Testing
   @Test func version1BecomesVersion3() throws {
     let old = try VersionedStore(
       of: CustomMigrationManyModel.self, version: 1, migrations: { CustomMigrationManyMigrations() })
-    // An object of each entity, with a value for every attribute. Add those that matter to your app:
+    // Inserts an object of each entity, with a value for every attribute. Add objects that matter to your app:
     // try old.insert("…", ["…": …])
     try old.insertSamples()
     let new = try old.migrated(to: 3)
-    // What rules and inference leave as it was, object by object.
+    // Compares, object by object, the values that rules and inference leave unchanged.
     #expect(try new.differences(from: old) == [])
     // By the second step: below.
     #expect(try new.count(of: "Record") == 1)
@@ -30,11 +30,11 @@ import Testing
   @Test func version2BecomesVersion3() throws {
     let old = try VersionedStore(
       of: CustomMigrationManyModel.self, version: 2, migrations: { CustomMigrationManyMigrations() })
-    // An object of each entity, with a value for every attribute. Add those that matter to your app:
+    // Inserts an object of each entity, with a value for every attribute. Add objects that matter to your app:
     // try old.insert("…", ["…": …])
     try old.insertSamples()
     let new = try old.migrated(to: 3)
-    // What rules and inference leave as it was, object by object.
+    // Compares, object by object, the values that rules and inference leave unchanged.
     #expect(try new.differences(from: old) == [])
     #expect(try new.objects(of: "Novel").map { try $0.value(forKey: "chapters").attribute } == [.int(1)])
     #expect(try new.count(of: "Reader") == 1)

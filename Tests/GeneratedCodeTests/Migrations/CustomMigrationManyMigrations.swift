@@ -1,14 +1,14 @@
 // The app's own part of the migration of CustomMigrationMany from version 1 to version 3.
 //
-// Begun by 'cdgen stub', and from here on yours. Only you can answer the questions marked with #error: put
-// a statement in the place of each.
+// 'cdgen stub' has written the beginning of this file, and never changes it again. Each #error asks a question:
+// replace it with a statement.
 import CDRuntime
 import Foundation
 
 nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migrations {
   // MARK: Version 1 to version 2
 
-  /// Makes what an object of `Novel` of version 1 becomes in version 2; nil leaves it out.
+  /// Creates the object of version 2 for an object of `Novel` of version 1. Returns nil to leave it out.
   ///
   /// - Kept as they are: `title`, `pages`, `shelf`.
   /// - Only the app knows: `code`.
@@ -21,11 +21,11 @@ nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migra
     code = Int64(source.code) ?? -1
     let made = try CustomMigrationManyModel.NewVersion2.Novel(
       from: source, code: code, in: manager)
-    // What rules and inference give is there. What is to be otherwise is set here: made.… = …
+    // The properties already have the values of rules and inference. Set other values here: made.… = …
     return made
   }
 
-  /// Makes what an object of `Record` of version 1 becomes in version 2; nil leaves it out.
+  /// Creates the object of version 2 for an object of `Record` of version 1. Returns nil to leave it out.
   ///
   /// - Kept as they are: `title`, `shelf`.
   /// - Only the app knows: `code`, `minutes`.
@@ -41,11 +41,11 @@ nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migra
     minutes = Int32(source.minutes) ?? 0
     let made = try CustomMigrationManyModel.NewVersion2.Record(
       from: source, code: code, minutes: minutes, in: manager)
-    // What rules and inference give is there. What is to be otherwise is set here: made.… = …
+    // The properties already have the values of rules and inference. Set other values here: made.… = …
     return made
   }
 
-  /// Makes what an object of `Visitor` of version 1 becomes in version 2, of those where `isGuest == NO`; nil leaves it out.
+  /// Creates the object of version 2 for an object of `Visitor` of version 1 with `isGuest == NO`. Returns nil to leave it out.
   ///
   /// - Only the app knows: `name`.
   func makeRegulars(
@@ -59,11 +59,11 @@ nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migra
     name = source.first + " " + source.last
     let made = try CustomMigrationManyModel.NewVersion2.Reader(
       fromRegulars: source, name: name, in: manager)
-    // What rules and inference give is there. What is to be otherwise is set here: made.… = …
+    // The properties already have the values of rules and inference. Set other values here: made.… = …
     return made
   }
 
-  /// Makes what an object of `Visitor` of version 1 becomes in version 2, of those where `isGuest == YES`; nil leaves it out.
+  /// Creates the object of version 2 for an object of `Visitor` of version 1 with `isGuest == YES`. Returns nil to leave it out.
   ///
   /// - Only the app knows: `name`.
   func makeNewcomers(
@@ -78,11 +78,11 @@ nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migra
     name = source.first
     let made = try CustomMigrationManyModel.NewVersion2.Reader(
       fromNewcomers: source, name: name, in: manager)
-    // What rules and inference give is there. What is to be otherwise is set here: made.… = …
+    // The properties already have the values of rules and inference. Set other values here: made.… = …
     return made
   }
 
-  /// Makes what an object of `Visitor` of version 1 becomes in version 2, of those where `isGuest == YES`; nil leaves it out.
+  /// Creates the object of version 2 for an object of `Visitor` of version 1 with `isGuest == YES`. Returns nil to leave it out.
   ///
   /// - Only the app knows: `name`, `badge`.
   func makeGuest(
@@ -98,11 +98,11 @@ nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migra
     badge = Int64(source.last.count)
     let made = try CustomMigrationManyModel.NewVersion2.Guest(
       from: source, name: name, badge: badge, in: manager)
-    // What rules and inference give is there. What is to be otherwise is set here: made.… = …
+    // The properties already have the values of rules and inference. Set other values here: made.… = …
     return made
   }
 
-  /// Makes what an object of `Keeper` of version 1 becomes in version 2; nil leaves it out.
+  /// Creates the object of version 2 for an object of `Keeper` of version 1. Returns nil to leave it out.
   ///
   /// - Kept as they are: `name`.
   /// - Only the app knows: `badge`.
@@ -113,35 +113,35 @@ nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migra
     badge = -1
     let made = try CustomMigrationManyModel.NewVersion2.Guest(
       from: source, badge: badge, in: manager)
-    // What rules and inference give is there. What is to be otherwise is set here: made.… = …
+    // The properties already have the values of rules and inference. Set other values here: made.… = …
     return made
   }
 
-  /// Makes the objects of `Statistic` in version 2, which come of none of version 1. Called before any other object is made.
+  /// Creates the objects of `Statistic` of version 2, which have no source objects. Called before all other objects are created.
   func makeStatisticInStep1To2(in manager: MigrationManager) throws {
     for key in ["a", "b"] {
       _ = try CustomMigrationManyModel.NewVersion2.Statistic(key: key, amount: 0, in: manager)
     }
   }
 
-  // There are further hooks, which do nothing unless they are implemented:
+  // Further functions, which do nothing unless you implement them:
   // - func relateNovel(_ destination: CustomMigrationManyModel.NewVersion2.Novel, from source: CustomMigrationManyModel.Version1.Novel,
-  //   in manager: MigrationManager) throws: when all objects have been made
+  //   in manager: MigrationManager) throws: called when all objects exist
   // - func relateRecord(_ destination: CustomMigrationManyModel.NewVersion2.Record, from source: CustomMigrationManyModel.Version1.Record,
-  //   in manager: MigrationManager) throws: when all objects have been made
+  //   in manager: MigrationManager) throws: called when all objects exist
   // - func relateRegulars(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor,
-  //   in manager: MigrationManager) throws: when all objects have been made
+  //   in manager: MigrationManager) throws: called when all objects exist
   // - func relateNewcomers(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor,
-  //   in manager: MigrationManager) throws: when all objects have been made
+  //   in manager: MigrationManager) throws: called when all objects exist
   // - func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Visitor,
-  //   in manager: MigrationManager) throws: when all objects have been made
+  //   in manager: MigrationManager) throws: called when all objects exist
   // - func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Keeper,
-  //   in manager: MigrationManager) throws: when all objects have been made
+  //   in manager: MigrationManager) throws: called when all objects exist
   // - func beginStep1To2, endStep1To2, validateStep1To2(in manager: MigrationManager) throws
 
   // MARK: Version 2 to version 3
 
-  /// Makes what an object of `Novel` of version 2 becomes in version 3; nil leaves it out.
+  /// Creates the object of version 3 for an object of `Novel` of version 2. Returns nil to leave it out.
   ///
   /// - Kept as they are: `title`, `code`, `pages`, `shelf`.
   /// - Only the app knows: `chapters`.
@@ -154,11 +154,11 @@ nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migra
     chapters = Int32(media.count { $0.cast(to: CustomMigrationManyModel.Version2.Novel.self) != nil })
     let made = try CustomMigrationManyModel.NewVersion3.Novel(
       from: source, chapters: chapters, in: manager)
-    // What rules and inference give is there. What is to be otherwise is set here: made.… = …
+    // The properties already have the values of rules and inference. Set other values here: made.… = …
     return made
   }
 
-  /// Makes what an object of `Reader` of version 2 becomes in version 3; nil leaves it out.
+  /// Creates the object of version 3 for an object of `Reader` of version 2. Returns nil to leave it out.
   ///
   /// - Kept as they are: `name`.
   /// - Only the app knows: `initials`.
@@ -169,14 +169,14 @@ nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migra
     initials = String(source.name.split(separator: " ").compactMap(\.first))
     let made = try CustomMigrationManyModel.NewVersion3.Reader(
       from: source, initials: initials, in: manager)
-    // What rules and inference give is there. What is to be otherwise is set here: made.… = …
+    // The properties already have the values of rules and inference. Set other values here: made.… = …
     return made
   }
 
-  // There are further hooks, which do nothing unless they are implemented:
+  // Further functions, which do nothing unless you implement them:
   // - func relateNovel(_ destination: CustomMigrationManyModel.NewVersion3.Novel, from source: CustomMigrationManyModel.Version2.Novel,
-  //   in manager: MigrationManager) throws: when all objects have been made
+  //   in manager: MigrationManager) throws: called when all objects exist
   // - func relateReader(_ destination: CustomMigrationManyModel.NewVersion3.Reader, from source: CustomMigrationManyModel.Version2.Reader,
-  //   in manager: MigrationManager) throws: when all objects have been made
+  //   in manager: MigrationManager) throws: called when all objects exist
   // - func beginStep2To3, endStep2To3, validateStep2To3(in manager: MigrationManager) throws
 }

@@ -1,6 +1,6 @@
 // Tests of the migrations of ToDo to version 2.
 //
-// Begun by 'cdgen stub --tests', and from here on yours.
+// 'cdgen stub --tests' has written the beginning of this file, and never changes it again.
 import CDMigrationTesting
 import CDRuntime
 import Foundation
@@ -9,11 +9,11 @@ import Testing
 @Suite struct ToDoMigrationTests {
   @Test func version1BecomesVersion2() throws {
     let old = try VersionedStore(of: ToDoModel.self, version: 1)
-    // An object of each entity, with a value for every attribute. Add those that matter to your app:
+    // Inserts an object of each entity, with a value for every attribute. Add objects that matter to your app:
     // try old.insert("…", ["…": …])
     try old.insertSamples()
     let new = try old.migrated(to: 2)
-    // What rules and inference leave as it was, object by object.
+    // Compares, object by object, the values that rules and inference leave unchanged.
     #expect(try new.differences(from: old) == [])
   }
 }

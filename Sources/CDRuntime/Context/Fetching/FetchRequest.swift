@@ -27,6 +27,14 @@
 ///
 /// ## Topics
 ///
+/// ### Creating a request
+/// - ``init(where:)``
+/// - ``init(where:sortedBy:limit:offset:)-15gsi``
+/// - ``init(where:sortedBy:limit:offset:)-3zz9y``
+/// - ``init(where:sortedBy:limit:offset:)-5jtyz``
+/// - ``init(where:sortedBy:limit:offset:)-60slq``
+/// - ``init(entityName:where:)``
+///
 /// ### Selecting objects
 /// - ``entityName``
 /// - ``predicate``
@@ -41,9 +49,9 @@
 ///
 /// ### Reading
 /// - ``batchSize``
+/// - ``prefetch``
 /// - ``propertiesToFetch``
 /// - ``returnsDistinctResults``
-/// - ``prefetch``
 public struct FetchRequest<Object: ManagedObject> {
   /// The name of the entity.
   public var entityName: String

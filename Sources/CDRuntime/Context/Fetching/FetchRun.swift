@@ -214,7 +214,7 @@ extension FetchRun {
   private func evaluationInMemory(_ query: any StoreAnswer) -> StoreLogEvent {
     let reasons = query.inexactParts.isEmpty ? ["the order"] : query.inexactParts
     return inMemory(
-      "the fetch of '\(plan.name)' is evaluated in memory for what SQL has no exact form of: "
+      "the fetch of '\(plan.name)' is evaluated in memory, because SQL has no exact form of: "
         + reasons.joined(separator: "; "))
   }
 

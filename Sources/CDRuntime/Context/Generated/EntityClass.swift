@@ -1,4 +1,6 @@
-/// A generated class of an entity, whose name is ``ManagedObject/entityName``. Its static functions fetch.
+/// A generated class of an entity, with functions that fetch, count and delete its objects.
+///
+/// ``ManagedObject/entityName`` is the name of the entity.
 ///
 /// Write generic code for all generated classes:
 ///
@@ -8,6 +10,52 @@
 /// }
 /// let author: Author? = try newest(in: context)
 /// ```
+///
+/// ## Topics
+///
+/// ### Fetching by a condition
+/// - ``fetch(where:sortedBy:limit:offset:in:)-938lq``
+/// - ``fetch(where:sortedBy:limit:offset:in:)-5xxiv``
+/// - ``fetch(where:sortedBy:limit:offset:in:)-18z3v``
+/// - ``fetch(where:sortedBy:limit:offset:in:)-85s47``
+/// - ``fetch(where:sortedBy:limit:offset:in:)-7lf4p``
+/// - ``fetch(where:sortedBy:limit:offset:in:)-805ud``
+/// - ``fetch(where:sortedBy:limit:offset:in:)-7xw8r``
+/// - ``first(where:sortedBy:in:)-3t3ls``
+/// - ``first(where:sortedBy:in:)-6srvu``
+/// - ``first(where:sortedBy:in:)-8pfp6``
+///
+/// ### Counting
+/// - ``count(where:in:)-5kbxx``
+/// - ``count(where:in:)-4qkh3``
+/// - ``count(where:in:)-2y8bp``
+/// - ``count(where:in:)-8e4z9``
+/// - ``exists(where:in:)-6sz7m``
+/// - ``exists(where:in:)-44vad``
+/// - ``exists(where:in:)-9fmeh``
+///
+/// ### Fetching by values
+/// - ``objects(in:)``
+/// - ``objects(matching:_:in:)-fbv5``
+/// - ``objects(matching:_:in:)-1yct7``
+/// - ``objects(matching:using:in:)-937t``
+/// - ``objects(matching:using:in:)-1fsrh``
+/// - ``object(matching:_:in:)-3zfml``
+/// - ``object(matching:_:in:)-5f1t1``
+/// - ``object(matching:using:in:)-46wz5``
+/// - ``object(matching:using:in:)-3eci``
+///
+/// ### Fetching by an identifier
+/// - ``object(with:in:)``
+///
+/// ### Aggregates
+/// - ``aggregate(_:where:in:)``
+/// - ``aggregate(by:_:where:in:)``
+///
+/// ### Deleting
+/// - ``delete(where:in:)-87x2m``
+/// - ``delete(where:in:)-r1zp``
+/// - ``delete(where:in:)-98i4l``
 public protocol EntityClass: ManagedObject {}
 
 // Converting the parameters of generated functions to constants of predicates.

@@ -25,16 +25,24 @@
 ///
 /// ### Properties by key
 /// - ``value(forKey:)``
+/// - ``value(forKey:as:)``
 /// - ``values(forKeys:)``
+/// - ``setValue(_:forKey:)-1jf90``
+/// - ``setValue(_:forKey:)-25zxo``
+/// - ``setValue(_:forKey:)-8dmz1``
+/// - ``setValue(_:forKey:)-9wuby``
+///
+/// ### Unsaved changes
 /// - ``changedValues``
 /// - ``committedValues``
-///
-/// ### State
-/// - ``isFault``
-/// - ``isInaccessible``
 /// - ``isInserted``
 /// - ``isUpdated``
 /// - ``isDeleted``
+/// - ``delete()``
+///
+/// ### Rows
+/// - ``isFault``
+/// - ``isInaccessible``
 open class ManagedObject {
   // 46 bytes with the header. The first properties of generated classes are their smallest ones, which fill the rest
   // of a word. An object that fits the allocator's small sizes is much cheaper to create and to free.

@@ -15,7 +15,7 @@
 /// context.redo()
 /// ```
 ///
-/// ### What is undone
+/// ### Covered changes
 ///
 /// Undo covers insertions, deletions with all effects of their delete rules, attributes including transient ones, and
 /// relationships with their orders, on both sides. The state of the store does not matter: after a save, an undo is a
@@ -36,6 +36,35 @@
 /// While a context has an undo manager, some changes read more: a change of an ordered relationship loads it, and a
 /// deletion loads the object's many-to-many relationships and searches for objects that refer to it by a relationship
 /// without an inverse.
+///
+/// ## Topics
+///
+/// ### Undoing and redoing
+/// - ``undo()``
+/// - ``redo()``
+/// - ``canUndo``
+/// - ``canRedo``
+/// - ``undoActionName``
+/// - ``redoActionName``
+/// - ``setActionName(_:)``
+///
+/// ### Groups
+/// - ``groupsByEvent``
+/// - ``endEvent()``
+/// - ``beginUndoGrouping()``
+/// - ``endUndoGrouping()``
+/// - ``groupingLevel``
+///
+/// ### Limits
+/// - ``init(levelsOfUndo:)``
+/// - ``levelsOfUndo``
+/// - ``removeAllActions()``
+///
+/// ### Registration
+/// - ``isUndoRegistrationEnabled``
+/// - ``disableUndoRegistration()``
+/// - ``enableUndoRegistration()``
+/// - ``context``
 public final class ContextUndoManager {
   /// The context; nil until the manager is set as a context's ``ManagedObjectContext/undoManager``.
   public internal(set) weak var context: ManagedObjectContext?

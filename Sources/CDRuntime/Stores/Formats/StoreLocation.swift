@@ -126,7 +126,7 @@ extension StoreLocation {
 public struct StoreEngineLocation: Sendable {
   /// The name by which two locations are compared.
   package let name: String
-  /// The name of what opens the stores. All stores of a coordinator must have the same.
+  /// The name of the engine. All stores of a coordinator must have the same engine.
   package let engine: String
   /// What the engine's module needs to know of the location.
   package let details: (any Sendable)?
@@ -137,7 +137,7 @@ public struct StoreEngineLocation: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name by which two locations are compared, such as the address of a server.
-  ///   - engine: The name of what opens the stores; nil for the location's own name. Stores of one coordinator have
+  ///   - engine: The name of the engine; nil for the location's own name. Stores of one coordinator have
   ///     the same engine.
   ///   - details: What the engine's module needs to know of the location.
   ///   - open: Opens all stores of a coordinator, and creates those that do not exist.

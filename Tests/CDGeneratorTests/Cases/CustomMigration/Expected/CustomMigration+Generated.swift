@@ -604,7 +604,7 @@ nonisolated extension CustomMigrationModel {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
       public static var entityName: Swift.String { "Errand" }
-      /// Makes what an object of `Errand` becomes. It keeps the identifier and `name`, `due`, `urgency`, `mood`, `spot.street`, `spot.city`, `spot.urgency`, `home.street`, `home.city`, `home.urgency`, `settings`, `history`, `list`, `labels`, `next`, and has what rules and inference give.
+      /// Creates the object for a source object of `Errand`. It keeps the identifier and `name`, `due`, `urgency`, `mood`, `spot.street`, `spot.city`, `spot.urgency`, `home.street`, `home.city`, `home.urgency`, `settings`, `history`, `list`, `labels`, `next`, and has the values of rules and inference.
       public init(from source: CustomMigrationModel.Version1.Errand, minutes: Swift.Int32, slug: Swift.String, spot: CustomMigrationModel.Version2.Stop?, home: CustomMigrationModel.Version2.Stop, owner: CustomMigrationModel.NewVersion2.ErrandOwner?, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._make(from: source._object, mapping: "ErrandToErrand")
         self.minutes = minutes
@@ -697,7 +697,7 @@ nonisolated extension CustomMigrationModel {
   /// `cdgen stub` writes a type to fill in. One value serves a whole migration, on one thread. What is thrown ends the migration, and the store is as it was.
   nonisolated public protocol Migrations {
     // Version 1 to version 2
-    /// Makes what an object of `Errand` of version 1 becomes in version 2, of those where `name != ""`; nil leaves it out.
+    /// Creates the object of version 2 for an object of `Errand` of version 1 with `name != ""`. Returns nil to leave it out.
     ///
     /// - Kept as they are: `name`, `due`, `urgency`, `mood`, `spot.street`, `spot.city`, `spot.urgency`, `home.street`, `home.city`, `home.urgency`, `settings`, `history`, `list`, `labels`, `next`.
     /// - By rules and inference: `price = CAST(price, "Double")`.

@@ -514,7 +514,7 @@ nonisolated extension CustomMigrationManyModel {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
       public static var entityName: Swift.String { "Novel" }
-      /// Makes what an object of `Novel` becomes. It keeps the identifier and `title`, `pages`, `shelf`.
+      /// Creates the object for a source object of `Novel`. It keeps the identifier and `title`, `pages`, `shelf`.
       public init(from source: CustomMigrationManyModel.Version1.Novel, code: Swift.Int64, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._make(from: source._object, mapping: "NovelToNovel")
         self.code = code
@@ -537,7 +537,7 @@ nonisolated extension CustomMigrationManyModel {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
       public static var entityName: Swift.String { "Record" }
-      /// Makes what an object of `Record` becomes. It keeps the identifier and `title`, `shelf`.
+      /// Creates the object for a source object of `Record`. It keeps the identifier and `title`, `shelf`.
       public init(from source: CustomMigrationManyModel.Version1.Record, code: Swift.Int64, minutes: Swift.Int32, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._make(from: source._object, mapping: "RecordToRecord")
         self.code = code
@@ -576,12 +576,12 @@ nonisolated extension CustomMigrationManyModel {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
       public static var entityName: Swift.String { "Reader" }
-      /// Makes what an object of `Visitor` becomes. It keeps the identifier and nothing.
+      /// Creates the object for a source object of `Visitor`. It keeps the identifier.
       public init(fromRegulars source: CustomMigrationManyModel.Version1.Visitor, name: Swift.String, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._make(from: source._object, mapping: "regulars")
         self.name = name
       }
-      /// Makes what an object of `Visitor` becomes. It keeps the identifier and nothing.
+      /// Creates the object for a source object of `Visitor`. It keeps the identifier.
       public init(fromNewcomers source: CustomMigrationManyModel.Version1.Visitor, name: Swift.String, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._make(from: source._object, mapping: "newcomers")
         self.name = name
@@ -599,13 +599,13 @@ nonisolated extension CustomMigrationManyModel {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
       public static var entityName: Swift.String { "Guest" }
-      /// Makes what an object of `Visitor` becomes. It keeps the identifier and nothing.
+      /// Creates the object for a source object of `Visitor`. It keeps the identifier.
       public init(from source: CustomMigrationManyModel.Version1.Visitor, name: Swift.String, badge: Swift.Int64, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._make(from: source._object, mapping: "VisitorToGuest")
         self.name = name
         self.badge = badge
       }
-      /// Makes what an object of `Keeper` becomes. It keeps the identifier and `name`.
+      /// Creates the object for a source object of `Keeper`. It keeps the identifier and `name`.
       public init(from source: CustomMigrationManyModel.Version1.Keeper, badge: Swift.Int64, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._make(from: source._object, mapping: "KeeperToGuest")
         self.badge = badge
@@ -656,7 +656,7 @@ nonisolated extension CustomMigrationManyModel {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
       public static var entityName: Swift.String { "Novel" }
-      /// Makes what an object of `Novel` becomes. It keeps the identifier and `title`, `code`, `pages`, `shelf`.
+      /// Creates the object for a source object of `Novel`. It keeps the identifier and `title`, `code`, `pages`, `shelf`.
       public init(from source: CustomMigrationManyModel.Version2.Novel, chapters: Swift.Int32, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._make(from: source._object, mapping: "NovelToNovel")
         self.chapters = chapters
@@ -716,7 +716,7 @@ nonisolated extension CustomMigrationManyModel {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
       public static var entityName: Swift.String { "Reader" }
-      /// Makes what an object of `Reader` becomes. It keeps the identifier and `name`.
+      /// Creates the object for a source object of `Reader`. It keeps the identifier and `name`.
       public init(from source: CustomMigrationManyModel.Version2.Reader, initials: Swift.String, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._make(from: source._object, mapping: "ReaderToReader")
         self.initials = initials
@@ -739,46 +739,46 @@ nonisolated extension CustomMigrationManyModel {
   /// `cdgen stub` writes a type to fill in. One value serves a whole migration, on one thread. What is thrown ends the migration, and the store is as it was.
   nonisolated public protocol Migrations {
     // Version 1 to version 2
-    /// Makes what an object of `Novel` of version 1 becomes in version 2; nil leaves it out.
+    /// Creates the object of version 2 for an object of `Novel` of version 1. Returns nil to leave it out.
     ///
     /// - Kept as they are: `title`, `pages`, `shelf`.
     /// - Only the app knows: `code`.
     func makeNovel(from source: CustomMigrationManyModel.Version1.Novel, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Novel?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateNovel(_ destination: CustomMigrationManyModel.NewVersion2.Novel, from source: CustomMigrationManyModel.Version1.Novel, in manager: CDRuntime.MigrationManager) throws
-    /// Makes what an object of `Record` of version 1 becomes in version 2; nil leaves it out.
+    /// Creates the object of version 2 for an object of `Record` of version 1. Returns nil to leave it out.
     ///
     /// - Kept as they are: `title`, `shelf`.
     /// - Only the app knows: `code`, `minutes`.
     func makeRecord(from source: CustomMigrationManyModel.Version1.Record, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Record?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateRecord(_ destination: CustomMigrationManyModel.NewVersion2.Record, from source: CustomMigrationManyModel.Version1.Record, in manager: CDRuntime.MigrationManager) throws
-    /// Makes what an object of `Visitor` of version 1 becomes in version 2, of those where `isGuest == NO`; nil leaves it out.
+    /// Creates the object of version 2 for an object of `Visitor` of version 1 with `isGuest == NO`. Returns nil to leave it out.
     ///
     /// - Only the app knows: `name`.
     func makeRegulars(from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Reader?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateRegulars(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws
-    /// Makes what an object of `Visitor` of version 1 becomes in version 2, of those where `isGuest == YES`; nil leaves it out.
+    /// Creates the object of version 2 for an object of `Visitor` of version 1 with `isGuest == YES`. Returns nil to leave it out.
     ///
     /// - Only the app knows: `name`.
     func makeNewcomers(from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Reader?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateNewcomers(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws
-    /// Makes what an object of `Visitor` of version 1 becomes in version 2, of those where `isGuest == YES`; nil leaves it out.
+    /// Creates the object of version 2 for an object of `Visitor` of version 1 with `isGuest == YES`. Returns nil to leave it out.
     ///
     /// - Only the app knows: `name`, `badge`.
     func makeGuest(from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Guest?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws
-    /// Makes what an object of `Keeper` of version 1 becomes in version 2; nil leaves it out.
+    /// Creates the object of version 2 for an object of `Keeper` of version 1. Returns nil to leave it out.
     ///
     /// - Kept as they are: `name`.
     /// - Only the app knows: `badge`.
     func makeGuest(from source: CustomMigrationManyModel.Version1.Keeper, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Guest?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Keeper, in manager: CDRuntime.MigrationManager) throws
-    /// Makes the objects of `Statistic` in version 2, which come of none of version 1. Called before any other object is made.
+    /// Creates the objects of `Statistic` of version 2, which have no source objects. Called before all other objects are created.
     func makeStatisticInStep1To2(in manager: CDRuntime.MigrationManager) throws
     /// Called before any object is made. By default nothing is done.
     func beginStep1To2(in manager: CDRuntime.MigrationManager) throws
@@ -787,14 +787,14 @@ nonisolated extension CustomMigrationManyModel {
     /// Called to look at the result, which is refused by an error. By default nothing is done.
     func validateStep1To2(in manager: CDRuntime.MigrationManager) throws
     // Version 2 to version 3
-    /// Makes what an object of `Novel` of version 2 becomes in version 3; nil leaves it out.
+    /// Creates the object of version 3 for an object of `Novel` of version 2. Returns nil to leave it out.
     ///
     /// - Kept as they are: `title`, `code`, `pages`, `shelf`.
     /// - Only the app knows: `chapters`.
     func makeNovel(from source: CustomMigrationManyModel.Version2.Novel, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion3.Novel?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateNovel(_ destination: CustomMigrationManyModel.NewVersion3.Novel, from source: CustomMigrationManyModel.Version2.Novel, in manager: CDRuntime.MigrationManager) throws
-    /// Makes what an object of `Reader` of version 2 becomes in version 3; nil leaves it out.
+    /// Creates the object of version 3 for an object of `Reader` of version 2. Returns nil to leave it out.
     ///
     /// - Kept as they are: `name`.
     /// - Only the app knows: `initials`.

@@ -314,7 +314,7 @@ nonisolated extension CustomNamingModel {
       let _object: CDRuntime.ManagedObject
       init(_object: CDRuntime.ManagedObject) { self._object = _object }
       static var entityName: Swift.String { "Version1" }
-      /// Makes what an object of `Version1` becomes. It keeps the identifier and `in`, `Version2`, `migrations`, and has what rules and inference give.
+      /// Creates the object for a source object of `Version1`. It keeps the identifier and `in`, `Version2`, `migrations`, and has the values of rules and inference.
       init(from ___source: CustomNamingModel.Version1.Version1, object: Swift.Int64, source: Swift.Int64, manager: Swift.Int64, in ___manager: CDRuntime.MigrationManager) throws {
         _object = try ___manager._make(from: ___source._object, mapping: "Version1ToVersion1")
         self.object = object
@@ -380,7 +380,7 @@ nonisolated extension CustomNamingModel {
   /// `cdgen stub` writes a type to fill in. One value serves a whole migration, on one thread. What is thrown ends the migration, and the store is as it was.
   nonisolated protocol Migrations {
     // Version 1 to version 2
-    /// Makes what an object of `Version1` of version 1 becomes in version 2; nil leaves it out.
+    /// Creates the object of version 2 for an object of `Version1` of version 1. Returns nil to leave it out.
     ///
     /// - Kept as they are: `in`, `Version2`, `migrations`.
     /// - By rules and inference: `default = CAST(default, "String")`.
@@ -388,7 +388,7 @@ nonisolated extension CustomNamingModel {
     func makeVersion1(from source: CustomNamingModel.Version1.Version1, in manager: CDRuntime.MigrationManager) throws -> CustomNamingModel.NewVersion2.Version1?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateVersion1(_ destination: CustomNamingModel.NewVersion2.Version1, from source: CustomNamingModel.Version1.Version1, in manager: CDRuntime.MigrationManager) throws
-    /// Makes the objects of `Migrations` in version 2, which come of none of version 1. Called before any other object is made.
+    /// Creates the objects of `Migrations` of version 2, which have no source objects. Called before all other objects are created.
     func makeMigrationsInStep1To2(in manager: CDRuntime.MigrationManager) throws
     /// Called before any object is made. By default nothing is done.
     func beginStep1To2(in manager: CDRuntime.MigrationManager) throws
