@@ -509,12 +509,21 @@ $("conflicts").addEventListener("click", (event) => {
 $("conflicts-dialog").addEventListener("cancel", () => run({ decideLater: {} }));
 
 const events = new EventSource(`${base}/events`);
-events.addEventListener("changed", () => run({ refresh: {} }));
+events.addEventListener("changed", showChanges);
 events.addEventListener("away", (event) => tellAbsence(`${event.data} What you have not saved stays in this window.`));
 events.addEventListener("back", () => {
   tellAbsence("");
-  run({ refresh: {} });
+  showChanges();
 });
+
+// Shows what others have saved. A request that waits for its turn shows the saves that come until then, too.
+let isWaiting = false;
+function showChanges() {
+  if (isWaiting) return;
+  isWaiting = true;
+  queue = queue.then(() => { isWaiting = false; });
+  run({ refresh: {} });
+}
 
 // Says above the list why nothing can be saved at the moment; an empty text takes that back.
 function tellAbsence(text) {
