@@ -5,8 +5,13 @@ import PackageDescription
 let package = Package(
   name: "ToDoApp",
   platforms: [.macOS(.v15)],
+  traits: [
+    .trait(name: "PostgreSQL", description: "Lists on a PostgreSQL server. They need the system's libpq.")
+  ],
   dependencies: [
-    .package(name: "cdgen", path: "../.."),
+    // A link to this repository. A package is known by the name of its folder, and a clone's folder can have any name,
+    // also that of another package.
+    .package(path: "cdgen"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     // Parts of Hummingbird's interface: the logger, the port that it listens on, and signals.
     .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
@@ -18,6 +23,7 @@ let package = Package(
       name: "ToDoApp",
       dependencies: [
         .product(name: "CDRuntime", package: "cdgen"),
+        .product(name: "CDPostgresStore", package: "cdgen", condition: .when(traits: ["PostgreSQL"])),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),

@@ -133,6 +133,27 @@ import Testing
     #expect(try context.perform { try context.titles().count } == 2)
   }
 
+  /// An object whose row cannot be read is not taken for a deleted one, and is read when the server answers again.
+  @Test func anUnreadableObjectIsNotGone() throws {
+    try fill(shelves: 1, booksOfEach: 1)
+    let context = try store.context(through: proxy)
+    let book = try context.objects(forEntityNamed: "Book")[0]
+    let title = try Self.text("title", of: book)
+    context.refreshAllObjects()
+    proxy.decide { _ in .cutBefore }
+    let error = #expect(throws: StoreError.self) {
+      try context.perform { _ = try context.existingObject(with: book.objectID) }
+    }
+    guard case .engine(_, let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reason.isOfConnection && book.isFault && !book.isInaccessible)
+    proxy.decide { _ in .forward }
+    #expect(try context.existingObject(with: book.objectID) === book)
+    #expect(try Self.text("title", of: book) == title)
+  }
+
   /// A calculation that fails for a row leaves the snapshot as it is.
   @Test func aFailedCalculationEndsNothing() throws {
     let context = try store.context()

@@ -23,6 +23,7 @@ import Testing
       return ""
     }
     #expect(reason.code == "08001" && reason.engine == "PostgreSQL")
+    #expect(reason.isOfConnection && error.situation == .serverUnreachable)
     #expect(!"\(error)".contains("secret"))
     #expect("\(error)".contains("postgresql://127.0.0.1:\(fake.port)/db"))
     return reason.message

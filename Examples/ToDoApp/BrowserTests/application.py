@@ -1,17 +1,21 @@
 """Starts the application and browsers for the tests."""
 
+import atexit
 import datetime
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
+import uuid
 
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
@@ -19,7 +23,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-OUTPUT = os.environ.get("OUTPUT", "/tmp")
+# The folder of the screenshots and logs.
+OUTPUT = os.environ["TODOAPP_OUTPUT"]
 NOW = "2030-06-01T12:00:00Z"
 MODEL = os.path.realpath(os.path.join(os.path.dirname(__file__), "../Sources/ToDoApp/ToDo.cdmodel"))
 
@@ -42,8 +47,9 @@ def eventually(condition, seconds=10.0):
 class Server:
     """A process of the application on a store."""
 
-    def __init__(self, store, *arguments, now=NOW, stdin=subprocess.DEVNULL, environment=None):
+    def __init__(self, store, *arguments, now=NOW, stdin=subprocess.DEVNULL, environment=None, name="server"):
         self.log = []
+        self.name = name
         command = [os.environ["TODOAPP"], "--store", store, "--port", "0", "--test", *arguments]
         if now:
             command += ["--now", now]
@@ -56,8 +62,10 @@ class Server:
         threading.Thread(target=self._collect, daemon=True).start()
 
     def _collect(self):
-        for line in self.process.stderr:
-            self.log.append(line.rstrip())
+        with open(os.path.join(OUTPUT, f"{self.name}.log"), "a") as file:
+            for line in self.process.stderr:
+                self.log.append(line.rstrip())
+                file.write(f"{self.process.pid} {line}")
 
     def set_clock(self, text):
         request = urllib.request.Request(self.url + "/test/clock", data=text.encode(), method="POST")
@@ -115,6 +123,25 @@ class Client:
         with urllib.request.urlopen(f"{self.base}/rows?offset={offset}", timeout=60) as response:
             return response.read().decode()
 
+    def close(self):
+        request = urllib.request.Request(self.base + "/close", data=self.token.encode(), method="POST")
+        urllib.request.urlopen(request, timeout=20).close()
+
+    def answer(self, item, answer):
+        """Answers an alert."""
+        request = urllib.request.Request(
+            self.base + "/alert", data=json.dumps({"id": item, "answer": answer}).encode(), method="POST",
+            headers={"Content-Type": "application/json", "X-Token": self.token})
+        urllib.request.urlopen(request, timeout=20).close()
+
+    def alerts(self):
+        """The titles in the dialog of alerts, as a page that is loaded now has them."""
+        with urllib.request.urlopen(self.base, timeout=60) as response:
+            return re.findall(r"data-alert=.*?<strong>(.*?)</strong>", response.read().decode(), re.DOTALL)
+
+    def export(self):
+        return json.loads(self.server.get(self.base.removeprefix(self.server.url) + "/export.json")[1])
+
     def ids(self):
         return re.findall(r'<tr id="[^"]*" data-id="([^"]*)"', self.rows())
 
@@ -122,7 +149,8 @@ class Client:
         return self.run({"add": {"title": title, "dueDate": due}})
 
     def import_items(self, count, **values):
-        start = datetime.datetime(2030, 6, 1)
+        # None of them is due while a test runs.
+        start = datetime.datetime(2030, 6, 2)
         items = [
             {
                 "title": f"Item {number:05}", "category": f"Category {number % 7}",
@@ -177,10 +205,10 @@ class Browser:
         eventually(attempt)
 
     def type(self, selector, text, end=Keys.ENTER):
-        field = self.find(selector)
-        field.click()
-        field.send_keys(Keys.CONTROL, "a")
-        field.send_keys(text + end)
+        # The row of the field may be replaced meanwhile. The new field has the focus then.
+        eventually(lambda: [self.find(selector).click()])
+        for keys in ((Keys.CONTROL, "a"), (text + end,)):
+            eventually(lambda: [self.driver.switch_to.active_element.send_keys(*keys)])
 
     def set_date(self, selector, value):
         """Sets a date, whose field takes keys in the order of the browser's language."""
@@ -215,6 +243,7 @@ class Browser:
         eventually(lambda: title in self.titles())
 
     def save(self):
+        eventually(lambda: self.find("#save").is_enabled())
         self.click("#save")
         self.until_saved()
 
@@ -250,6 +279,7 @@ class ApplicationTest(unittest.TestCase):
     def setUpClass(cls):
         if ApplicationTest.shared is None:
             ApplicationTest.shared = Browser()
+            atexit.register(ApplicationTest.shared.quit)
 
     def setUp(self):
         self.folder = tempfile.mkdtemp()
@@ -260,13 +290,18 @@ class ApplicationTest(unittest.TestCase):
         self.browser.driver.get_log("browser")
 
     def tearDown(self):
+        result = self._outcome.result
+        if any(test is self for test, _ in result.failures + result.errors):
+            self.browser.picture("failed-" + self.id())
         # The next test begins without a question about unsaved changes.
         self.browser.script("addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
         for server in self.servers:
             server.stop(signal.SIGKILL)
 
     def server(self, name="ToDo.sqlite", *arguments, **options):
-        server = Server(os.path.join(self.folder, name), *arguments, **options)
+        """Starts a process on a file of the test's folder, or on a store that has a URL."""
+        store = name if "://" in name else os.path.join(self.folder, name)
+        server = Server(store, *arguments, name=self.id(), **options)
         self.servers.append(server)
         return server
 
@@ -290,3 +325,90 @@ class ApplicationTest(unittest.TestCase):
             json.dump(items, file)
         subprocess.run([tool, "load", store, data], check=True, stdout=subprocess.DEVNULL)
         return store
+
+
+class Proxy:
+    """A way to a database server that the tests can close and open again."""
+
+    def __init__(self, host, port):
+        self.target = (host, port)
+        self.sockets = []
+        self.lock = threading.Lock()
+        self.listener = None
+        self.port = 0
+        self.open()
+
+    def open(self):
+        self.listener = socket.socket()
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind(("127.0.0.1", self.port))
+        self.port = self.listener.getsockname()[1]
+        self.listener.listen(100)
+        threading.Thread(target=self._accept, args=(self.listener,), daemon=True).start()
+
+    def close(self):
+        """Ends all connections. New ones are refused."""
+        with self.lock:
+            listener, self.listener = self.listener, None
+            sockets, self.sockets = self.sockets, []
+        for closed in ([listener] if listener else []) + sockets:
+            try:
+                closed.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            closed.close()
+
+    def _accept(self, listener):
+        while True:
+            try:
+                client, _ = listener.accept()
+                server = socket.create_connection(self.target)
+            except OSError:
+                return
+            with self.lock:
+                if self.listener is not listener:
+                    client.close()
+                    server.close()
+                    return
+                self.sockets += [client, server]
+            for source, target in ((client, server), (server, client)):
+                threading.Thread(target=self._pump, args=(source, target), daemon=True).start()
+
+    def _pump(self, source, target):
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+        except OSError:
+            pass
+        for ended in (source, target):
+            try:
+                ended.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+@unittest.skipUnless("CDGEN_POSTGRES_URL" in os.environ, "there is no PostgreSQL server: see .ci/postgresql")
+class TeamTest(ApplicationTest):
+    """A test on a new schema of a PostgreSQL server."""
+
+    # A save that cannot be repeated fails soon.
+    LIMITS = "replay_timeout=1&connect_timeout=2"
+
+    def setUp(self):
+        super().setUp()
+        self.schema = "todo_" + uuid.uuid4().hex[:12]
+        self.url = f"{os.environ['CDGEN_POSTGRES_URL']}?schema={self.schema}&{self.LIMITS}"
+        self.addCleanup(self.sql, f'DROP SCHEMA IF EXISTS "{self.schema}" CASCADE')
+
+    def sql(self, text):
+        done = subprocess.run(
+            ["psql", os.environ["CDGEN_POSTGRES_URL"], "-qAtc", text], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def proxied(self):
+        """A proxy, and the URL of the schema through it."""
+        host, port = re.search(r"@([^:/]+):(\d+)/", os.environ["CDGEN_POSTGRES_URL"]).groups()
+        proxy = Proxy(host, int(port))
+        self.addCleanup(proxy.close)
+        return proxy, self.url.replace(f"@{host}:{port}/", f":secret@127.0.0.1:{proxy.port}/")

@@ -107,6 +107,9 @@ struct PostgresFailure: Error {
       StoreEngineError(
         engine: "PostgreSQL", code: code, message: message, operation: operation,
         // A calculation without a result, and a statement beyond the server's limits.
-        isOfQuery: code.hasPrefix("22") || code.hasPrefix("54")))
+        isOfQuery: code.hasPrefix("22") || code.hasPrefix("54"),
+        // No connection, a refused login, a server that does not accept connections, and one that has too many.
+        isOfConnection: ["08", "28", "57P"].contains { code.hasPrefix($0) } || code == Self.tooManyConnections
+      ))
   }
 }

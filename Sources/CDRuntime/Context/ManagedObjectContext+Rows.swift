@@ -205,21 +205,42 @@ extension ManagedObjectContext {
       return
     }
     do {
-      let rows = try reader().row(object.key, of: plan)
-      defer { rows.close() }
-      if try rows.next(), let row = rows.reader(of: plan, rowReport) {
-        object.version = rows.version
-        decode(object, row)
-      } else {
-        fillEmpty(object)
-        // The history may have reported it already.
-        if !object.flags.contains(.inaccessible) { object.report(.objectGone) }
-        object.flags.insert(.inaccessible)
-      }
+      try readRow(of: object)
     } catch {
       object.flags.insert(.inaccessible)
       fillEmpty(object)
       object.report(.readFailed("\(error)"))
+    }
+  }
+
+  @inline(__always)
+  private func readRow(of object: ManagedObject) throws {
+    let plan = object.scope.plan
+    let rows = try reader().row(object.key, of: plan)
+    defer { rows.close() }
+    if try rows.next(), let row = rows.reader(of: plan, rowReport) {
+      object.version = rows.version
+      decode(object, row)
+    } else {
+      fillEmpty(object)
+      // The history may have reported it already.
+      if !object.flags.contains(.inaccessible) { object.report(.objectGone) }
+      object.flags.insert(.inaccessible)
+    }
+  }
+
+  /// Reads the values of a fault. If that fails, the object stays a fault, and its next use reads again.
+  private func fireForCaller(_ object: ManagedObject) throws {
+    guard parent == nil, object.scope.plan.index >= 0, object.flags.contains(.fault) else {
+      return object._willRead()
+    }
+    object.flags.remove(.fault)
+    defer { if storeReader.hasFetched { awakeFetched() } }
+    do {
+      try readRow(of: object)
+    } catch {
+      object.flags.insert(.fault)
+      throw error
     }
   }
 
@@ -322,7 +343,7 @@ extension ManagedObjectContext {
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
     if let object = registered(id.key, root: plan.root), !object.flags.contains(.deletionSaved) {
-      object._willRead()
+      try fireForCaller(object)
       guard !object.isInaccessible, !object.isDeleted else { throw FetchError.unknownObject(id) }
       return object
     }

@@ -90,15 +90,15 @@ extension ManagedObjectContext {
   private func checkDenials(of object: ManagedObject, _ errors: inout [ValidationError]) {
     for case let relationship? in object.scope.plan.relationships
     where relationship.description.deleteRule.refusesDeletion {
-      let isDenied =
+      let count =
         relationship.isToMany
-        ? object.relatedObjects(relationship).contains { !$0.isDeleted }
-        : object.relatedObject(relationship).map { !$0.isDeleted } ?? false
-      if isDenied {
+        ? object.relatedObjects(relationship).count { !$0.isDeleted }
+        : object.relatedObject(relationship).map { $0.isDeleted ? 0 : 1 } ?? 0
+      if count > 0 {
         errors.append(
           ValidationError(
             reason: .deleteDenied, entity: object.scope.plan.name, property: relationship.name,
-            objectID: object.objectID))
+            objectID: object.objectID, denyingCount: count))
       }
     }
   }

@@ -117,6 +117,17 @@ public struct ValidationError: Error, Hashable, Sendable {
   /// The bound that the value is beyond, with ``Reason/outOfRange`` and ``Reason/wrongLength``; nil for other rules, and
   /// for an error that was created without it. Comparisons of errors ignore it.
   public let brokenBound: BrokenBound?
+  /// The number of objects that the relationship still has, with ``Reason/deleteDenied``; nil for other rules, and for an
+  /// error that was created without it. Comparisons of errors ignore it.
+  ///
+  /// ```swift
+  /// do {
+  ///   try context.save()
+  /// } catch SaveError.validation(let errors) {
+  ///   for case let count? in errors.map(\.denyingCount) { print(count, "other objects need what you have deleted") }
+  /// }
+  /// ```
+  public let denyingCount: Int?
   /// The name of the object's entity.
   public let entity: String
   /// The attribute, `composite.field` or relationship; nil if the rule concerns the whole object.
@@ -125,15 +136,21 @@ public struct ValidationError: Error, Hashable, Sendable {
   public let objectID: ManagedObjectID
 
   /// Creates an error of an object, for tests of code that shows errors.
-  public init(reason: Reason, entity: String, property: String?, objectID: ManagedObjectID) {
-    self.init(reason: reason, brokenBound: nil, entity: entity, property: property, objectID: objectID)
+  public init(
+    reason: Reason, entity: String, property: String?, objectID: ManagedObjectID, denyingCount: Int? = nil
+  ) {
+    self.init(
+      reason: reason, brokenBound: nil, entity: entity, property: property, objectID: objectID,
+      denyingCount: denyingCount)
   }
 
   init(
-    reason: Reason, brokenBound: BrokenBound?, entity: String, property: String?, objectID: ManagedObjectID
+    reason: Reason, brokenBound: BrokenBound?, entity: String, property: String?, objectID: ManagedObjectID,
+    denyingCount: Int? = nil
   ) {
     self.reason = reason
     self.brokenBound = brokenBound
+    self.denyingCount = denyingCount
     self.entity = entity
     self.property = property
     self.objectID = objectID
@@ -170,7 +187,10 @@ extension ValidationError.BrokenBound: CustomStringConvertible {
 extension ValidationError: CustomStringConvertible {
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
-    return "\(subject) of \(objectID) \(brokenBound?.description ?? reason.description)"
+    let count = denyingCount.map {
+      "denies the deletion, because the relationship still has \($0) object\($0 == 1 ? "" : "s")"
+    }
+    return "\(subject) of \(objectID) \(brokenBound?.description ?? count ?? reason.description)"
   }
 }
 

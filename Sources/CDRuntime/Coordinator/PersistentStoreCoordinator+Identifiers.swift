@@ -19,10 +19,11 @@ extension PersistentStoreCoordinator {
     else { return nil }
     let moved: [MovedKeys]
     do {
-      moved = try engine.write { session in
-        guard let store = session.reader.stores[id.storeID] else { return [] }
-        return try session.reader.movedKeys(of: store)
-      }
+      // A reading session, so that nobody who writes is waited for.
+      let session = try engine.takeSession()
+      defer { engine.returnSession(session) }
+      guard let store = session.stores[id.storeID] else { return nil }
+      moved = try session.movedKeys(of: store)
     } catch {
       // Without the list, the key may belong to another object now.
       return nil

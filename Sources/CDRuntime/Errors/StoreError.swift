@@ -216,14 +216,20 @@ public struct StoreEngineError: Error, Hashable, Sendable {
   /// Whether the cause is the query itself, such as a calculation that fails for one of the rows, and not the store. A
   /// fetch then asks the evaluator.
   package let isOfQuery: Bool
+  /// Whether the cause is the connection to a server. The same operation can succeed when there is a connection again.
+  public let isOfConnection: Bool
 
   /// Creates an error for an engine to throw in ``StoreError/engine(_:_:)``.
-  package init(engine: String, code: String, message: String, operation: String, isOfQuery: Bool = false) {
+  package init(
+    engine: String, code: String, message: String, operation: String, isOfQuery: Bool = false,
+    isOfConnection: Bool = false
+  ) {
     self.engine = engine
     self.code = code
     self.message = message
     self.operation = operation
     self.isOfQuery = isOfQuery
+    self.isOfConnection = isOfConnection
   }
 }
 
@@ -272,7 +278,8 @@ extension StoreError: PresentableError {
     case .replaced: .storeMissing
     case .inUse, .busy, .severalNames: .storeBusy
     case .diskFull: .diskFull
-    case .inputOutput, .engine: .inputOutput
+    case .engine(_, let error): error.isOfConnection ? .serverUnreachable : .inputOutput
+    case .inputOutput: .inputOutput
     case .formatFailed, .otherConfiguration, .openedTwice, .notSupported, .noStore, .nestedWrite:
       .mistakeOfApp
     }

@@ -22,6 +22,8 @@ public enum ErrorSituation: String, Hashable, Sendable, CaseIterable {
   case olderStore = "store.older"
   /// The operating system could not read or write.
   case inputOutput = "store.inputOutput"
+  /// The server that has the store does not answer, or it refuses the connection.
+  case serverUnreachable = "store.serverUnreachable"
 
   // MARK: Migration
 
@@ -116,6 +118,12 @@ public enum ErrorSituation: String, Hashable, Sendable, CaseIterable {
       (
         "The data cannot be read or written.", "The disk or the network reported an error.",
         "Check that the disk is connected, then try again."
+      )
+    case .serverUnreachable:
+      (
+        "The data cannot be reached.",
+        "The server that has it does not answer, or it refuses the connection.",
+        "Check the connection to the server, then try again."
       )
     case .migrationFailed:
       (

@@ -51,6 +51,28 @@ import Testing
     #expect(texts(twice).first == "This book exists already.")
   }
 
+  @Test(arguments: [1, 3]) func aRefusedDeletionNamesTheNumberOfObjects(count: Int) throws {
+    let container = try PersistentContainer(scratchFor: LibraryModel.self)
+    let context = container.newContext()
+    let author = Author(name: "Henry", in: context)
+    let books = (0..<3).map { Book(title: "\($0)", isbn: "\($0)", author: author, in: context) }
+    try context.save()
+    for book in books.dropFirst(count) { context.delete(book) }
+    context.delete(author)
+    let error = try #require(#expect(throws: SaveError.self) { try context.save() })
+    guard case .validation(let errors) = error else { throw error }
+    #expect(errors.map(\.reason) == [.deleteDenied] && errors.map(\.denyingCount) == [count])
+    #expect(
+      "\(error)".contains("still has \(count) object")
+        && texts(error).first == "This author cannot be deleted.")
+    // The number is not part of the error's identity.
+    #expect(
+      errors == [
+        ValidationError(
+          reason: .deleteDenied, entity: "Author", property: "publications", objectID: author.objectID)
+      ])
+  }
+
   @Test func translationsReplaceTextsAndNames() throws {
     let uri = try #require(URL(string: "cdgen://\(UUID().uuidString)/ToDo/p1"))
     let error = ValidationError(

@@ -16,7 +16,8 @@ struct Options: Sendable {
     USAGE: ToDoApp [--store <list>] [--host <address>] [--port <number>]
 
       --store <list>     The file of the list. It is created if it does not exist: as XML if its name ends in .xml, in
-                         binary form if it ends in .bin, and as a SQLite file otherwise.
+                         binary form if it ends in .bin, and as a SQLite file otherwise. Or a schema of a PostgreSQL
+                         server, for a team: postgresql://user@host/database?schema=todo
       --host <address>   The address to listen on. The default is 127.0.0.1, which only this computer can reach.
       --port <number>    The port. The default is 8080; 0 is any free one.
       --now <date>       Start the clock at this time, such as 2030-06-01T18:30:00Z.
@@ -33,7 +34,7 @@ struct Options: Sendable {
       }
       guard let value = rest.popFirst() else { throw Mistake(text: "the value of \(name) is missing") }
       switch name {
-      case "--store": store = StoreAddress(value)
+      case "--store": store = try StoreAddress(value)
       case "--host": host = value
       case "--port":
         guard let number = UInt16(value) else { throw Mistake(text: "\(value) is not a port") }

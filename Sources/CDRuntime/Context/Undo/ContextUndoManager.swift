@@ -85,6 +85,8 @@ public final class ContextUndoManager {
   private var disabledCount = 0
   /// The number of groups that have begun and not ended, without the group of the event.
   public private(set) var groupingLevel = 0
+  /// The name of the group that has begun, while the group has no changes.
+  private var nameOfEmptyGroup: String?
   /// Whether an undo or redo is running.
   private var isRestoring = false
 
@@ -114,6 +116,7 @@ public final class ContextUndoManager {
   }
 
   private func close() {
+    nameOfEmptyGroup = nil
     guard let group = open else { return }
     open = nil
     guard let context else { return }
@@ -194,14 +197,24 @@ public final class ContextUndoManager {
     undoable.removeAll()
     redoable.removeAll()
     open = nil
+    nameOfEmptyGroup = nil
     groupingLevel = 0
   }
 
   // MARK: Names
 
   /// Names the open group, or else the group that would be undone next. A menu shows this name.
+  ///
+  /// Between ``beginUndoGrouping()`` and ``endUndoGrouping()`` the name is that of the group, before its first change
+  /// too. If the group has no changes when it ends, the name is forgotten.
   public func setActionName(_ name: String) {
-    if let open { open.name = name } else { undoable.last?.name = name }
+    if let open {
+      open.name = name
+    } else if groupingLevel > 0 {
+      nameOfEmptyGroup = name
+    } else {
+      undoable.last?.name = name
+    }
   }
 
   /// The name of the group that would be undone; empty if it has none.
@@ -218,7 +231,10 @@ public final class ContextUndoManager {
     guard !isRestoring, disabledCount == 0, !activity.isAwakening, !activity.isDeriving else { return nil }
     if open == nil {
       guard groupingLevel > 0 || groupsByEvent && !activity.isSaving else { return nil }
-      open = UndoGroup()
+      let group = UndoGroup()
+      if let nameOfEmptyGroup { group.name = nameOfEmptyGroup }
+      nameOfEmptyGroup = nil
+      open = group
       if groupingLevel == 0 { context.undoRegistration.eventDidBegin() }
     }
     redoable.removeAll()

@@ -214,6 +214,41 @@ import Testing
     #expect(book.title == "U" && undoManager.undoActionName == "Rename")
   }
 
+  @Test func aGroupIsNamedBeforeItsFirstChange() {
+    group {
+      undoManager.setActionName("Rename")
+      book.title = "U"
+    }
+    // A group without changes leaves no name behind: neither to the former group nor to the next one.
+    group { undoManager.setActionName("Nothing") }
+    #expect(undoManager.undoActionName == "Rename")
+    undoManager.beginUndoGrouping()
+    group { undoManager.setActionName("Inner") }
+    undoManager.setActionName("Outer")
+    undoManager.endUndoGrouping()
+    #expect(undoManager.undoActionName == "Rename")
+    author.name = "B"
+    undoManager.endEvent()
+    #expect(undoManager.undoActionName == "")
+    undoManager.setActionName("Later")
+    #expect(undoManager.undoActionName == "Later")
+    context.undo()
+    #expect(undoManager.undoActionName == "Rename" && undoManager.redoActionName == "Later")
+    // Neither an undo nor a rollback in the group lets the name come back.
+    undoManager.beginUndoGrouping()
+    undoManager.setActionName("Undone")
+    context.undo()
+    book.title = "V"
+    undoManager.endEvent()
+    #expect(undoManager.undoActionName == "")
+    undoManager.beginUndoGrouping()
+    undoManager.setActionName("Rolled back")
+    context.rollback()
+    book.title = "W"
+    undoManager.endEvent()
+    #expect(undoManager.undoActionName == "")
+  }
+
   @Test func registrationCanBeDisabled() {
     undoManager.disableUndoRegistration()
     book.title = "U"

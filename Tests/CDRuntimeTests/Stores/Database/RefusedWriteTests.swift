@@ -59,6 +59,7 @@ import Testing
     #expect(throws: StoreError.busy([store.url])) { try context.save() }
     // Who reads is not kept waiting.
     #expect(try names() == ["old"])
+    #expect(coordinator.managedObjectID(forURIRepresentation: tag.objectID.uriRepresentation) == tag.objectID)
     #expect(throws: StoreError.busy([store.url])) {
       try coordinator.setMetadata(["a": "b"], forStore: coordinator.storeIDs[0])
     }

@@ -17,19 +17,23 @@ struct ListPage {
         <a class="skip" href="#list">To the list</a>
         <header>
         <h1>\#(list.name)</h1>
+        <span id="busy" role="status"></span>
         <div id="toolbar" role="toolbar" aria-label="Commands">\#(part(.toolbar))</div>
         </header>
         \#(migrationNote)
+        <p id="away" class="note error" role="alert" hidden></p>
         <div id="messages" aria-live="polite">\#(part(.messages))</div>
         <div class="columns">
         <nav aria-labelledby="categories-title">
-        <h2 id="categories-title">Categories</h2>
+        <details id="panel" open>
+        <summary><h2 id="categories-title">Categories</h2></summary>
         <div id="categories">\#(part(.categories))</div>
         <form id="add-category">
         <input name="name" aria-label="Name of the new category" placeholder="New category" autocomplete="off">
         <button>Add</button>
         </form>
         <div id="category-errors">\#(part(.categoryErrors))</div>
+        </details>
         </nav>
         <main>
         <form id="add" aria-label="New item">
@@ -48,7 +52,7 @@ struct ListPage {
         <button type="button" data-bulk="complete">Complete</button>
         <button type="button" data-bulk="mute">Mute</button>
         <button type="button" data-bulk="delete">Delete</button>
-        <label>Category <select data-bulk="categorize"><option value="">–</option></select></label>
+        <label>Category <select data-bulk="categorize"><option value="">Choose…</option></select></label>
         </div>
         <table id="items" aria-label="Items">
         <thead><tr><th class="pick"><input type="checkbox" id="pick-all" aria-label="Select all items that are shown"></th>\#(headers)</tr></thead>
@@ -63,8 +67,8 @@ struct ListPage {
         <label class="button">Import<input type="file" id="import" accept="application/json,.json"></label>
         <a href="/" target="_blank">New window</a>
         </footer>
-        <dialog id="alerts-dialog" aria-labelledby="alerts-title"><div id="alerts">\#(part(.alerts))</div></dialog>
-        <dialog id="conflicts-dialog" aria-labelledby="conflicts-title"><div id="conflicts">\#(part(.conflicts))</div></dialog>
+        <dialog id="alerts-dialog" aria-labelledby="alerts-title"><div class="dialog-messages"></div><div id="alerts">\#(part(.alerts))</div></dialog>
+        <dialog id="conflicts-dialog" aria-labelledby="conflicts-title"><div class="dialog-messages"></div><div id="conflicts">\#(part(.conflicts))</div></dialog>
         """#)
   }
 
@@ -101,7 +105,7 @@ struct ListPage {
         #" The former file was kept: <code>\#($0.path(percentEncoded: false))</code>"#
       } ?? ""
     return
-      #"<p class="note" id="migrated" role="status">The list was brought from version \#(migration.from) to version \#(migration.to).\#(backup)</p>"#
+      #"<p class="note" id="migrated" role="status">The list was brought from version \#(migration.source) to version \#(migration.destination).\#(backup)</p>"#
   }
 
   /// What the script needs to know of the list: how many items there are.

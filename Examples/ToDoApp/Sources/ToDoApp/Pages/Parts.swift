@@ -167,17 +167,25 @@ enum StatusPage {
         """#)
   }
 
-  /// Explains why the list cannot be opened, in the words of the error.
-  static func failed(_ error: any Error, _ address: StoreAddress, token: String) -> HTML {
+  /// Explains why the list cannot be opened or read, in the words of the error.
+  static func failed(_ error: any Error, _ address: StoreAddress, edited isEdited: Bool?, token: String)
+    -> HTML
+  {
     let reason = (error as? any LocalizedError)?.failureReason
     let suggestion = (error as? any LocalizedError)?.recoverySuggestion
+    let changes =
+      switch isEdited {
+      case nil: "Nothing in it was changed."
+      case true?: "Your unsaved changes are kept until the program ends."
+      case false?: ""
+      }
     return Page(title: address.name, token: token, script: "status.js").html(
       body: #"""
         <main class="status" id="failed">
         <h1>\#(error.localizedDescription)</h1>
         <p>\#(reason ?? "")</p>
         <p><strong>\#(suggestion ?? "")</strong></p>
-        <p>The list: <code>\#(address.path)</code>. Nothing in it was changed.</p>
+        <p>The list: <code>\#(address.path)</code>. \#(changes)</p>
         <button type="button" id="retry" class="primary">Try again</button>
         </main>
         """#)

@@ -30,8 +30,8 @@ struct Row {
       \#(late)</td>
       <td class="category">\#(category)</td>
       <td class="state">
-      <button type="button" id="\#(id)-done" data-action="complete" aria-pressed="\#(toDo.completed ? "true" : "false")" aria-label="\#(title) is completed">\#(toDo.completed ? "Done" : "Open")</button>
-      <button type="button" id="\#(id)-mute" data-action="mute" aria-pressed="\#(toDo.doNotAlert ? "true" : "false")" aria-label="\#(title) is muted">\#(toDo.doNotAlert ? "Muted" : "Alerts")</button>
+      <button type="button" id="\#(id)-done" data-action="complete" aria-pressed="\#(toDo.completed ? "true" : "false")" aria-label="\#(title) is completed" title="\#(toDo.completed ? "Open it again" : "Complete it")">\#(toDo.completed ? "Done" : "Open")</button>
+      <button type="button" id="\#(id)-mute" data-action="mute" aria-pressed="\#(toDo.doNotAlert ? "true" : "false")" aria-label="\#(title) is muted" title="\#(toDo.doNotAlert ? "Alert again" : "Do not alert")">\#(toDo.doNotAlert ? "Muted" : "Alerts")</button>
       <button type="button" id="\#(id)-delete" data-action="delete" class="delete" aria-label="Delete \#(title)">×</button>
       </td></tr>
 

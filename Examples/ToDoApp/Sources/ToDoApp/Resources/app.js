@@ -12,12 +12,23 @@ let queue = Promise.resolve();
 
 // Sends commands one after another, so that their answers arrive in order.
 function run(command) {
-  queue = queue.then(() => send("/do", command)).then(async (answer) => {
+  queue = queue.then(() => busy(send("/do", command))).then(async (answer) => {
     if (answer === null) return;
     place(answer);
     await list.reload();
-  }).catch((error) => say(`The server does not answer. ${error.message}`, true));
+  }).catch((error) => say(`The program does not answer. ${error.message}`, true));
   return queue;
+}
+
+// Tells the person that an answer takes long, for example because a server is waited for.
+async function busy(answer) {
+  const timer = setTimeout(() => { $("busy").textContent = "Working…"; }, 500);
+  try {
+    return await answer;
+  } finally {
+    clearTimeout(timer);
+    $("busy").textContent = "";
+  }
 }
 
 async function send(path, body) {
@@ -28,9 +39,13 @@ async function send(path, body) {
   });
   if (response.status === 410) return restart();
   if (response.ok) return response.status === 204 ? null : response.text();
-  const reason = await response.json().catch(() => ({}));
-  say(reason.error?.message ?? "The server refused the request.", true);
+  await sayReason(response);
   return null;
+}
+
+async function sayReason(response) {
+  const reason = await response.json().catch(() => ({}));
+  say(reason.error?.message ?? "The program refused the request.", true);
 }
 
 // The server was started again: its new windows have new addresses.
@@ -45,7 +60,9 @@ function say(text, isError) {
   line.className = isError ? "error" : "";
   line.setAttribute("role", isError ? "alert" : "status");
   line.textContent = text;
-  $("messages").replaceChildren(line);
+  // What is behind a dialog can neither be read nor reached.
+  const place = document.querySelector("dialog[open] .dialog-messages") ?? $("messages");
+  place.replaceChildren(line);
 }
 
 // MARK: Parts of the page
@@ -95,9 +112,13 @@ function markErrors(id, form) {
   }
 }
 
+let escaped;
+$("alerts-dialog").addEventListener("cancel", () => { escaped = $("alerts").innerHTML; });
+
 function showDialog(name) {
   const dialog = $(`${name}-dialog`);
-  const isEmpty = $(name).childElementCount === 0;
+  // A dialog that was closed by the Escape key comes again when its contents change.
+  const isEmpty = $(name).childElementCount === 0 || $(name).innerHTML === escaped;
   if (isEmpty && dialog.open) dialog.close();
   if (!isEmpty && !dialog.open) dialog.showModal();
 }
@@ -107,6 +128,7 @@ function keepingFocus(replace) {
   const old = document.activeElement;
   const isTyped = old?.defaultValue !== undefined && old.value !== old.defaultValue && old.dataset.field;
   const [value, start, end] = [old?.value, old?.selectionStart, old?.selectionEnd];
+  const was = isTyped && (old.dataset.was ?? old.defaultValue);
   isPlacing = true;
   replace();
   isPlacing = false;
@@ -114,7 +136,10 @@ function keepingFocus(replace) {
   const field = $(old.id);
   if (!field) return;
   field.focus({ preventScroll: true });
-  if (isTyped) field.value = value;
+  if (isTyped) {
+    field.value = value;
+    field.dataset.was = was;
+  }
   if (start !== null && start !== undefined && field.setSelectionRange) field.setSelectionRange(start, end);
 }
 
@@ -162,8 +187,10 @@ const list = {
     const version = this.version;
     const response = await fetch(`${base}/rows?offset=${page.dataset.offset}`);
     if (response.status === 410) return restart();
+    if (version !== this.version) return;
+    // The rows that are shown stay. The command may have given the reason already.
+    if (!response.ok) return document.querySelector("#messages .error") ? null : sayReason(response);
     const html = await response.text();
-    if (version !== this.version || !response.ok) return;
     keepingFocus(() => { page.innerHTML = html; });
     if (page.rows.length) this.rowHeight = page.offsetHeight / page.rows.length;
     selection.show();
@@ -244,8 +271,10 @@ const rowID = (element) => element.closest("tr").dataset.id;
 
 function submit(field) {
   if (isPlacing || field.value === field.defaultValue) return;
+  const was = field.dataset.was ?? field.defaultValue;
+  delete field.dataset.was;
   field.defaultValue = field.value;
-  run({ set: { id: rowID(field), field: field.dataset.field, value: field.value } });
+  run({ set: { id: rowID(field), field: field.dataset.field, value: field.value, was } });
 }
 
 list.table.addEventListener("focusout", (event) => {
@@ -255,7 +284,10 @@ list.table.addEventListener("focusout", (event) => {
 list.table.addEventListener("keydown", (event) => {
   const field = event.target;
   if (!field.dataset.field) return;
-  if (event.key === "Escape") field.value = field.defaultValue;
+  if (event.key === "Escape") {
+    field.value = field.defaultValue;
+    delete field.dataset.was;
+  }
   if (event.key === "Enter" && field.tagName === "INPUT") submit(field);
   const next = { ArrowUp: "previousElementSibling", ArrowDown: "nextElementSibling" }[event.key];
   if (next && field.dataset.field === "title") {
@@ -269,8 +301,13 @@ list.table.addEventListener("click", (event) => {
   if (!button) return;
   const ids = [rowID(button)];
   const isOn = button.getAttribute("aria-pressed") !== "true";
-  if (button.dataset.action === "delete") run({ delete: { ids } });
-  else run({ [button.dataset.action]: { ids, isOn } });
+  if (button.dataset.action !== "delete") return run({ [button.dataset.action]: { ids, isOn } });
+  // The focus of the keyboard goes to the next row.
+  const row = button.closest("tr");
+  const next = (row.nextElementSibling ?? row.previousElementSibling)?.querySelector("[data-action=delete]")?.id;
+  run({ delete: { ids } }).then(() => {
+    if (document.activeElement === document.body) $(next)?.focus();
+  });
 });
 
 // A menu of categories is filled when it is about to open.
@@ -278,7 +315,8 @@ function fillCategories(menu) {
   if (menu.dataset.filled) return;
   menu.dataset.filled = "true";
   const chosen = menu.value;
-  const options = [new Option("–", "")];
+  const options = [new Option("–", menu.dataset.bulk ? "none" : "")];
+  if (menu.dataset.bulk) options.unshift(new Option("Choose…", ""));
   for (const item of $("categories").querySelectorAll("li[data-id]")) {
     options.push(new Option(item.querySelector("input").defaultValue, item.dataset.id));
   }
@@ -305,7 +343,8 @@ const selection = {
     for (const box of list.table.querySelectorAll("tbody .pick input")) box.checked = this.ids.has(rowID(box));
     $("selection").hidden = this.ids.size === 0;
     $("selected-count").textContent = this.ids.size === 1 ? "1 selected" : `${this.ids.size} selected`;
-    $("pick-all").checked = this.ids.size > 0;
+    $("pick-all").checked = this.ids.size > 0 && this.ids.size >= list.count;
+    $("pick-all").indeterminate = this.ids.size > 0 && this.ids.size < list.count;
     delete document.querySelector("select[data-bulk]").dataset.filled;
   },
 
@@ -335,7 +374,10 @@ $("selection").addEventListener("click", (event) => {
   selection.clear();
 });
 $("selection").addEventListener("change", (event) => {
-  run({ categorize: { ids: [...selection.ids], category: event.target.value || null } });
+  const category = event.target.value;
+  if (category === "") return;
+  run({ categorize: { ids: [...selection.ids], category: category === "none" ? null : category } });
+  event.target.value = "";
   selection.clear();
 });
 
@@ -379,6 +421,12 @@ $("categories").addEventListener("focusout", (event) => {
 $("categories").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.target.dataset.category === "rename") event.target.blur();
 });
+
+// The panel is beside the list, or above it in a narrow window, where it begins closed.
+const narrow = matchMedia("(max-width: 760px)");
+function foldPanel() { $("panel").open = !narrow.matches; }
+narrow.addEventListener("change", foldPanel);
+foldPanel();
 
 // MARK: The toolbar, keys and closing
 
@@ -461,11 +509,33 @@ $("conflicts").addEventListener("click", (event) => {
 $("conflicts-dialog").addEventListener("cancel", () => run({ decideLater: {} }));
 
 const events = new EventSource(`${base}/events`);
-events.addEventListener("changed", () => run({ refresh: {} }));
+events.addEventListener("changed", showChanges);
+events.addEventListener("away", (event) => tellAbsence(`${event.data} What you have not saved stays in this window.`));
+events.addEventListener("back", () => {
+  tellAbsence("");
+  showChanges();
+});
+
+// Shows what others have saved. A request that waits for its turn shows the saves that come until then, too.
+let isWaiting = false;
+function showChanges() {
+  if (isWaiting) return;
+  isWaiting = true;
+  queue = queue.then(() => { isWaiting = false; });
+  run({ refresh: {} });
+}
+
+// Says above the list why nothing can be saved at the moment; an empty text takes that back.
+function tellAbsence(text) {
+  $("away").textContent = text;
+  $("away").hidden = text === "";
+}
 events.addEventListener("alerts", (event) => place(event.data));
 events.addEventListener("review", (event) => say(`The server could not save while quitting. ${event.data}`, true));
+events.addEventListener("open", () => tellAbsence(""));
 events.addEventListener("error", () => {
   if (events.readyState === EventSource.CLOSED) restart();
+  else tellAbsence("The program does not answer. This page goes on when it does.");
 });
 
 list.layout();

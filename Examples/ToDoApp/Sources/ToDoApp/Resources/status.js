@@ -1,14 +1,23 @@
-// Waits until the list is open, and offers to try again if it cannot be opened.
+// Waits until the list is open, and offers to try again if it cannot be opened or read.
 
 const token = document.querySelector("meta[name=token]").content;
+const isFailed = document.getElementById("failed") !== null;
 
 document.getElementById("retry")?.addEventListener("click", async () => {
   await fetch("/retry", { method: "POST", headers: { "X-Token": token } });
   location.reload();
 });
 
-async function wait() {
-  const text = await (await fetch("/state")).text();
+async function state() {
+  try {
+    return await (await fetch("/state")).text();
+  } catch {
+    return "stopped";
+  }
+}
+
+async function waitUntilOpen() {
+  const text = await state();
   if (text === "open") return location.replace("/");
   if (text === "failed") return location.reload();
   const [percent, from, to] = text.split(" ");
@@ -16,6 +25,15 @@ async function wait() {
     document.getElementById("state").textContent = `The list is brought from version ${from} to version ${to}.`;
     document.getElementById("progress").value = Number(percent);
   }
-  setTimeout(wait, 200);
+  setTimeout(waitUntilOpen, 200);
 }
-if (document.getElementById("opening")) wait();
+
+// A list that comes back, or that somebody has opened in another window, is shown.
+async function waitUntilBack(former) {
+  const text = await state();
+  if (text === "open" && former !== "open") return location.reload();
+  setTimeout(() => waitUntilBack(text), 1000);
+}
+
+if (isFailed) waitUntilBack("open");
+else waitUntilOpen();

@@ -24,18 +24,29 @@ extension Server {
       guard let window = try await windows.window(context.parameters.require("id")) else {
         return Self.redirect(to: "/")
       }
-      return Self.page(try await window.page(alerts: alerts?.open ?? []))
+      do {
+        return Self.page(try await window.page(alerts: alerts?.fragment))
+      } catch {
+        return failurePage(error, edited: await window.isEdited)
+      }
     }
     router.get("/w/:id/rows") { [self] request, context in
       let offset = request.uri.queryParameters["offset"].flatMap { Int($0) } ?? 0
-      return Self.page(try await window(context).rows(from: offset))
+      let window = try await window(context)
+      return Self.page(try await Self.explaining { try await window.rows(from: offset) })
     }
     router.get("/w/:id/export.json") { [self] _, context in
-      Response(
-        status: .ok,
-        headers: [
-          .contentType: "application/json", .contentDisposition: "attachment; filename=\"ToDo.json\"",
-        ], body: .init(byteBuffer: ByteBuffer(bytes: try await window(context).export())))
+      let window = try await window(context)
+      do {
+        let document = try await window.export()
+        return Response(
+          status: .ok,
+          headers: [
+            .contentType: "application/json", .contentDisposition: "attachment; filename=\"ToDo.json\"",
+          ], body: .init(byteBuffer: ByteBuffer(bytes: document)))
+      } catch {
+        return failurePage(error, edited: await window.isEdited)
+      }
     }
     router.get("/w/:id/events") { [self] _, context in try await events(of: window(context)) }
     router.post("/w/:id/do") { [self] request, context in
@@ -48,7 +59,7 @@ extension Server {
       let window = try await window(context)
       try Self.check(request, token: window.token)
       let reply = try await Self.decoded(AlertReply.self, from: request)
-      await alerts?.answer(reply.answer, to: reply.id)
+      try await Self.explaining { try await alerts?.answer(reply.answer, to: reply.id) }
       return Response(status: .noContent)
     }
     router.post("/w/:id/close") { [self] request, context in
@@ -93,10 +104,14 @@ extension Server {
     let events = broadcast.events()
     return Response(
       status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-cache"],
-      body: ResponseBody { [windows] writer in
+      body: ResponseBody { [windows, alerts] writer in
         await windows.connect(window.id)
         do {
           try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
+          // What is due now: it may have changed since the page was made.
+          if let fragment = await alerts?.fragment {
+            try await writer.write(ByteBuffer(string: Event.alerts(fragment).text))
+          }
           for await event in events {
             // A window knows of its own saves.
             if case .changed(author: window.id) = event { continue }
@@ -115,8 +130,26 @@ extension Server {
   private func statusPage() -> Response {
     switch store.state {
     case .opening, .open: Self.page(StatusPage.opening(store.address.name, token: token))
-    case .failed(let error):
-      Self.page(StatusPage.failed(error, store.address, token: token), status: .serviceUnavailable)
+    case .failed(let error): failurePage(error, edited: nil)
+    }
+  }
+
+  /// The page of a list that cannot be opened, or of a window that cannot read it.
+  ///
+  /// - Parameter isEdited: Whether the window has unsaved changes; nil if there is no window.
+  private func failurePage(_ error: any Error, edited isEdited: Bool?) -> Response {
+    if isEdited != nil { complain("The list cannot be read: \(error)") }
+    return Self.page(
+      StatusPage.failed(error, store.address, edited: isEdited, token: token), status: .serviceUnavailable)
+  }
+
+  /// Lets the errors of a window reach the page in words for people.
+  private static func explaining<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch {
+      complain("The list cannot be read or written: \(error)")
+      throw HTTPError(.serviceUnavailable, message: explanation(of: error))
     }
   }
 
@@ -125,7 +158,7 @@ extension Server {
     switch store.state {
     case .opening(let progress?): "\(Int(progress.fraction * 100)) \(progress.source) \(progress.destination)"
     case .opening(nil): "opening"
-    case .open: "open"
+    case .open: broadcast.absence == nil ? "open" : "away"
     case .failed: "failed"
     }
   }

@@ -31,15 +31,7 @@ final class Server: Sendable {
       let alerts = Alerts(list, clock: clock, broadcast: broadcast)
       opened.withLock { $0 = alerts }
       Task { await alerts.run() }
-      Task {
-        do {
-          for try await transaction in try list.coordinator.changes() {
-            broadcast.send(.changed(author: transaction.author))
-          }
-        } catch {
-          complain("The changes of other programs cannot be followed: \(error)")
-        }
-      }
+      Task { await ChangeFollower(list, broadcast: broadcast).run { await alerts.checkSoon() } }
     }
   }
 

@@ -1,17 +1,35 @@
 import CDRuntime
 import Foundation
 
-/// The location of a list, as `--store` names it: a file, or a database on a server.
+#if PostgreSQL
+  import CDPostgresStore
+#endif
+
+/// The location of a list, as `--store` names it: a file, or a schema on a server.
 enum StoreAddress: Sendable {
   case file(URL)
-  case server(URL)
+  /// A schema on a server, the title of its windows, and its address without the password.
+  case server(StoreLocation, title: String, address: String)
 
-  init(_ text: String) {
-    if let url = URL(string: text), let scheme = url.scheme, scheme == "postgresql" || scheme == "postgres" {
-      self = .server(url)
-    } else {
+  /// - Throws: ``Options/Mistake`` if the text is the URL of a server that cannot be used.
+  init(_ text: String) throws {
+    guard text.hasPrefix("postgresql:") || text.hasPrefix("postgres:") else {
       self = .file(URL(filePath: text))
+      return
     }
+    #if PostgreSQL
+      do {
+        let server = try PostgresServer(url: text)
+        let place = server.hosts.first.map { " on \($0.name)" } ?? ""
+        let schema = server.schema == "public" ? server.database ?? "public" : server.schema
+        self = .server(.server(server), title: schema + place, address: server.description)
+      } catch {
+        throw Options.Mistake(text: "\(error)")
+      }
+    #else
+      throw Options.Mistake(
+        text: "the program was built without PostgreSQL; the script 'run' builds it with --traits PostgreSQL")
+    #endif
   }
 
   static var standard: Self {
@@ -22,7 +40,15 @@ enum StoreAddress: Sendable {
   var name: String {
     switch self {
     case .file(let url): url.lastPathComponent
-    case .server(let url): url.lastPathComponent + " on " + (url.host() ?? "a server")
+    case .server(_, let title, _): title
+    }
+  }
+
+  /// The location for people.
+  var path: String {
+    switch self {
+    case .file(let url): url.path(percentEncoded: false)
+    case .server(_, _, let address): address
     }
   }
 
@@ -42,18 +68,7 @@ enum StoreAddress: Sendable {
       case "bin", "binary": .binary(url)
       default: .sqlite(url)
       }
-    case .server:
-      throw StoreError.notSupported("stores on a database server")
-    }
-  }
-}
-
-extension StoreAddress {
-  /// The location for people. A server's address may have a password, which is not shown.
-  var path: String {
-    switch self {
-    case .file(let url): url.path(percentEncoded: false)
-    case .server: name
+    case .server(let location, _, _): return location
     }
   }
 }

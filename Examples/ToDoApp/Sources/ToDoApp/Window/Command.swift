@@ -5,7 +5,8 @@ import Foundation
 enum Command: Decodable, Sendable {
   case query(ListQuery)
   case add(title: String, dueDate: String, category: ManagedObjectID?)
-  case set(id: ManagedObjectID, field: Field, value: String)
+  /// Sets a text. `was` is what the field had when the person began to edit it.
+  case set(id: ManagedObjectID, field: Field, value: String, was: String?)
   case complete(ids: [ManagedObjectID], isOn: Bool)
   case mute(ids: [ManagedObjectID], isOn: Bool)
   case categorize(ids: [ManagedObjectID], category: ManagedObjectID?)
@@ -29,6 +30,15 @@ enum Command: Decodable, Sendable {
 /// A text of an item that is edited in place. The raw values are the names of the properties.
 enum Field: String, Decodable, Sendable {
   case title, notes, dueDate
+
+  /// The text in the field of an item.
+  func text(of toDo: ToDo) -> String {
+    switch self {
+    case .title: toDo.title
+    case .notes: toDo.notes
+    case .dueDate: LocalTime.text(toDo.dueDate)
+    }
+  }
 }
 
 /// Whose version of a contested object is saved.

@@ -46,16 +46,16 @@ extension Window {
     name("Move “\(category.name)” \(new < old ? "Up" : "Down")")
   }
 
+  static func uses(_ count: Int) -> String { "\(items(count)) \(count == 1 ? "uses" : "use") it" }
+
   /// Deletes a category, unless items use it. The rule `deny` of the model refuses that at the save. Asking for the
   /// count first tells the person at once, and lets the deletion be one that can be saved.
   func deleteCategory(_ id: ManagedObjectID) throws -> [FieldError] {
     let category = try Category.object(with: id, in: context)
     let count = try ToDo.count(where: \.category == category, in: context)
     guard count == 0 else {
-      let verb = count == 1 ? "uses" : "use"
       return [
-        FieldError(
-          "“\(category.name)” cannot be removed: \(Self.items(count)) \(verb) it.", field: Self.field(of: id))
+        FieldError("“\(category.name)” cannot be removed: \(Self.uses(count)).", field: Self.field(of: id))
       ]
     }
     if query.category == id { query.category = nil }

@@ -28,7 +28,7 @@ extension Window {
       return Message(summary(of: errors), isError: true)
     } catch {
       complain("The changes cannot be saved: \(error)")
-      return Message(explanation(of: error), isError: true)
+      return Message("Not saved. \(explanation(of: error))", isError: true)
     }
   }
 
@@ -39,8 +39,12 @@ extension Window {
   }
 
   private func summary(of errors: [ValidationError]) -> String {
-    let denied = errors.filter { $0.reason == .deleteDenied }
-    if let error = denied.first { return "\(error.localizedDescription) \(error.recoverySuggestion ?? "")" }
+    // Another window can have given the category to an item since this one has removed it.
+    if let error = errors.first(where: { $0.reason == .deleteDenied }), let count = error.denyingCount {
+      let name = (context.registeredObject(for: error.objectID) as? Category)?.name ?? ""
+      return
+        "Not saved. “\(name)” cannot be removed: \(Self.uses(count)). Undo the removal, or change what uses it."
+    }
     let titles = Set(errors.map(\.objectID)).prefix(5).compactMap { id in
       (context.registeredObject(for: id) as? ToDo)?.title
     }
@@ -63,10 +67,21 @@ extension Window {
 }
 
 extension SaveConflict {
-  /// The values that both sides have changed, to different values.
+  /// The values that both sides have changed, to different values. Nobody is asked about the dates of alerts, which no
+  /// page shows.
   var contestedValues: [Value] {
-    values.filter { $0.object != $0.snapshot && $0.store != $0.snapshot && $0.object != $0.store }
+    values.filter {
+      $0.object != $0.snapshot && $0.store != $0.snapshot && $0.object != $0.store
+        && !Self.alertDates.contains($0.key)
+    }
   }
+
+  /// Whether others have changed more than the dates of alerts.
+  var hasChangesOfPeople: Bool { !keys.allSatisfy(Self.alertDates.contains) }
+
+  private static let alertDates: Set<String> = [
+    AttributeKey<ToDo>.lastAlertDate.name, AttributeKey<ToDo>.remindDate.name,
+  ]
 }
 
 /// The resolution of conflicts by the choices of a person. It has only values, because a merge policy is `Sendable`.
@@ -80,7 +95,8 @@ struct ConflictDecision: Sendable {
   /// changed. Alerts and other changes of different values are combined.
   func isContested(_ conflict: SaveConflict) -> Bool {
     switch conflict.reason {
-    case .changed: deleted.contains(conflict.objectID) || !conflict.contestedValues.isEmpty
+    case .changed:
+      deleted.contains(conflict.objectID) ? conflict.hasChangesOfPeople : !conflict.contestedValues.isEmpty
     case .deleted: true
     // New categories of the same name become one. Delete rules decide about the others.
     case .notUnique, .partnerTaken, .related: false

@@ -24,6 +24,8 @@ actor Window {
   private let undoManager = ContextUndoManager(levelsOfUndo: 200)
   /// The items of the query, until something changes.
   private var results: LazyFetchResults<ToDo>?
+  /// Whether objects may lack their values, because the store could not be read.
+  private var mustReread = false
   private let executor = QueueExecutor(label: "window")
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -43,15 +45,42 @@ actor Window {
   /// Runs a command, and returns the parts of the page that it has changed.
   func run(_ command: Command) -> [Fragment] {
     var reply = Reply()
-    context.perform {
-      results = nil
-      do {
+    do {
+      try reading {
+        results = nil
+        // The changes of a command are one step of undo. A command without changes is none, and its name is forgotten.
+        undoManager.beginUndoGrouping()
+        defer { undoManager.endUndoGrouping() }
         try execute(command, &reply)
-      } catch {
-        reply.message = Message(explanation(of: error), isError: true)
       }
+    } catch {
+      reply.message = Message(explanation(of: error), isError: true)
     }
-    return context.perform { fragments(reply) }
+    return fragments(reply)
+  }
+
+  /// Runs a block on one snapshot of the store.
+  ///
+  /// A getter cannot throw. If one in the block could not read the store, its error is thrown here, and the objects are
+  /// read again later.
+  private func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    if mustReread {
+      context.refreshAllObjects()
+      results = nil
+      mustReread = false
+    }
+    let before = context.recentErrors
+    defer { mustReread = context.recentErrors != before }
+    return try context.perform {
+      let result = try body()
+      let errors = context.recentErrors
+      guard errors != before else { return result }
+      // The context keeps the newest hundred.
+      for error in errors.dropFirst(min(before.count, errors.count - 1)) {
+        if case .readFailed = error.reason { throw error }
+      }
+      return result
+    }
   }
 
   private func execute(_ command: Command, _ reply: inout Reply) throws {
@@ -59,21 +88,34 @@ actor Window {
     case .query(let query): self.query = query
     case .add(let title, let dueDate, let category):
       reply.addErrors = try add(title, dueDate, category)
-    case .set(let id, let field, let value):
-      try set(field, of: ToDo.object(with: id, in: context), to: value)
+    case .set(let id, let field, let value, let was):
+      let toDo = try ToDo.object(with: id, in: context)
+      if let was { reply.message = Self.overtaking(was, in: field, of: toDo, by: value) }
+      try set(field, of: toDo, to: value)
     case .complete(let ids, let isOn):
-      for toDo in try toDos(ids) { toDo.completed = isOn }
-      name(isOn ? "Complete" : "Reopen", ids.count)
+      let toDos = try toDos(ids)
+      for toDo in toDos {
+        toDo.completed = isOn
+        // Who completes an item, or mutes it, has answered its alert.
+        toDo.remindDate = nil
+      }
+      name(isOn ? "Complete" : "Reopen", toDos.count)
     case .mute(let ids, let isOn):
-      for toDo in try toDos(ids) { toDo.doNotAlert = isOn }
-      name(isOn ? "Mute" : "Unmute", ids.count)
+      let toDos = try toDos(ids)
+      for toDo in toDos {
+        toDo.doNotAlert = isOn
+        toDo.remindDate = nil
+      }
+      name(isOn ? "Mute" : "Unmute", toDos.count)
     case .categorize(let ids, let category):
       let category = try category.map { try Category.object(with: $0, in: context) }
-      for toDo in try toDos(ids) { toDo.category = category }
-      name("Change Category of", ids.count)
+      let toDos = try toDos(ids)
+      for toDo in toDos { toDo.category = category }
+      name("Change Category of", toDos.count)
     case .delete(let ids):
-      for toDo in try toDos(ids) { toDo.delete() }
-      name("Delete", ids.count)
+      let toDos = try toDos(ids)
+      for toDo in toDos { toDo.delete() }
+      name("Delete", toDos.count)
     case .addCategory(let name): reply.categoryErrors = try addCategory(name)
     case .renameCategory(let id, let name): reply.categoryErrors = try renameCategory(id, name)
     case .moveCategory(let id, let index): try moveCategory(id, to: index)
@@ -91,14 +133,12 @@ actor Window {
       context.rollback()
       conflicts = []
       rejected = [:]
-    case .refresh: break
+    case .refresh: reply.isOfRefresh = true
     }
   }
 
-  /// Names the change that the block has made for the undo menu. A group of changes without a name is a new one.
-  func name(_ action: String) {
-    if undoManager.canUndo, undoManager.undoActionName.isEmpty { undoManager.setActionName(action) }
-  }
+  /// Names the changes of the command for the undo menu.
+  func name(_ action: String) { undoManager.setActionName(action) }
 
   private func name(_ verb: String, _ count: Int) { name("\(verb) \(Self.items(count, "Item"))") }
 
@@ -108,8 +148,15 @@ actor Window {
 
   // MARK: Items
 
+  /// The items of identifiers, without those that somebody else has deleted.
   private func toDos(_ ids: [ManagedObjectID]) throws -> [ToDo] {
-    try ids.map { try ToDo.object(with: $0, in: context) }.filter { !$0.isDeleted && !$0.isInaccessible }
+    try ids.compactMap { id in
+      do {
+        return try ToDo.object(with: id, in: context)
+      } catch FetchError.unknownObject {
+        return nil
+      }
+    }
   }
 
   /// Adds an item.
@@ -136,16 +183,30 @@ actor Window {
       }
       rejected[toDo.objectID] = nil
       toDo.dueDate = date
-      // After a change of its date, an item can have an alert again.
+      // After a change of its date, an item can have an alert again, at the new date.
       toDo.lastAlertDate = nil
+      toDo.remindDate = nil
     }
     name("Change “\(toDo.title.prefix(30))”")
+  }
+
+  /// Tells the person that others have saved another text while the person was editing the field. The save would not ask
+  /// about it, because the window has read the new text before the person's own was set.
+  private static func overtaking(_ was: String, in field: Field, of toDo: ToDo, by value: String) -> Message?
+  {
+    let now = field.text(of: toDo)
+    // A browser has its own line breaks.
+    func words(_ text: String) -> String { text.filter { !$0.isNewline } }
+    guard words(now) != words(was), words(now) != words(value) else { return nil }
+    return Message(
+      "Somebody else has changed this to “\(now.prefix(200))” while you were editing it. Undo brings that back.",
+      isError: true)
   }
 
   // MARK: The list
 
   /// The items of the query, of which the store reads a page at a time.
-  func toDos() throws -> LazyFetchResults<ToDo> {
+  private func toDos() throws -> LazyFetchResults<ToDo> {
     if let results { return results }
     let found = try context.lazyFetch(query.request(now: clock.now, in: context))
     results = found
@@ -154,7 +215,7 @@ actor Window {
 
   /// The rows of a page of the list.
   func rows(from offset: Int) throws -> HTML {
-    try context.perform {
+    try reading {
       // Holding the categories lets the rows read their names without asking the store.
       let categories = try panel().categories
       let toDos = try toDos()
@@ -176,12 +237,14 @@ actor Window {
   }
 
   /// The whole page.
-  func page(alerts: [Alert]) throws -> HTML {
-    try context.perform {
+  ///
+  /// - Parameter alerts: The dialog of what is due.
+  func page(alerts: Fragment?) throws -> HTML {
+    try reading {
       results = nil
       return ListPage(
         window: id, token: token, list: list, now: clock.now, query: query,
-        fragments: fragments(Reply()) + [Fragment(part: .alerts, html: AlertDialog(alerts: alerts).html)],
+        fragments: try listFragments() + fragments(of: Reply()) + [alerts].compactMap { $0 },
         rows: try rows(from: 0)
       ).html
     }
@@ -189,40 +252,59 @@ actor Window {
 
   /// The list with its unsaved changes as JSON.
   func export() throws -> Data {
-    try context.perform { try ListDocument.encoder.encode(ListDocument(of: context)) }
+    try reading { try ListDocument.encoder.encode(ListDocument(of: context)) }
   }
 
   private func fragments(_ reply: Reply) -> [Fragment] {
     var reply = reply
-    var count = 0
-    var panelHTML: HTML = ""
+    var list: [Fragment] = []
     do {
-      count = try toDos().count
-      panelHTML = try CategoryPanel(panel: panel(), query: query, in: context).html
+      list = try reading { try listFragments() }
     } catch {
-      reply.message = Message(explanation(of: error), isError: true)
+      // The page keeps what it shows of the list.
+      if reply.message?.isError != true { reply.message = Message(explanation(of: error), isError: true) }
     }
-    return [
+    return list + context.perform { fragments(of: reply) }
+  }
+
+  /// The parts of the page that are read from the store.
+  private func listFragments() throws -> [Fragment] {
+    [
+      Fragment(part: .list, html: ListPage.status(count: try toDos().count, query: query)),
+      Fragment(
+        part: .categories, html: try CategoryPanel(panel: panel(), query: query, in: context).html),
+    ]
+  }
+
+  /// The parts of the page that the window itself has.
+  private func fragments(of reply: Reply) -> [Fragment] {
+    [
       Fragment(
         part: .toolbar,
         html: Toolbar(
           isEdited: isEdited, undo: undoManager.canUndo ? undoManager.undoActionName : nil,
           redo: undoManager.canRedo ? undoManager.redoActionName : nil, name: list.name
         ).html),
-      Fragment(part: .list, html: ListPage.status(count: count, query: query)),
-      Fragment(part: .categories, html: panelHTML),
-      Fragment(part: .addErrors, html: FieldError.list(reply.addErrors)),
-      Fragment(part: .categoryErrors, html: FieldError.list(reply.categoryErrors)),
       Fragment(part: .conflicts, html: ConflictDialog(conflicts: conflicts, in: context).html),
-      Fragment(part: .messages, html: reply.message?.html ?? ""),
-    ]
+    ] + reply.fragments
   }
 
   /// What a command tells the person, beside the new state.
   private struct Reply {
     var message: Message?
+    /// Whether the page shows the list again by itself. What it has told the person before then stays.
+    var isOfRefresh = false
     var addErrors: [FieldError] = []
     var categoryErrors: [FieldError] = []
+
+    var fragments: [Fragment] {
+      if isOfRefresh, message == nil { return [] }
+      return [
+        Fragment(part: .addErrors, html: FieldError.list(addErrors)),
+        Fragment(part: .categoryErrors, html: FieldError.list(categoryErrors)),
+        Fragment(part: .messages, html: message?.html ?? ""),
+      ]
+    }
   }
 }
 

@@ -1,0 +1,122 @@
+"""Closing windows, and stopping and killing the server."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import threading
+import time
+import urllib.request
+
+from application import ApplicationTest, Client, eventually
+
+
+class QuittingTests(ApplicationTest):
+    def test_closing_a_window_with_changes_asks(self):
+        # A driven browser accepts the question at once, so the test looks at what the page answers to the event.
+        browser = self.browser.open(self.server())
+        asks = lambda: browser.script(
+            "const event = new Event('beforeunload', { cancelable: true });"
+            "dispatchEvent(event); return event.defaultPrevented")
+        self.assertFalse(asks())
+        browser.add("Tea")
+        self.assertTrue(asks())
+        browser.save()
+        self.assertFalse(asks())
+
+    def test_a_closed_window_is_forgotten_when_the_server_stops(self):
+        server = self.server()
+        client = Client(server)
+        client.add("Tea")
+        client.close()
+        self.assertEqual(server.stop(), 0)
+        self.assertNotIn("Tea", Client(self.server()).rows())
+
+    def test_loading_the_page_again_keeps_the_changes(self):
+        server = self.server()
+        client = Client(server)
+        client.add("Tea")
+        with urllib.request.urlopen(client.base, timeout=20) as response:
+            page = response.read().decode()
+        self.assertIn('value="Tea"', page)
+        self.assertIn('data-edited="true"', page)
+
+    def test_stopping_saves(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            server = self.server()
+            Client(server).add(f"Saved by signal {number}")
+            self.assertEqual(server.stop(number), 0)
+        rows = Client(self.server()).rows()
+        self.assertIn("Saved by signal 15", rows)
+        self.assertIn("Saved by signal 2", rows)
+
+    def test_without_a_terminal_a_failed_save_is_an_error(self):
+        server = self.server()
+        Client(server).add("Good")
+        client = Client(server)
+        client.add("Bad")
+        client.run({"set": {"id": client.ids()[0], "field": "title", "value": ""}})
+        self.assertEqual(server.stop(), 1)
+        self.assertTrue(any("Could not save changes while quitting" in line for line in server.log), server.log)
+        rows = Client(self.server()).rows()
+        self.assertIn("Good", rows)
+        self.assertNotIn("Bad", rows)
+
+    def test_the_terminal_asks_when_a_save_fails(self):
+        controller, terminal = pty.openpty()
+        server = self.server(stdin=terminal)
+        client = Client(server)
+        client.add("Tea")
+        client.run({"set": {"id": client.ids()[0], "field": "title", "value": ""}})
+        question = lambda: sum("Quit anyway?" in line for line in server.log)
+        server.process.send_signal(signal.SIGINT)
+        eventually(lambda: question() == 1)
+        self.assertTrue(any("The title of this item is not valid" in line for line in server.log), server.log)
+        os.write(controller, b"r\n")
+        # The window still has its changes, and they can be mended.
+        eventually(lambda: 'data-edited="true"' in client.run({"refresh": {}}))
+        server.process.send_signal(signal.SIGINT)
+        eventually(lambda: question() == 2)
+        os.write(controller, b"q\n")
+        self.assertEqual(server.process.wait(10), 1)
+
+    def test_killed_while_saving(self):
+        """The list is as it was after a save, whenever the server is killed."""
+        for round in range(5):
+            server = self.server("Killed.sqlite")
+            client = Client(server)
+            saved = []
+
+            def work():
+                try:
+                    for number in range(1_000):
+                        client.run({"load": {"document": {"categories": [], "items": [
+                            {"title": f"{round}-{number}-{part}", "dueDate": "2030-06-02T09:00:00Z"}
+                            for part in range(20)
+                        ]}}})
+                        if "Saved." in client.run({"save": {}}):
+                            saved.append(number)
+                except Exception:
+                    pass  # The server was killed.
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            eventually(lambda: len(saved) > round)
+            time.sleep(0.013 * round)
+            server.stop(signal.SIGKILL)
+            thread.join()
+            server = self.server("Killed.sqlite")
+            client = Client(server)
+            exported = json.loads(server.get(client.base.removeprefix(server.url) + "/export.json")[1])
+            counts = {}
+            for item in exported["items"]:
+                name = item["title"].rsplit("-", 1)[0]
+                counts[name] = counts.get(name, 0) + 1
+            self.assertEqual(set(counts.values()) - {20}, set(), "a save was torn")
+            for number in saved:
+                self.assertIn(f"{round}-{number}", counts)
+            server.stop()
+        subprocess.run(
+            [os.environ["CDSTORE"], "verify", os.path.join(self.folder, "Killed.sqlite")], check=True,
+            stdout=subprocess.DEVNULL)

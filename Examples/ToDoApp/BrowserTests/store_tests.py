@@ -1,0 +1,88 @@
+"""Lists of older versions, lists that cannot be opened, and documents."""
+
+import json
+import os
+import subprocess
+
+from application import ApplicationTest, Client, MODEL, eventually
+
+
+class MigrationTests(ApplicationTest):
+    def test_version_1_is_migrated_with_progress_and_a_backup(self):
+        count = int(os.environ.get("MIGRATED_ITEMS", "4000"))
+        self.old_store(1, {
+            "Category": [{"@id": "c", "name": "Home"}],
+            "ToDo": [
+                {"@id": f"t{n}", "name": f"Item {n}", "dueDate": {"$date": 1906000000 + n}, "category": "c"}
+                for n in range(count)
+            ],
+        })
+        server = self.server()
+        browser = self.browser
+        browser.driver.get(server.url)
+        if browser.all("#opening"):
+            browser.picture("migrating")
+        note = eventually(lambda: browser.text("#migrated"), 90)
+        self.assertIn("from version 1 to version 3", note)
+        backup = os.path.join(self.folder, "ToDo.sqlite-before-1")
+        self.assertIn(backup, note)
+        self.assertTrue(os.path.exists(backup))
+        eventually(lambda: f"{count} items" in browser.text("#list-status"))
+        self.assertEqual(browser.find("#categories input").get_attribute("value"), "Home")
+
+    def test_version_2_is_split_and_silenced(self):
+        self.old_store(2, {"ToDo": [
+            {"@id": "1", "name": "Call Grace: about the compiler", "dueDate": {"$date": 1906545600}},
+            {"@id": "2", "name": "Air the rooms", "dueDate": {"$date": 1906545601}},
+            {"@id": "3", "name": "answer mail", "dueDate": {"$date": 1906545602}},
+            {"@id": "4", "name": "", "dueDate": {"$date": 1906545603}},
+            {"@id": "5", "name": "y" * 300, "dueDate": {"$date": 1906545604}},
+        ]})
+        browser = self.browser.open(self.server(now="2030-05-31T12:00:00Z"))
+        browser.until_titles(["Call Grace", "Air the rooms", "answer mail", "Untitled", "y" * 119 + "…"])
+        value = lambda title, field: browser.find(browser.row(title) + f" [data-field={field}]").get_attribute("value")
+        self.assertEqual(value("Call Grace", "notes"), "about the compiler")
+        self.assertEqual(value("y" * 119 + "…", "notes"), "y" * 300)
+        muted = [browser.text(browser.row(t) + " [data-action=mute]") for t in browser.titles()[:3]]
+        self.assertEqual(muted, ["Alerts", "Muted", "Alerts"])
+        browser.picture("migrated")
+
+
+class DocumentTests(ApplicationTest):
+    def test_export_and_import(self):
+        server = self.server()
+        client = Client(server)
+        client.import_items(3, notes="Line 1\nLine 2 <b>", completed=True)
+        client.run({"save": {}})
+        path = client.base.removeprefix(server.url) + "/export.json"
+        exported = server.get(path)[1]
+        file = os.path.join(self.folder, "export.json")
+        with open(file, "w") as copy:
+            copy.write(exported)
+        other = self.server("Other.sqlite")
+        browser = self.browser.open(other)
+        browser.find("#import").send_keys(file)
+        browser.until_titles(["Item 00000", "Item 00001", "Item 00002"])
+        browser.message("Imported 3 items.")
+        browser.save()
+        client = Client(other)
+        self.assertEqual(
+            json.loads(other.get(client.base.removeprefix(other.url) + "/export.json")[1]), json.loads(exported))
+        browser.find("#import").send_keys(os.path.join(MODEL, "model.yaml"))
+        browser.message("it is not JSON")
+        with open(file, "w") as copy:
+            copy.write('{"items": [{"title": 5}]}')
+        browser.find("#import").send_keys(file)
+        browser.message("not in the expected form")
+        self.assertEqual(len(browser.titles()), 3)
+
+    def test_documents_in_xml_and_binary(self):
+        for name, start in (("Document.xml", b"<?xml"), ("Document.bin", b"\x89CDS")):
+            server = self.server(name)
+            Client(server).add("Tea")
+            self.assertEqual(server.stop(), 0)
+            with open(os.path.join(self.folder, name), "rb") as file:
+                self.assertTrue(file.read(8).startswith(start))
+            # A file is recognised by its contents.
+            os.rename(os.path.join(self.folder, name), os.path.join(self.folder, "Renamed"))
+            self.assertIn('value="Tea"', Client(self.server("Renamed")).rows())
