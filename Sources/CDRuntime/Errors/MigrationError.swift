@@ -101,7 +101,7 @@ public struct MigrationError: Error, Hashable, Sendable {
   /// The reason of the error.
   public let reason: Reason
 
-  init(
+  package init(
     _ url: URL, _ reason: Reason, step: Step? = nil, entity: String? = nil, objectKey: Int64? = nil
   ) {
     self.url = url
@@ -114,7 +114,7 @@ public struct MigrationError: Error, Hashable, Sendable {
 
 extension MigrationError: CustomStringConvertible {
   public var description: String {
-    var location = "the store \(url.path(percentEncoded: false)) cannot be migrated"
+    var location = "the store \(StoreError.name(url)) cannot be migrated"
     if let step { location += " from \(step)" }
     if let entity { location += ", entity '\(entity)'" }
     if let objectKey { location += ", row \(objectKey)" }
