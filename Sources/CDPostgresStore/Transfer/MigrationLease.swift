@@ -43,6 +43,19 @@ final class MigrationLease: Sendable {
   ///
   /// - Returns: Whether this program has it now. It is renewed until ``release()``.
   func take() throws(PostgresFailure) -> Bool {
+    var attempt = 1
+    while true {
+      do { return try takeOnce() } catch {
+        guard error.isTransient, attempt < Self.mostAttempts else { throw error }
+        attempt += 1
+        Waiting.pause(attempt)
+      }
+    }
+  }
+
+  private static let mostAttempts = 5
+
+  private func takeOnce() throws(PostgresFailure) -> Bool {
     let text =
       #"INSERT INTO \#(table) AS m ("key", "value") VALUES (\#(Self.key), \#(value)) "#
       + #"ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" "#

@@ -78,6 +78,17 @@ import Testing
       })
   }
 
+  /// A text may have any character, also where a statement would end at it.
+  @Test(.enabled(if: StoreKind.ofEnvironment.zero == "\0", "a server has no texts with U+0000"))
+  func aDefaultMayHaveAnyCharacter() throws {
+    let new = MigrationFixture.version(2, [Self.people([attribute("mark", .string, .string("a\0b"))])])
+    try migrate(
+      Self.first, new, inPlace: true, fill: { try Self.fill($0) },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT DISTINCT hex(mark) FROM Person") == ["610062"])
+      })
+  }
+
   @Test func anAttributeIsRemovedWhereThatIsMeant() throws {
     let new = MigrationFixture.version(2, [entity("Person", [attribute("name", .string)])])
     let rules = MappingRules(
