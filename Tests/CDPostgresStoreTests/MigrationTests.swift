@@ -455,6 +455,31 @@ enum MovedShelves {
     _ = try store.coordinator()
   }
 
+  /// The store of a draft is created anew where that is asked for. It is another store then.
+  @Test func aChangedDraftIsErasedWhereThatIsAskedFor() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    let book = try old.addBook("a")
+    try old.save()
+    var draft = ServerStore.version
+    draft.entities[1].attributes[1].isOptional = false
+    let model = ManagedObjectModel(
+      name: ServerStore.model.name, id: ServerStore.model.id, versions: [draft], currentVersionNumber: 1)
+    var description = PersistentStoreDescription(.server(store.server))
+    #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: [description])
+    }
+    #expect(try old.titles() == ["a"])
+    description.changedDraftPolicy = .eraseInEveryBuild
+    let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
+    #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
+    #expect(coordinator.storeIDs.first != book.objectID.storeID)
+    #expect(try context(coordinator).titles().isEmpty)
+    #expect(try coordinator.verify().isEmpty)
+    #expect(isReplaced(#expect(throws: (any Error).self) { try old.titles() }))
+    #expect(try store.count("_cdgen_history") == 0)
+  }
+
   /// A view of somebody else depends on a table.
   @Test func whatDependsOnATableIsNotDropped() throws {
     let store = try ServerStore()
