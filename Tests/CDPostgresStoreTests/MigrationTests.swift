@@ -43,6 +43,19 @@ enum MovedShelves {
     }
   }
 
+  /// Starts threads, all of which run at the same time.
+  private static func start(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> DispatchGroup {
+    let group = DispatchGroup()
+    for number in 0..<count {
+      group.enter()
+      Thread.detachNewThread {
+        body(number)
+        group.leave()
+      }
+    }
+    return group
+  }
+
   private func isReplaced(_ error: (any Error)?) -> Bool {
     if case StoreError.replaced? = error { true } else { false }
   }
@@ -193,7 +206,7 @@ enum MovedShelves {
     try old.save()
     let migrations = Mutex(0)
     let failures = Mutex<[String]>([])
-    DispatchQueue.concurrentPerform(iterations: 8) { number in
+    let programs = Self.start(8) { number in
       do {
         let coordinator = try PersistentStoreCoordinator(
           model: MovedShelves.model(), at: .server(store.server))
@@ -203,6 +216,7 @@ enum MovedShelves {
         try context.save()
       } catch { failures.withLock { $0.append("\(error)") } }
     }
+    programs.wait()
     #expect(failures.withLock { $0 } == [])
     #expect(migrations.withLock { $0 } == 1)
     let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
@@ -217,26 +231,23 @@ enum MovedShelves {
     let saved = Mutex<Set<String>>([])
     let errors = Mutex<[String]>([])
     let isDone = Mutex(false)
-    let writers = Thread {
-      DispatchQueue.concurrentPerform(iterations: 3) { writer in
-        var number = 0
-        do {
-          let context = try store.context()
-          while !isDone.withLock({ $0 }) {
-            number += 1
-            try context.addBook("\(writer) \(number)")
-            try context.save()
-            _ = saved.withLock { $0.insert("\(writer) \(number)") }
-          }
-        } catch StoreError.replaced {} catch { errors.withLock { $0.append("\(error)") } }
-      }
+    let writers = Self.start(3) { writer in
+      var number = 0
+      do {
+        let context = try store.context()
+        while !isDone.withLock({ $0 }) {
+          number += 1
+          try context.addBook("\(writer) \(number)")
+          try context.save()
+          _ = saved.withLock { $0.insert("\(writer) \(number)") }
+        }
+      } catch StoreError.replaced {} catch { errors.withLock { $0.append("\(error)") } }
     }
-    writers.start()
     func hasBegun(_ writer: Int) -> Bool { saved.withLock { $0.contains("\(writer) 10") } }
-    while !(0..<3).allSatisfy(hasBegun), !writers.isFinished { usleep(1000) }
+    while !(0..<3).allSatisfy(hasBegun), errors.withLock({ $0.isEmpty }) { usleep(1000) }
     let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
     isDone.withLock { $0 = true }
-    while !writers.isFinished { usleep(10_000) }
+    writers.wait()
     #expect(errors.withLock { $0 } == [])
     let titles = try context(coordinator).titles()
     #expect(titles.count == Set(titles).count)

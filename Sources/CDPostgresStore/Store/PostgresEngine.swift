@@ -96,7 +96,14 @@ final class PostgresEngine: StoreEngine {
     while true {
       attempt += 1
       let connection: PostgresConnection
-      do { connection = try pool.take() } catch { throw error.error(of: urls, during: "connecting") }
+      do { connection = try pool.take() } catch {
+        // A server that was there before may be about to start again.
+        guard attempt > 1, error.isTransient, attempt < mostAttempts else {
+          throw error.error(of: urls, during: "connecting")
+        }
+        Waiting.pause(attempt)
+        continue
+      }
       defer { pool.give(connection) }
       do {
         try check(connection, urls)

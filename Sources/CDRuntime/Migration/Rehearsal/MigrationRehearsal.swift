@@ -79,7 +79,8 @@ public struct MigrationRehearsal: Sendable {
       var run = RehearsalRun(
         migration: migration, storeID: metadata.storeID,
         report: MigrationReport(url, source: metadata.modelVersion.number, destination: own.version.number))
-      run.report.freeSpace = Disk.freeSpace(url.path(percentEncoded: false))
+      // A store on a server is migrated in a temporary file.
+      run.report.freeSpace = Disk.freeSpace((url.isFileURL ? url : copy.url).path(percentEncoded: false))
       try run.run()
       return run.report
     } catch let error as MigrationError { throw error.at(url) }

@@ -103,7 +103,8 @@ import Testing
 
   @Test func whatNobodyConfirmedIsCounted() throws {
     let second = MigrationFixture.version(2, [Self.note([attribute("age", .int32, isOptional: true)])])
-    let report = try rehearse(Self.filled(), MigrationFixture.model([Self.first, second]))
+    let fixture = try Self.filled()
+    let report = try rehearse(fixture, MigrationFixture.model([Self.first, second]))
     guard case .notProven(let changes)? = report.refusal?.reason else {
       Issue.record("\(report)")
       return
@@ -112,7 +113,7 @@ import Testing
     #expect(report.reached == 1)
     #expect(report.steps[0].losses.map(\.isConfirmed) == [false, false])
     #expect(Set(report.steps[0].losses.compactMap(\.count)) == [4, 2])
-    #expect(report.refusal?.url.lastPathComponent == "store.cdstore")
+    #expect(report.refusal?.url.lastPathComponent == fixture.shownURL.lastPathComponent)
   }
 
   @Test func inPlaceItIsOneTransaction() throws {
