@@ -58,7 +58,7 @@ struct PostgresOpening {
     let storeID: UUID
     if let found = try inspect() {
       storeID = found.storeID
-      if let wanted = found.wanted, !isReadOnly { try update(to: wanted) }
+      if let wanted = found.wanted, !isReadOnly { try update(to: wanted, from: found.versionNumber) }
     } else {
       if isReadOnly { throw StoreError.foreignDatabase(url) }
       storeID = try create()
@@ -78,6 +78,8 @@ struct PostgresOpening {
     let storeID: UUID
     /// The metadata to write; nil if the metadata and the indexes are up to date.
     var wanted: StoreMetadata?
+    /// The number of the version that the store was written with.
+    var versionNumber = 0
   }
 
   /// - Returns: Nil if the schema is empty or does not exist.
@@ -100,6 +102,7 @@ struct PostgresOpening {
     {
       result.wanted = wanted
       result.wanted?.createdBy = found.createdBy
+      result.versionNumber = found.versionNumber
     }
     return result
   }
@@ -121,12 +124,13 @@ struct PostgresOpening {
   }
 
   /// Creates and removes indexes to match the model, and updates the metadata.
-  private func update(to metadata: StoreMetadata) throws {
+  private func update(to metadata: StoreMetadata, from version: Int) throws {
     let schema = SQLText.quoted(server.schema)
     // Nobody else updates the store at the same time.
     _ = try connection.run(
       #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = 'layoutHash' FOR UPDATE"#)
-    let wanted = PostgresTables.indexes(of: SQLSchema(model, store: storeIndex, PostgresDialect()))
+    let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
+    let wanted = PostgresTables.indexes(of: layout)
     let found = try connection.run(
       // Indexes of primary keys and of constraints belong to their tables.
       "SELECT c.relname::text FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid "
@@ -138,7 +142,22 @@ struct PostgresOpening {
     for name in present.sorted() where !wanted.contains(where: { $0.name == name }) {
       _ = try connection.run("DROP INDEX \(schema).\(SQLText.quoted(name))")
     }
-    for index in wanted where !present.contains(index.name) { _ = try connection.run(index.sql) }
+    for (index, known) in zip(wanted, layout.indexes) where !present.contains(index.name) {
+      do {
+        _ = try connection.run([PostgresStatement("SAVEPOINT _cdgen_index"), PostgresStatement(index.sql)])
+      } catch {
+        guard error.isUniquenessViolation,
+          let (entity, properties) = model.uniqueConstraint(ofIndex: known.name)
+        else { throw error }
+        _ = try connection.run("ROLLBACK TO SAVEPOINT _cdgen_index")
+        let key = try connection.run(
+          model.equalRows(of: entity, properties, table: systemTable(entity.table)))
+        throw MigrationError(
+          url, .duplicate(properties: properties),
+          step: MigrationError.Step(source: version, destination: metadata.versionNumber),
+          entity: entity.name, objectKey: key.optionalInt(0, 0))
+      }
+    }
     try PostgresTransfer.write(metadata.entries, of: server, connection)
   }
 }

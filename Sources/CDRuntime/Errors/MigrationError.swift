@@ -28,7 +28,7 @@ public struct MigrationError: Error, Hashable, Sendable {
     /// store's model.
     public let model: String?
 
-    init(source: Int, destination: Int, model: String? = nil) {
+    package init(source: Int, destination: Int, model: String? = nil) {
       self.source = source
       self.destination = destination
       self.model = model

@@ -228,8 +228,7 @@ import Testing
     try fixture.verify(MigrationFixture.model([Self.base, edited]))
   }
 
-  @Test(.enabled(if: StoreKind.ofEnvironment != .postgresql, "a server reports its own error"))
-  func newUniqueConstraintsNameTheirProperties() throws {
+  @Test func newUniqueConstraintsNameTheirProperties() throws {
     let fixture = try MigrationFixture()
     try fixture.using(
       MigrationFixture.model([Self.base]),
