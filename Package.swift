@@ -42,6 +42,9 @@ let unoptimized =
 let log = Target.Dependency.product(
   name: "Logging", package: "swift-log", condition: .when(traits: ["SwiftLog"]))
 
+// The stores on a server, whose URLs cdstore takes.
+let server = Target.Dependency.target(name: "CDPostgresStore", condition: .when(traits: ["PostgreSQL"]))
+
 // The tool that the plugins run.
 let generator = Target.Dependency.target(name: "cdgen", condition: .when(traits: ["Generator"]))
 
@@ -74,6 +77,8 @@ let package = Package(
     // not use the plugin. Such an app can set `traits: []` on its dependency and then compiles only the runtime.
     .default(enabledTraits: ["Generator"]),
     .trait(name: "Generator", description: "The plugins, and the generator that they run."),
+    // Without the trait, cdstore does not need the system's libpq.
+    .trait(name: "PostgreSQL", description: "URLs of stores on a PostgreSQL server for cdstore."),
     // Without the trait, the package manager does not even resolve swift-log.
     .trait(name: "SwiftLog", description: "The product CDSwiftLog, which passes the log to swift-log."),
   ],
@@ -148,7 +153,7 @@ let package = Package(
       name: "cdstore",
       dependencies: [
         "CDConsole", "CDRuntime", "CDSchema", "CDMapping", "CDModel", "CDXcode", "CDCoreDataStore",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        server, .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
       name: "todo",

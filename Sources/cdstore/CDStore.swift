@@ -8,7 +8,9 @@ struct CDStore: ParsableCommand {
     commandName: "cdstore",
     abstract: "Create, fill, read, migrate and check stores.",
     discussion: """
-      A store contains its model. You need --model only to create a store and to migrate it.
+      A store contains its model. You need --model only to create a store and to migrate it. A program that is built \
+      with the package's trait PostgreSQL also takes URLs of stores on a server: \
+      postgresql://HOST/DATABASE?schema=NAME.
 
         cdstore create Notes.sqlite --model Notes.cdmodel
         cdstore load Notes.sqlite notes.json

@@ -205,17 +205,29 @@ import Testing
   @Test func anotherVersionIsNoticed() throws {
     let store = try ServerStore()
     let context = try store.context()
-    try context.addBook("a")
+    let book = try context.addBook("a")
     try context.save()
     try store.sql("UPDATE \(store.table("_cdgen_metadata")) SET value = 'other' WHERE key = 'dataHash'")
-    try context.addBook("b")
+    // A new object needs a key.
+    let insertion = #expect(throws: StoreError.self) {
+      try context.addBook("b")
+      try context.save()
+    }
+    guard case .replaced? = insertion else {
+      Issue.record("\(String(describing: insertion))")
+      return
+    }
+    context.rollback()
+    try book.setValue("c", forKey: "title")
     let error = #expect(throws: StoreError.self) { try context.save() }
     guard case .replaced? = error else {
       Issue.record("\(String(describing: error))")
       return
     }
     #expect(try store.count("Book") == 1)
+    #expect(try store.sql("SELECT title FROM \(store.table("Book"))").string(0, 0) == "a")
     #expect(throws: StoreError.self) { try context.perform { try context.titles() } }
+    #expect(throws: StoreError.self) { try context.titles() }
   }
 
   // MARK: Several programs

@@ -76,6 +76,13 @@ extension PostgresConnection {
     ]
   }
 
+  /// The statement that limits how long a transaction waits for a lock. Zero seconds do not wait; the server's zero would
+  /// be no limit.
+  static func lockLimit(seconds: Double) -> PostgresStatement {
+    PostgresStatement(
+      "SET LOCAL lock_timeout = \(max(1, Int64(min(seconds, 2_000_000) * 1000)))", isKept: false)
+  }
+
   // MARK: Settings
 
   private static func settings(

@@ -367,29 +367,61 @@ final class PostgresConnection {
   ///   - text: The COPY statement.
   ///   - produce: Appends the fields of the next rows to a buffer; returns false after the last one.
   func copy(_ text: String, _ produce: (inout PostgresBytes) -> Bool) throws(PostgresFailure) {
-    try readReplies(Deadline(seconds: replyTimeout))
-    guard let handle, PQexitPipelineMode(handle) == 1 else { throw lose() }
-    guard PQsendQuery(handle, PostgresDialect.spelling.rendered(text)) == 1 else { throw lose() }
-    var deadline = Deadline(seconds: replyTimeout)
-    try flush(deadline)
-    var failure: PostgresFailure?
-    if let result = try nextResult(deadline) {
-      if PQresultStatus(result) != PGRES_COPY_IN { failure = PostgresFailure(result, statement: 0) }
-      PQclear(result)
-    }
+    var failure = try beginCopy(text)
     if failure == nil {
       var chunk = PostgresBytes()
       chunk.appendCopyHeader()
-      var isMore = true
-      while isMore {
-        isMore = produce(&chunk)
-        if !isMore { chunk.append(Int16(-1)) }
-        // Each part has the whole time, because a copy may be of any length.
-        deadline = Deadline(seconds: replyTimeout)
-        try put(chunk.bytes, handle, deadline)
+      while produce(&chunk) {
+        try put(chunk)
         chunk.removeAll()
       }
-      while PQputCopyEnd(handle, nil) == 0 { try flush(deadline) }
+      try put(chunk)
+    }
+    try endCopy(&failure)
+  }
+
+  /// Writes rows by COPY in the binary form.
+  ///
+  /// - Parameters:
+  ///   - text: The COPY statement.
+  ///   - produce: Gives the header and the rows to a function, in parts of any size.
+  /// - Throws: ``PostgresFailure``, and the errors of `produce`. The statement has failed then.
+  func copy(_ text: String, from produce: ((PostgresBytes) throws -> Void) throws -> Void) throws {
+    var failure = try beginCopy(text)
+    if failure == nil {
+      do { try produce { try put($0) } } catch {
+        if isOpen { try? endCopy(&failure, reason: "the rows cannot be read") }
+        throw error
+      }
+    }
+    try endCopy(&failure)
+  }
+
+  /// - Returns: The error of the statement, after which no rows can be sent.
+  private func beginCopy(_ text: String) throws(PostgresFailure) -> PostgresFailure? {
+    try readReplies(Deadline(seconds: replyTimeout))
+    guard let handle, PQexitPipelineMode(handle) == 1 else { throw lose() }
+    guard PQsendQuery(handle, PostgresDialect.spelling.rendered(text)) == 1 else { throw lose() }
+    let deadline = Deadline(seconds: replyTimeout)
+    try flush(deadline)
+    guard let result = try nextResult(deadline) else { return nil }
+    defer { PQclear(result) }
+    return PQresultStatus(result) == PGRES_COPY_IN ? nil : PostgresFailure(result, statement: 0)
+  }
+
+  /// - Parameters:
+  ///   - failure: The error that the statement has failed with before.
+  ///   - reason: The reason why the rows are not complete; nil if they are.
+  private func endCopy(
+    _ failure: inout PostgresFailure?, reason: String? = nil
+  ) throws(PostgresFailure) {
+    let deadline = Deadline(seconds: replyTimeout)
+    if failure == nil {
+      var end = PostgresBytes()
+      end.append(Int16(-1))
+      if reason == nil { try put(end) }
+      guard let handle else { throw lose() }
+      while PQputCopyEnd(handle, reason) == 0 { try flush(deadline) }
       try flush(deadline)
     }
     while let result = try nextResult(deadline) {
@@ -398,7 +430,7 @@ final class PostgresConnection {
       }
       PQclear(result)
     }
-    guard isOpen, PQenterPipelineMode(handle) == 1 else {
+    guard let handle, isOpen, PQenterPipelineMode(handle) == 1 else {
       failure?.endsConnection = true
       close()
       throw failure ?? .lost("the connection was lost")
@@ -406,9 +438,11 @@ final class PostgresConnection {
     if let failure { throw failure }
   }
 
-  private func put(
-    _ bytes: [UInt8], _ handle: OpaquePointer, _ deadline: Deadline
-  ) throws(PostgresFailure) {
+  private func put(_ part: PostgresBytes) throws(PostgresFailure) {
+    guard let handle else { throw lose() }
+    // Each part has the whole time, because a copy may be of any length.
+    let deadline = Deadline(seconds: replyTimeout)
+    let bytes = part.bytes
     var start = 0
     while start < bytes.count {
       let count = min(1 << 20, bytes.count - start)

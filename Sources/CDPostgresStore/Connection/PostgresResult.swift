@@ -84,6 +84,17 @@ final class PostgresResult {
     return String(decoding: bytes(row, column), as: UTF8.self)
   }
 
+  func decimal(_ row: Int, _ column: Int) -> Decimal? {
+    if isNull(row, column) || type(column) != .numeric { return nil }
+    return PostgresNumeric.decode(bytes(row, column))
+  }
+
+  /// The bytes of a value, whatever its type is.
+  func data(_ row: Int, _ column: Int) -> Data { isNull(row, column) ? Data() : Data(bytes(row, column)) }
+
+  /// The number of bytes of a value.
+  func size(_ row: Int, _ column: Int) -> Int { bytes(row, column).count }
+
   func uuid(_ row: Int, _ column: Int) -> UUID? {
     if isNull(row, column) { return nil }
     let bytes = bytes(row, column)

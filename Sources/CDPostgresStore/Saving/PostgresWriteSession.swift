@@ -69,6 +69,24 @@ final class PostgresWriteSession: StoreWriteSession {
     saves = []
   }
 
+  func writePart(_ body: () throws -> Void) throws {
+    if isRowByRow { return try body() }
+    try flush()
+    try converting { try transaction.beginPart() }
+    do {
+      try body()
+      try flush()
+    } catch is UnexpectedRows {
+      buffer = RowBuffer()
+      try converting { try transaction.takeBackPart() }
+      isRowByRow = true
+      defer { isRowByRow = false }
+      try body()
+      return try flush()
+    }
+    try converting { try transaction.endPart() }
+  }
+
   func commit(changed: [any AttachedStore], check: () throws -> Void) throws {
     try flush(checkingReferences: true)
     if hasDanglingRows { throw ReferenceViolation() }

@@ -13,7 +13,10 @@ extension PostgresSession {
       findings += try unknownEntityRows(of: root)
       findings += try wrongCounter(of: root, store)
     }
-    for store in stores.all { findings += try foreignCounters(of: store) }
+    for store in stores.all {
+      findings += try foreignCounters(of: store)
+      findings += try schemaDefects(of: store)
+    }
     return findings
   }
 

@@ -106,7 +106,12 @@ final class SessionLink {
   }
 
   private func runAlone(_ statement: PostgresStatement) throws -> [PostgresResult] {
-    try withFreshConnection { connection in try connection.run([statement]) }
+    try withFreshConnection { connection in
+      do { return try connection.run(check.statements + [statement]) } catch let failure as PostgresFailure {
+        if let refusal = check.refusal(failure, start: 0) { throw refusal }
+        throw failure
+      }
+    }
   }
 
   /// Runs a body with a connection of the pool. If the connection turns out to have been lost before, another one is
@@ -134,26 +139,26 @@ final class SessionLink {
       let connection = try pool.take()
       var list = [PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")]
       if server.isPooled { list += PostgresConnection.limits(of: server, isLocal: true) }
-      list.append(check.statement)
+      let first = list.count
+      list += check.statements
       if mayFail { list.append(Self.savepoint) }
       let start = list.count
       do {
         let results = try connection.run(list + [statement])
         self.connection = connection
-        try check.verify(results[start - (mayFail ? 2 : 1)])
         return results
-      } catch {
-        let failure = error as? PostgresFailure
-        if mayFail, connection.isOpen, let failure, !failure.endsConnection, failure.statement >= start {
+      } catch let failure {
+        if mayFail, connection.isOpen, !failure.endsConnection, failure.statement >= start {
           // The snapshot stays.
           try rollBackToSavepoint(connection)
           self.connection = connection
-          throw error
+          throw failure
         }
         self.connection = connection
         releaseConnection()
-        guard let failure, failure.endsConnection, failure.code != PostgresFailure.queryCanceled, attempts < 2
-        else { throw error }
+        if let refusal = check.refusal(failure, start: first) { throw refusal }
+        guard failure.endsConnection, failure.code != PostgresFailure.queryCanceled, attempts < 2
+        else { throw failure }
         // Nothing has been read yet, so the snapshot can begin on another connection.
         attempts += 1
         pool.closeIdle()
@@ -191,21 +196,33 @@ final class SessionLink {
 }
 
 /// The version of the data that a coordinator's stores must have, which each transaction checks.
+///
+/// The statements fail if a store has another version. So the server ignores what was sent after them, which may not fit
+/// the tables any more. They also hold a lock on the metadata, so that no migration ends before the transaction does. A
+/// migration empties that table, which transactions with an older snapshot see too.
 struct VersionMark: Sendable {
-  /// Selects the data hash of each store.
-  let statement: PostgresStatement
-  private let expected: [(hash: String, url: URL)]
+  /// Checks the data hash of each store.
+  let statements: [PostgresStatement]
+  private let urls: [URL]
 
   init(_ stores: [(table: String, hash: String, url: URL)]) {
-    let terms = stores.map { #"(SELECT "value" FROM \#($0.table) WHERE "key" = 'dataHash')"# }
-    statement = PostgresStatement("SELECT " + (terms.isEmpty ? "1" : terms.joined(separator: ", ")))
-    expected = stores.map { ($0.hash, $0.url) }
+    statements = stores.map { store in
+      PostgresStatement(
+        #"SELECT 1 / count(*) FROM \#(store.table) WHERE "key" = 'dataHash' AND "value" = ?"#,
+        [.value(.string(store.hash))])
+    }
+    urls = stores.map(\.url)
   }
 
-  /// - Throws: ``StoreError/replaced(_:)`` if a store has been migrated or removed since it was opened.
-  func verify(_ result: PostgresResult) throws {
-    for (index, store) in expected.enumerated() where result.string(0, index) != store.hash {
-      throw StoreError.replaced(store.url)
-    }
+  /// The code of a division by zero.
+  private static let mismatch = "22012"
+
+  /// The error for a failed check; nil if the failure is another statement's.
+  ///
+  /// - Parameter start: The number of the first check among the statements that were sent together.
+  func refusal(_ failure: PostgresFailure, start: Int) -> StoreError? {
+    let index = failure.statement - start
+    guard failure.code == Self.mismatch, urls.indices.contains(index) else { return nil }
+    return .replaced(urls[index])
   }
 }

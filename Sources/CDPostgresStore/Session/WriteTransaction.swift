@@ -12,6 +12,7 @@ final class WriteTransaction {
   private let server: PostgresServer
   private let urls: [URL]
   private let check: VersionMark
+  private let writeLocks: [PostgresStatement]
   /// How many seconds to wait for the lock of a row.
   private let lockTimeout: Double
   /// Whether the transaction was wanted, and not ended yet.
@@ -23,14 +24,16 @@ final class WriteTransaction {
   /// Whether the server was asked to commit.
   private(set) var wasCommitSent = false
 
+  /// - Parameter writeLocks: The statements that wait for migrations, and keep them waiting.
   init(
     _ connection: PostgresConnection, _ server: PostgresServer, urls: [URL], check: VersionMark,
-    lockTimeout: Double
+    writeLocks: [PostgresStatement], lockTimeout: Double
   ) {
     self.connection = connection
     self.server = server
     self.urls = urls
     self.check = check
+    self.writeLocks = writeLocks
     self.lockTimeout = lockTimeout
   }
 
@@ -40,13 +43,13 @@ final class WriteTransaction {
     hasBegun = false
   }
 
+  /// The statements that begin the transaction. The checks of the version are the last ones.
   // READ COMMITTED, because the versions of the rows find all conflicts, and each row by itself.
   private var beginning: [PostgresStatement] {
     var list = [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE")]
     if server.isPooled { list += PostgresConnection.limits(of: server, isLocal: true) }
-    list.append(PostgresStatement("SET LOCAL lock_timeout = \(Int64(lockTimeout * 1000))"))
-    list.append(check.statement)
-    return list
+    list.append(PostgresConnection.lockLimit(seconds: lockTimeout))
+    return list + writeLocks + check.statements
   }
 
   /// Runs statements within the transaction.
@@ -59,10 +62,12 @@ final class WriteTransaction {
     do {
       let results = try connection.run(beginning + list)
       hasBegun = true
-      try check.verify(results[beginning.count - 1])
       return Array(results[beginning.count...])
-    } catch var failure as PostgresFailure {
+    } catch var failure {
       hasBegun = connection.isOpen && connection.isInTransaction
+      if let refusal = check.refusal(failure, start: beginning.count - check.statements.count) {
+        throw refusal
+      }
       failure.statement -= beginning.count
       self.failure = failure
       throw failure
@@ -97,6 +102,17 @@ final class WriteTransaction {
 
   private static let savepoint = PostgresStatement("SAVEPOINT _cdgen_write")
   private static let release = PostgresStatement("RELEASE SAVEPOINT _cdgen_write")
+
+  // A part of a transaction, which can be taken back.
+  func beginPart() throws { _ = try run([PostgresStatement("SAVEPOINT _cdgen_part")]) }
+
+  func endPart() throws { _ = try run([PostgresStatement("RELEASE SAVEPOINT _cdgen_part")]) }
+
+  func takeBackPart() throws {
+    _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_part")])
+    try endPart()
+    failure = nil
+  }
 
   /// The statements that check the references of all rows of the transaction. The second one may fail.
   static let referenceCheck = [

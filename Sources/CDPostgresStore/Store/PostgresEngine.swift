@@ -35,6 +35,8 @@ final class PostgresEngine: StoreEngine {
     let tables: PostgresTables
     let sql: ModelSQL
     let check: VersionMark
+    /// Locks that exclude migrations, while rows are written.
+    let writeLocks: [PostgresStatement]
 
     init(_ all: [PostgresStore], removals: Int, model: ModelPlan) {
       self.all = all
@@ -47,6 +49,7 @@ final class PostgresEngine: StoreEngine {
         all.map {
           (PostgresTables.systemTable("_cdgen_metadata", schema: $0.schema), $0.dataHash, $0.url)
         })
+      writeLocks = all.map { PostgresStatement(PostgresTables.writeLock(schema: $0.schema)) }
     }
   }
 
@@ -93,7 +96,14 @@ final class PostgresEngine: StoreEngine {
     while true {
       attempt += 1
       let connection: PostgresConnection
-      do { connection = try pool.take() } catch { throw error.error(of: urls, during: "connecting") }
+      do { connection = try pool.take() } catch {
+        // A server that was there before may be about to start again.
+        guard attempt > 1, error.isTransient, attempt < mostAttempts else {
+          throw error.error(of: urls, during: "connecting")
+        }
+        Waiting.pause(attempt)
+        continue
+      }
       defer { pool.give(connection) }
       do {
         try check(connection, urls)
@@ -190,7 +200,8 @@ final class PostgresEngine: StoreEngine {
     do { connection = try pool.take() } catch { throw error.error(of: urls, during: "connecting") }
     defer { pool.give(connection) }
     let transaction = WriteTransaction(
-      connection, server, urls: urls, check: current.check, lockTimeout: lockTimeout)
+      connection, server, urls: urls, check: current.check, writeLocks: current.writeLocks,
+      lockTimeout: lockTimeout)
     let session = PostgresWriteSession(self.session(current), transaction) { [self] in wasCommitted($0, $1) }
     defer { session.end() }
     return try body(session)
@@ -224,6 +235,8 @@ final class PostgresEngine: StoreEngine {
   }
 
   private static func isTransient(_ error: any Error) -> Bool {
+    var error = error
+    if case .store(let reason)? = (error as? MigrationError)?.reason { error = reason }
     guard case StoreError.engine(_, let reason) = error else { return false }
     return PostgresFailure(code: reason.code, message: "").isTransient
   }
@@ -297,9 +310,16 @@ final class PostgresEngine: StoreEngine {
     let number = PostgresParameter.value(.int(count))
     let connection = try pool.take()
     defer { pool.give(connection) }
-    let result = try connection.run(
+    let statement = PostgresStatement(
       text, [.value(.string(root.name)), number, number, .value(.int(KeyRanges.largestKey)), number, number])
-    guard result.rowCount == 1, result.bool(0, 1) else {
+    let checks = current.check.statements
+    let results: [PostgresResult]
+    // They are sent together, and so they are one transaction.
+    do { results = try connection.run(checks + [statement]) } catch {
+      if let refusal = current.check.refusal(error, start: 0) { throw refusal }
+      throw error
+    }
+    guard let result = results.last, result.rowCount == 1, result.bool(0, 1) else {
       throw StoreError.damagedKeys(store.url, entity: root.name)
     }
     let next = result.int(0, 0)

@@ -19,15 +19,19 @@ final class PostgresStore: AttachedStore {
   var isInMemory: Bool { false }
   // The rows have all values.
   var files: ExternalFiles? { nil }
-  var migration: MigrationResult? { nil }
+  let migration: MigrationResult?
 
-  init(index: Int, url: URL, storeID: UUID, isReadOnly: Bool, schema: String, dataHash: String) {
+  init(
+    index: Int, url: URL, storeID: UUID, isReadOnly: Bool, schema: String, dataHash: String,
+    migration: MigrationResult?
+  ) {
     self.index = index
     self.url = url
     self.storeID = storeID
     self.isReadOnly = isReadOnly
     self.schema = schema
     self.dataHash = dataHash
+    self.migration = migration
   }
 
   // Each transaction checks the version.
@@ -46,7 +50,9 @@ extension StoreLocation {
   /// ```
   public static func server(_ server: PostgresServer) -> StoreLocation {
     .engine(
-      StoreEngineLocation(name: server.address, engine: "PostgreSQL", details: server) { stores, model in
+      StoreEngineLocation(
+        name: server.address, engine: "PostgreSQL", details: server, transfer: PostgresTransfer(server)
+      ) { stores, model in
         try PostgresEngine(stores, model)
       })
   }

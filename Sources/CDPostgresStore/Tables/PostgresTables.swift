@@ -69,13 +69,31 @@ struct PostgresTables: Sendable {
   /// The properties of the unique index that refused a row; empty for another index.
   func properties(ofIndex name: String?) -> [String] { name.flatMap { uniqueProperties[$0] } ?? [] }
 
+  /// The schema of a store.
+  func schema(of store: any AttachedStore) -> String { schemas[store.index] ?? "" }
+
   /// A table of the runtime in a store's schema.
   func systemTable(_ name: String, of store: any AttachedStore) -> String {
-    Self.systemTable(name, schema: schemas[store.index] ?? "")
+    Self.systemTable(name, schema: schema(of: store))
   }
 
   static func systemTable(_ name: String, schema: String) -> String {
     SQLText.quoted(schema) + "." + SQLText.quoted(name)
+  }
+
+  // MARK: Locks
+
+  // Whoever writes rows locks the history before anything else, in a mode that does not exclude other writers. So a
+  // migration that locks it exclusively waits for all who write, and they wait for it without holding other locks.
+
+  /// The statement that a transaction begins with if it writes rows.
+  static func writeLock(schema: String) -> String {
+    "LOCK TABLE \(systemTable("_cdgen_history", schema: schema)) IN ROW SHARE MODE"
+  }
+
+  /// The statement that excludes all who write rows.
+  static func migrationLock(schema: String) -> String {
+    "LOCK TABLE \(systemTable("_cdgen_history", schema: schema)) IN EXCLUSIVE MODE"
   }
 
   // MARK: Creation
@@ -93,9 +111,18 @@ struct PostgresTables: Sendable {
 
   /// The statements that create a store's tables in the schema that is searched first.
   static func creation(of model: ModelPlan, store: Int) -> [String] {
+    systemTables + tables(of: model, store: store) + constraints(of: model, store: store)
+  }
+
+  /// The statements that create the tables of a model's entities and relationships.
+  static func tables(of model: ModelPlan, store: Int) -> [String] {
+    SQLSchema(model, store: store, PostgresDialect()).layouts.map(table)
+  }
+
+  /// The statements that add the references and indexes to the tables, which may already have rows.
+  static func constraints(of model: ModelPlan, store: Int) -> [String] {
     let schema = SQLSchema(model, store: store, PostgresDialect())
-    return systemTables + schema.layouts.map(table) + schema.layouts.flatMap(references)
-      + indexes(of: schema).map(\.sql)
+    return indexes(of: schema).map(\.sql) + schema.layouts.flatMap(references)
   }
 
   private static func table(_ layout: TableLayout) -> String {

@@ -26,6 +26,7 @@
 ///
 /// ### Information about stores
 /// - ``metadata(forStoreAt:formats:)``
+/// - ``metadata(forStoreAt:)``
 /// - ``metadata(forStore:)``
 /// - ``setMetadata(_:forStore:)``
 /// - ``storeIDs``
@@ -36,7 +37,9 @@
 /// - ``verify()``
 /// - ``removePersistentStore(withID:)``
 /// - ``destroyPersistentStore(at:formats:)``
+/// - ``destroyPersistentStore(at:)``
 /// - ``copyPersistentStore(at:to:formats:asReplica:)``
+/// - ``copyPersistentStore(at:to:asReplica:)``
 ///
 /// ### Saved changes
 /// - ``changes(after:)``

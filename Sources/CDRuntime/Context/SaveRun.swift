@@ -114,7 +114,10 @@ struct SaveRun {
   ///
   /// - Throws: ``SaveError`` or ``StoreError``. The caller must then roll back.
   mutating func writeInTransaction() throws {
-    try writeRows()
+    try session.writePart {
+      forgetRows()
+      try writeRows()
+    }
     takePositions()
   }
 

@@ -17,6 +17,24 @@ extension PersistentStoreCoordinator {
     try PersistentStoreMetadata(ofStoreAt: url, formats: formats)
   }
 
+  /// Reads the metadata of a store at any location, such as a server, without opening it as a store. Creates, changes and
+  /// migrates nothing.
+  ///
+  /// ```swift
+  /// let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: server)
+  /// ```
+  ///
+  /// - Throws: ``StoreError`` if there is no store that this release can read.
+  public static func metadata(forStoreAt location: StoreLocation) throws -> PersistentStoreMetadata {
+    if case .engine(let engine) = location {
+      return try engine.requiredTransfer.read { try PersistentStoreMetadata($0.metadata(), url: $0.url) }
+    }
+    guard let url = location.url else {
+      throw StoreError.notSupported("the metadata of a store in memory without its coordinator")
+    }
+    return try metadata(forStoreAt: url, formats: location.ownFormats)
+  }
+
   /// Returns the metadata of one of the coordinator's stores; nil if the coordinator has no store with this UUID.
   public func metadata(forStore id: UUID) throws -> PersistentStoreMetadata? {
     try engine.write { session in
@@ -38,6 +56,21 @@ extension PersistentStoreCoordinator {
 }
 
 extension PersistentStoreCoordinator {
+  /// Removes a store at any location, such as a server. If there is no store, the method does nothing.
+  ///
+  /// ```swift
+  /// try PersistentStoreCoordinator.destroyPersistentStore(at: server)
+  /// ```
+  ///
+  /// A store on a server is removed even if other programs use it. They then get ``StoreError/replaced(_:)``.
+  ///
+  /// - Throws: ``StoreError/foreignDatabase(_:)`` if there is something else at the location, and other ``StoreError``s.
+  ///   Nothing is removed then.
+  public static func destroyPersistentStore(at location: StoreLocation) throws {
+    if case .engine(let engine) = location { return try engine.requiredTransfer.remove() }
+    if let url = location.url { try destroyPersistentStore(at: url, formats: location.ownFormats) }
+  }
+
   /// Removes a store: its file, the files that SQLite keeps beside it, and its large values. A symbolic link to the
   /// file stays, and so do other files in the folder of the large values.
   ///

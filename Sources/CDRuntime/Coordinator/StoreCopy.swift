@@ -24,12 +24,45 @@ extension PersistentStoreCoordinator {
   ///   - formats: The app's own formats, if the store may have one of them.
   ///   - isReplica: Whether the copy is a replica. If not, the copy stands for the original, as a backup does.
   /// - Throws: ``StoreError``, for example if there already is a file at the location. Nothing has been created then.
-  @_optimize(none)
   public static func copyPersistentStore(
     at url: URL, to location: StoreLocation, formats: [any StoreFormat] = [],
     asReplica isReplica: Bool = false
   ) throws {
-    let url = try Disk.resolvingLink(url)
+    try copy(
+      ClosedStoreCopy(url: Disk.resolvingLink(url), formats: formats, isReplica: isReplica), to: location)
+  }
+
+  /// Copies a store at any location, such as a server, into a new store: see
+  /// ``copyPersistentStore(at:to:formats:asReplica:)``.
+  ///
+  /// ```swift
+  /// try PersistentStoreCoordinator.copyPersistentStore(at: .sqlite(url), to: server)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - source: The location of the store.
+  ///   - location: The location of the copy.
+  ///   - isReplica: Whether the copy is a replica. If not, the copy stands for the original, as a backup does.
+  /// - Throws: ``StoreError``, for example if there already is a store at the location. Nothing has been created then.
+  public static func copyPersistentStore(
+    at source: StoreLocation, to location: StoreLocation, asReplica isReplica: Bool = false
+  ) throws {
+    if case .engine(let engine) = source {
+      let transfer = try engine.requiredTransfer
+      try copy(
+        ClosedStoreCopy(url: engine.url, formats: [], isReplica: isReplica, transfer: transfer), to: location)
+      return
+    }
+    guard let url = source.url else {
+      throw StoreError.notSupported("the copy of a store in memory without its coordinator")
+    }
+    try copyPersistentStore(at: url, to: location, formats: source.ownFormats, asReplica: isReplica)
+  }
+
+  @_optimize(none)
+  private static func copy(_ copy: ClosedStoreCopy, to location: StoreLocation) throws {
+    if case .engine(let engine) = location { return try copy.write(to: engine.requiredTransfer) }
+    let url = copy.url
     let location = try location.resolvingLink()
     guard let target = location.url else {
       throw StoreError.cannotCreate(url, reason: "a copy in memory would be lost at once; choose a file")
@@ -39,6 +72,6 @@ extension PersistentStoreCoordinator {
         ? StoreError.openedTwice(target)
         : StoreError.cannotCreate(target, reason: "the file already exists; it was not changed")
     }
-    try ClosedStoreCopy(url: url, formats: formats, isReplica: isReplica).write(to: target, location.format)
+    try copy.write(to: target, location.format)
   }
 }

@@ -18,9 +18,9 @@ struct StoreOpener {
         throw StoreError.notSupported("stores of several engines in one coordinator")
       }
       do {
-        return try location.open(descriptions.map(\.settings), plan)
+        return try location.open(descriptions.indices.map(settings), plan)
       } catch StoreError.needsMigration(_, let model, let from, let to)
-        where descriptions.contains(where: \.migratesStoreAutomatically)
+        where location.transfer == nil && descriptions.contains(where: \.migratesStoreAutomatically)
       {
         throw StoreError.notSupported("the migration of '\(model)' from version \(from) to version \(to)")
       }
@@ -32,6 +32,19 @@ struct StoreOpener {
         return try migrate(store, storeIndex)
       }
     }
+  }
+
+  /// The settings of a store for an engine that migrates its stores row by row.
+  private func settings(_ storeIndex: Int) -> StoreSettings {
+    let description = descriptions[storeIndex]
+    var settings = description.settings
+    if description.migratesStoreAutomatically, !description.isReadOnly {
+      var others = descriptions
+      others.remove(at: storeIndex)
+      settings.migrator = RowMigration(
+        description: description, others: others, model: plan, storeIndex: storeIndex)
+    }
+    return settings
   }
 
   private func migrate(_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore {

@@ -28,7 +28,7 @@ public struct MigrationError: Error, Hashable, Sendable {
     /// store's model.
     public let model: String?
 
-    init(source: Int, destination: Int, model: String? = nil) {
+    package init(source: Int, destination: Int, model: String? = nil) {
       self.source = source
       self.destination = destination
       self.model = model
@@ -103,7 +103,7 @@ public struct MigrationError: Error, Hashable, Sendable {
   /// The reason of the error.
   public let reason: Reason
 
-  init(
+  package init(
     _ url: URL, _ reason: Reason, step: Step? = nil, entity: String? = nil, objectKey: Int64? = nil
   ) {
     self.url = url
@@ -116,7 +116,7 @@ public struct MigrationError: Error, Hashable, Sendable {
 
 extension MigrationError: CustomStringConvertible {
   public var description: String {
-    var location = "the store \(url.path(percentEncoded: false)) cannot be migrated"
+    var location = "the store \(StoreError.name(url)) cannot be migrated"
     switch (reason, step) {
     // Such a step leads from an earlier draft of a version to the same version.
     case (.losesData, let step?): location += " to the current draft of \(step.destinationName)"

@@ -42,7 +42,7 @@ public enum StoreError: Error, Hashable, Sendable {
   case externalData(URL, reason: String)
   /// The store was opened for reading only.
   case readOnly(URL)
-  /// The file has been removed or replaced since it was opened.
+  /// The store has been migrated, replaced or removed since it was opened.
   case replaced(URL)
   /// The store is open elsewhere, in this process or in another.
   case inUse(URL)
@@ -131,8 +131,11 @@ extension StoreError: CustomStringConvertible {
     case .readOnly(let url):
       "the store \(Self.name(url)) was opened read-only; open it without `isReadOnly` to change it"
     case .replaced(let url):
-      "the file \(Self.name(url)) has been removed or replaced since it was opened; nothing was written. "
-        + "Create a new coordinator"
+      Self.isOnServer(url)
+        ? "the store \(Self.name(url)) has been migrated to another version of its model, or removed, since it was opened; "
+          + "nothing was written. Open it with a program of its new version"
+        : "the file \(Self.name(url)) has been removed or replaced since it was opened; nothing was written. "
+          + "Create a new coordinator"
     case .inUse(let url):
       "the store \(Self.name(url)) is in use; release its containers, contexts and objects, and "
         + "close other programs that use it"
@@ -184,9 +187,11 @@ extension StoreError: CustomStringConvertible {
   }
 
   /// The path of a file, or the address of a server.
-  private static func name(_ url: URL) -> String {
+  static func name(_ url: URL) -> String {
     url.isFileURL ? url.path(percentEncoded: false) : url.absoluteString
   }
+
+  private static func isOnServer(_ url: URL) -> Bool { !url.isFileURL && url.scheme != "memory" }
 
   private static func names(_ urls: [URL]) -> String {
     urls.count == 1

@@ -47,6 +47,9 @@ package final class ModelPlan: Sendable {
   /// Whether the class of an entity conforms to ``ManagedObjectLifecycle``.
   let hasLifecycle: Bool
 
+  /// Resolves the model's current version, for a store of all entities.
+  package convenience init(ofAllEntitiesIn model: ManagedObjectModel) throws { try self.init(model) }
+
   /// Resolves the model's current version.
   ///
   /// - Parameters:

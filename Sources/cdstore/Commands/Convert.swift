@@ -10,9 +10,10 @@ struct Convert: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Copy a store to a new store of another type, or convert a store of Core Data.",
     discussion: """
-      The copy has the same version and the same identifiers.
+      The copy has the same version and the same identifiers. A store on a server is named by its URL.
 
         cdstore convert Notes.sqlite Notes.xml --type xml
+        cdstore convert Notes.sqlite 'postgresql://db.example.com/notes?schema=notes'
 
       To convert a SQLite store of Core Data, pass its model: the model of Xcode, or the model that 'cdgen import' has \
       created from it. The store is never written to. Its tables determine the version of the model. If an app will \
@@ -24,14 +25,16 @@ struct Convert: ParsableCommand {
       prints a warning and leaves out the value.
       """)
 
-  @Argument(help: "The file of the store.", completion: .file())
+  @Argument(help: ArgumentHelp(StoreName.help), completion: .file())
   var store: String
 
-  @Argument(help: "The file of the new store, which must not exist yet.", completion: .file())
+  @Argument(
+    help: "The file of the new store, or the URL of a server. The store must not exist yet.",
+    completion: .file())
   var out: String
 
-  @Option(help: "The type of the new store.")
-  var type: StoreType = .sqlite
+  @Option(help: "The type of the new file. The default is sqlite.")
+  var type: StoreType?
 
   @Option(
     help: "The model of a store of Core Data: a folder NAME.cdmodel or NAME.xcdatamodeld.",
@@ -45,19 +48,20 @@ struct Convert: ParsableCommand {
   var acceptLosses = false
 
   func run() throws {
-    guard FileManager.default.fileExists(atPath: store) else {
-      throw Failure("there is no store at \(store)")
+    let (source, target) = (StoreName(store), StoreName(out))
+    guard try source.exists() else { throw Failure("there is no store at \(source.title)") }
+    let location = try target.newLocation(type)
+    if source.isCoreData {
+      guard !target.isOnServer else {
+        throw Failure("a store of Core Data is converted to a file; then convert that file")
+      }
+      return try convertCoreDataStore(to: location)
     }
-    guard !FileManager.default.fileExists(atPath: out) else {
-      throw Failure("the file \(out) already exists; it was not changed")
-    }
-    let location = type.location(URL(filePath: out))
-    if CoreDataStore.isStore(at: URL(filePath: store)) { return try convertCoreDataStore(to: location) }
     guard model == nil, version == nil, !acceptLosses else {
       try CoreDataModel.refuseOther(store, options: "--model, --version and --accept-losses are")
     }
-    try PersistentStoreCoordinator.copyPersistentStore(at: URL(filePath: store), to: location)
-    try Lines.write("\(out): \(type.rawValue)")
+    try PersistentStoreCoordinator.copyPersistentStore(at: source.location(), to: location)
+    try Lines.write("\(target.title): \(target.newType(type))")
   }
 
   private func convertCoreDataStore(to location: StoreLocation) throws {
@@ -86,7 +90,8 @@ struct Convert: ParsableCommand {
         "note: the model of the new store is one of its own; for a store that an app is to open, name the folder that "
           + "'cdgen import' made")
     }
-    try Lines.write("\(out): \(type.rawValue), \(model.name), version \(CoreDataModel.title(copy.version))")
+    try Lines.write(
+      "\(out): \((type ?? .sqlite).rawValue), \(model.name), version \(CoreDataModel.title(copy.version))")
     try Lines.write("")
     try Lines.write(
       Lines.table(

@@ -13,9 +13,11 @@ struct Create: ParsableCommand {
         cdstore create Notes.sqlite --model Notes.cdmodel
         cdstore create Old.sqlite --model Notes.cdmodel --version 1
         cdstore create Notes.xml --model Notes.cdmodel --type xml
+        cdstore create 'postgresql://db.example.com/notes?schema=notes' --model Notes.cdmodel
       """)
 
-  @Argument(help: "The file of the store, which must not exist yet.", completion: .file())
+  @Argument(
+    help: "The file of the store, or the URL of a server. The store must not exist yet.", completion: .file())
   var store: String
 
   @Option(help: "The folder of the model, or the file of a compiled model.", completion: .directory)
@@ -24,15 +26,13 @@ struct Create: ParsableCommand {
   @Option(help: "The version of the model. The default is the current version.")
   var version: Int?
 
-  @Option(help: "The type of the store.")
-  var type: StoreType = .sqlite
+  @Option(help: "The type of the file. The default is sqlite.")
+  var type: StoreType?
 
   func run() throws {
     let model = try ModelSource.load(model, version: version)
-    guard !FileManager.default.fileExists(atPath: store) else {
-      throw Failure("the file \(store) already exists; it was not changed")
-    }
-    _ = try PersistentStoreCoordinator(model: model, at: type.location(URL(filePath: store)))
-    try Lines.write("\(store): \(model.name), version \(model.currentVersionNumber)")
+    let name = StoreName(store)
+    _ = try PersistentStoreCoordinator(model: model, at: name.newLocation(type))
+    try Lines.write("\(name.title): \(model.name), version \(model.currentVersionNumber)")
   }
 }

@@ -22,7 +22,7 @@ struct Dump: ParsableCommand {
       and a warning names them.
       """)
 
-  @Argument(help: "The file of the store.", completion: .file())
+  @Argument(help: ArgumentHelp(StoreName.help), completion: .file())
   var store: String
 
   func run() throws {

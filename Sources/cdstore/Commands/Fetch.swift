@@ -21,7 +21,7 @@ struct Fetch: ParsableCommand {
   enum Format: String, CaseIterable, ExpressibleByArgument { case table, json, csv }
   enum Evaluator: String, CaseIterable, ExpressibleByArgument { case store, memory }
 
-  @Argument(help: "The file of the store.", completion: .file())
+  @Argument(help: ArgumentHelp(StoreName.help), completion: .file())
   var store: String
 
   @Argument(help: "The entity. The objects of its subentities are included.")

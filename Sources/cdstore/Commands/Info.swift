@@ -16,7 +16,7 @@ struct Info: ParsableCommand {
         cdstore info Library.sqlite --model Library.xcdatamodeld
       """)
 
-  @Argument(help: "The file of the store.", completion: .file())
+  @Argument(help: ArgumentHelp(StoreName.help), completion: .file())
   var store: String
 
   @Option(
@@ -25,17 +25,18 @@ struct Info: ParsableCommand {
   var model: String?
 
   func run() throws {
-    if CoreDataStore.isStore(at: URL(filePath: store)) { return try describeCoreDataStore() }
+    let name = StoreName(store)
+    if name.isCoreData { return try describeCoreDataStore() }
     if model != nil { try CoreDataModel.refuseOther(store) }
-    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
-    let type = try StoreType(of: URL(filePath: store))
+    let metadata = try name.metadata()
     var lines = [
-      ("type", "\(type.rawValue), format \(metadata.formatVersion)"), ("store", metadata.storeID.uuidString),
+      ("type", "\(try name.type()), format \(metadata.formatVersion)"),
+      ("store", metadata.storeID.uuidString),
       ("model", "\(metadata.modelName), version \(metadata.modelVersion.number)"),
       ("model id", metadata.modelID.uuidString), ("data hash", metadata.dataHash),
       ("layout hash", metadata.layoutHash), ("definition hash", metadata.definitionHash),
-      ("size", "\(size) bytes"),
     ]
+    if !name.isOnServer { lines.append(("size", "\(size) bytes")) }
     for (key, value) in metadata.values.sorted(by: { $0.key < $1.key }) {
       lines.append(("app's \(key)", value))
     }

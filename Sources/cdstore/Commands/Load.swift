@@ -32,7 +32,9 @@ struct Load: ParsableCommand {
       which a note names.
       """)
 
-  @Argument(help: "The file of the store. A dump creates it if it does not exist.", completion: .file())
+  @Argument(
+    help: "The file of the store, or the URL of a server. A dump creates the store if it does not exist.",
+    completion: .file())
   var store: String
 
   @Argument(help: "The JSON file; - for standard input.", completion: .file())
@@ -57,7 +59,8 @@ struct Load: ParsableCommand {
     defer { input.remove() }
     let first = try firstItem(input.handle)
     let beginning = try first.flatMap { try DumpForm.beginning($0.json) }
-    let isNew = !FileManager.default.fileExists(atPath: store)
+    let name = StoreName(store)
+    let isNew = try !name.exists()
     if type != nil, !isNew || beginning == nil {
       throw ValidationError("--type is for a store that a dump creates")
     }
@@ -67,7 +70,9 @@ struct Load: ParsableCommand {
     } catch {
       // The store has no objects yet.
       if isNew, beginning != nil {
-        try? PersistentStoreCoordinator.destroyPersistentStore(at: URL(filePath: store))
+        if let location = try? name.location() {
+          try? PersistentStoreCoordinator.destroyPersistentStore(at: location)
+        }
       }
       throw error
     }
@@ -88,7 +93,7 @@ struct Load: ParsableCommand {
   private func create(_ beginning: StoreBeginning, _ file: URL) throws {
     do {
       try PersistentStoreCoordinator.copyPersistentStore(
-        at: file, to: (type ?? .sqlite).location(URL(filePath: store)),
+        at: file, to: StoreName(store).newLocation(type),
         formats: [DumpBeginning(beginning: beginning)])
     } catch StoreError.unreadable(_, let error) {
       throw Failure("line 1 of \(self.file) does not describe a store: \(error)")

@@ -24,7 +24,7 @@ struct Migrate: ParsableCommand {
 
   enum Format: String, CaseIterable, ExpressibleByArgument { case text, json }
 
-  @Argument(help: "The file of the store.", completion: .file())
+  @Argument(help: ArgumentHelp(StoreName.help), completion: .file())
   var store: String
 
   @Option(help: "The folder of the model, or the file of a compiled model.", completion: .directory)
@@ -67,14 +67,11 @@ struct Migrate: ParsableCommand {
   func run() throws {
     try CoreDataModel.refuse(store)
     let model = try ModelSource.load(model, version: to)
-    guard FileManager.default.fileExists(atPath: store) else {
-      throw Failure("there is no store at \(store)")
-    }
+    let name = StoreName(store)
+    let location = try name.location()
     let interruption = Interruption()
     let progress = ProgressLine(isQuiet: format == .json)
-    var description = try PersistentStoreDescription(
-      StoreLocation(recognizing: URL(filePath: store)),
-      configuration: configuration)
+    var description = PersistentStoreDescription(location, configuration: configuration)
     description.keepsBackup = keepBackup
     description.migrationObserver = MigrationObserver(
       progress: { progress.show($0) }, isCancelled: { [flag = interruption.flag] in flag.isRaised })
@@ -99,14 +96,15 @@ struct Migrate: ParsableCommand {
   private func migrate(
     _ description: PersistentStoreDescription, _ model: ManagedObjectModel, _ progress: ProgressLine
   ) throws {
-    let before = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
+    let name = StoreName(store)
+    let before = try name.metadata()
     let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
     progress.end()
     let result = coordinator.migrations.first
     let findings = verify ? try coordinator.verify() : []
-    let after = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
+    let after = try name.metadata()
     let outcome = MigrationOutcome(
-      store: store, source: before.modelVersion.number, destination: after.modelVersion.number,
+      store: name.title, source: before.modelVersion.number, destination: after.modelVersion.number,
       result: result, hasNewIndexes: before.layoutHash != after.layoutHash,
       objects: try objects(PersistentContainer(coordinator).newContext(), after.modelVersion),
       keepsBackup: keepBackup, findings: verify ? findings.map(\.description) : nil)
@@ -134,7 +132,7 @@ struct Migrate: ParsableCommand {
     if let workFolder { rehearsal.workFolder = URL(filePath: workFolder, directoryHint: .isDirectory) }
     let report = try rehearsal.run()
     progress.end()
-    let printed = RehearsalText(report: report, store: store, showsSQL: sql)
+    let printed = RehearsalText(report: report, store: StoreName(store).title, showsSQL: sql)
     try Lines.write(format == .json ? printed.json.canonicalText : printed.text)
     if !report.succeeds { throw ExitCode.failure }
   }

@@ -14,6 +14,10 @@ struct Plan: ParsableCommand {
 
         cdstore plan Notes.cdmodel
         cdstore plan Notes.cdmodel --from 1 --to 4
+        cdstore plan Notes.cdmodel --dialect postgresql
+
+      A server's rows are migrated in a SQLite file, and written to new tables. With --dialect postgresql, the command \
+      shows the steps, and the statements that the server executes. It needs a program with the trait PostgreSQL.
 
       To see the SQL for an existing store, and the number of values that are lost, use 'cdstore migrate --dry-run \
       --sql'. To see the changes without SQL, use 'cdgen diff'.
@@ -32,6 +36,11 @@ struct Plan: ParsableCommand {
       "The last version of the migration. The default is the current version.", valueName: "number"))
   var to: Int?
 
+  enum Dialect: String, CaseIterable, ExpressibleByArgument { case sqlite, postgresql }
+
+  @Option(help: "The SQL to show: that of a file, or that of a server.")
+  var dialect: Dialect = .sqlite
+
   func run() throws {
     let destination = try ModelSource.load(model, version: to)
     let source = try ModelSource.load(model, version: try from ?? before(destination))
@@ -42,7 +51,13 @@ struct Plan: ParsableCommand {
     var rehearsal = MigrationRehearsal(description, model: destination)
     rehearsal.workFolder = folder.url
     let report = try rehearsal.run()
-    try Lines.write(RehearsalText(report: report, store: model, showsSQL: true).plan)
+    try Lines.write(RehearsalText(report: report, store: model, showsSQL: dialect == .sqlite).plan)
+    if dialect == .postgresql {
+      try Lines.write("")
+      for statement in try StoreName.serverStatements(from: source, to: destination) {
+        try Lines.write(statement + ";")
+      }
+    }
     if !report.succeeds { throw ExitCode.failure }
   }
 

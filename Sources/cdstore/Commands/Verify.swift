@@ -15,7 +15,7 @@ struct Verify: ParsableCommand {
         cdstore verify Notes.sqlite --format json
       """)
 
-  @Argument(help: "The file of the store.", completion: .file())
+  @Argument(help: ArgumentHelp(StoreName.help), completion: .file())
   var store: String
 
   @Option(
@@ -26,14 +26,15 @@ struct Verify: ParsableCommand {
 
   func run() throws {
     let findings = try findings()
-    let report = FindingReport(findings, of: store)
+    let name = StoreName(store).title
+    let report = FindingReport(findings, of: name)
     switch format {
     case .json: try Lines.write(report.json.indentedText)
     case .sarif: try Lines.write(report.sarif.json.indentedText)
     case .text:
       for finding in findings { try Lines.write(finding.description) }
       if findings.isEmpty {
-        try Lines.write(Terminal.text("\(store) is whole", .success, on: .output))
+        try Lines.write(Terminal.text("\(name) is whole", .success, on: .output))
       } else {
         let count = "\(findings.count) \(findings.count == 1 ? "finding" : "findings")"
         Lines.error(Terminal.text(count, .error, on: .errors))
@@ -43,12 +44,11 @@ struct Verify: ParsableCommand {
   }
 
   private func findings() throws -> [StoreFinding] {
-    guard FileManager.default.fileExists(atPath: store) else {
-      throw Failure("there is no store at \(store)")
-    }
+    let name = StoreName(store)
+    guard try name.exists() else { throw Failure("there is no store at \(name.title)") }
     try CoreDataModel.refuse(store)
     // The data hash decides whether a store is opened or first migrated. So a wrong hash is reported by itself.
-    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
+    let metadata = try name.metadata()
     let hashes = ModelHashes(metadata.modelVersion)
     guard
       ([hashes.data] + hashes.configurations.values).contains(where: { $0.description == metadata.dataHash })

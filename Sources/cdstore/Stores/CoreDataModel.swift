@@ -29,14 +29,16 @@ enum CoreDataModel {
 
   /// Refuses a Core Data store where a store of cdgen is needed. The message contains the remedy.
   static func refuse(_ store: String) throws {
-    guard CoreDataStore.isStore(at: URL(filePath: store)) else { return }
+    guard StoreName(store).isCoreData else { return }
     throw Failure("\(store) is a store of Core Data; convert it with 'cdstore convert'")
   }
 
   /// Refuses a file that is not a Core Data store, although the options are for one. The message says what the file is,
   /// or what is wrong with it.
   static func refuseOther(_ store: String, options: String = "--model is") throws -> Never {
-    let url = URL(filePath: store)
+    guard let url = StoreName(store).file else {
+      throw Failure("a store on a server carries its model; \(options) for stores of Core Data")
+    }
     guard (try? PersistentStoreCoordinator.metadata(forStoreAt: url)) == nil else {
       throw Failure(
         "\(store) is a store of cdgen's, which carries its model; \(options) for stores of Core Data")

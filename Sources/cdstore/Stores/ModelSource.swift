@@ -45,19 +45,16 @@ enum ModelSource {
   static func open(
     _ store: String, model: String? = nil, version: Int? = nil, isReadOnly: Bool = false
   ) throws -> PersistentContainer {
-    let url = URL(filePath: store)
-    guard FileManager.default.fileExists(atPath: store) else {
-      throw Failure("there is no store at \(store)")
-    }
-    if CoreDataStore.isStore(at: url) {
+    let name = StoreName(store)
+    guard try name.exists() else { throw Failure("there is no store at \(name.title)") }
+    if let url = name.file, name.isCoreData {
       return try openCoreDataStore(url, model: model, version: version, isReadOnly: isReadOnly)
     }
     if let model, CoreDataModel.isXcodes(model) { try CoreDataModel.refuseOther(store) }
-    let carried = try PersistentStoreCoordinator.metadata(forStoreAt: url)
+    let carried = try name.metadata()
     let model = try model.map { try load($0, version: nil) } ?? carried.managedObjectModel
     return try open(
-      PersistentStoreDescription(
-        StoreLocation(recognizing: url), isReadOnly: isReadOnly), model)
+      PersistentStoreDescription(name.location(), isReadOnly: isReadOnly), model)
   }
 
   /// Opens a store. If it does not contain all of the model's entities, the matching configuration is used.

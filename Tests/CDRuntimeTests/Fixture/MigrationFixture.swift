@@ -19,7 +19,13 @@ final class MigrationFixture {
     url = folder.appending(path: "store.cdstore")
   }
 
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  deinit {
+    try? FileManager.default.removeItem(at: folder)
+    if StoreKind.ofEnvironment == .postgresql { TestServer.drop(url) }
+  }
+
+  /// What errors show of the store.
+  var shownURL: URL { StoreKind.ofEnvironment == .postgresql ? TestServer.shownURL(url) : url }
 
   static func version(
     _ number: Int, _ entities: [EntityDescription], enums: [EnumDescription] = [],
@@ -80,9 +86,15 @@ final class MigrationFixture {
   func column(_ sql: String) throws -> [String?] { try rows(sql).map { $0[0] } }
 
   /// The names of the files beside the store and its own.
-  var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted() }
+  var files: [String] {
+    let own = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+    return StoreKind.ofEnvironment == .postgresql ? own + ((try? TestServer.files(url)) ?? []) : own
+  }
 
-  func bytes() throws -> Data { try Data(contentsOf: url) }
+  /// The file; or all that is on the server.
+  func bytes() throws -> Data {
+    StoreKind.ofEnvironment == .postgresql ? try TestServer.contents(url) : try Data(contentsOf: url)
+  }
 
   /// That nothing of the file is damaged, and its tables are what the model's are.
   func verify(_ model: ManagedObjectModel) throws {

@@ -12,6 +12,11 @@ enum PlainSQL {
 extension PlainSQL {
   /// The tables of a store: where it is no SQLite file, those that are made of it.
   static func connection(to url: URL) throws -> SQLiteConnection {
+    if StoreKind.ofEnvironment == .postgresql {
+      let connection = try SQLiteConnection(path: ":memory:", of: [url])
+      try TestServer.transfer(url).read { try StoreBuilder(connection, url: url).add($0.contents()) }
+      return connection
+    }
     let location = try StoreLocation(
       recognizing: url, formats: [JSONStoreFormat()])
     guard let format = location.format else {

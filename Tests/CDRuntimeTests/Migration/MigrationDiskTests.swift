@@ -6,7 +6,7 @@ import Testing
 
 /// Disks that fail at any operation of a migration: the store is wholly the old one or wholly the new one after each,
 /// and the next opening, on a disk that works, completes the migration.
-@Suite(.needs(.migrations)) struct MigrationDiskTests {
+@Suite(.needs(.migrations), .needsFile) struct MigrationDiskTests {
   enum Failure: String, CaseIterable, Sendable {
     case error, full, short
 

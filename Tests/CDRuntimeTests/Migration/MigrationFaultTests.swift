@@ -51,7 +51,7 @@ import Testing
   }
 
   /// Copies the folder before each thing that a migration does, as a process that is killed there would leave it.
-  @Test(arguments: [2, 6]) func whatAKilledProcessLeavesIsCompletedOrCleaned(_ end: Int) throws {
+  @Test(.needsFile, arguments: [2, 6]) func whatAKilledProcessLeavesIsCompletedOrCleaned(_ end: Int) throws {
     let model = try MigrationChainTests.model(MigrationChainTests.line[..<end])
     let fixture = try MigrationFixture()
     try fixture.create([MigrationChainTests.line[0]]) { try MigrationChainTests.fill($0) }
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func aSwitchWithoutHardLinksIsCompleted() throws {
+  @Test(.needsFile) func aSwitchWithoutHardLinksIsCompleted() throws {
     let model = try MigrationChainTests.model(MigrationChainTests.line[...])
     let fixture = try MigrationFixture()
     try fixture.create([MigrationChainTests.line[0]]) { try MigrationChainTests.fill($0) }

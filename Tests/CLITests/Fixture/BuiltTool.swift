@@ -54,8 +54,13 @@ struct BuiltTool: Sendable {
       errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
   }
 
-  /// The program's file.
-  var url: URL { Self.productsFolder.appending(path: name) }
+  /// The program's file. The environment variable `CDSTORE` may name a `cdstore` that was built with other traits.
+  var url: URL {
+    if name == "cdstore", let path = ProcessInfo.processInfo.environment["CDSTORE"] {
+      return URL(filePath: path)
+    }
+    return Self.productsFolder.appending(path: name)
+  }
 
   /// Where the build put the programs: beside the tests.
   private static var productsFolder: URL {

@@ -383,7 +383,7 @@ import Testing
 }
 
 /// Random objects of all types of attributes and all sorts of relationships, in the form of one JSON object.
-private struct RandomThings {
+struct RandomThings {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }

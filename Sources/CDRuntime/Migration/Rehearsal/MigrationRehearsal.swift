@@ -24,7 +24,7 @@ public import CDModel
 /// Run a rehearsal in a test, with the store of a user or of an old release. Expect ``MigrationReport/succeeds``, and
 /// check the losses.
 public struct MigrationRehearsal: Sendable {
-  /// The store, which is a SQLite file or a file of another format. Its
+  /// The store: a SQLite file, a file of another format, or a store on a server. Its
   /// ``PersistentStoreDescription/migrationObserver`` follows the rehearsal and can cancel it.
   public var store: PersistentStoreDescription
   /// The model to whose current version the store would be migrated.
@@ -49,7 +49,10 @@ public struct MigrationRehearsal: Sendable {
   ///   was cancelled.
   @_optimize(none)
   public func run() throws -> MigrationReport {
-    guard let url = try store.location.resolvingLink().url else {
+    let location = try store.location.resolvingLink()
+    var transfer: (any StoreTransfer)?
+    if case .engine(let engine) = location { transfer = try engine.requiredTransfer }
+    guard let url = location.url ?? location.engineURL else {
       throw StoreError.cannotCreate(
         EmptyValue.url, reason: "a store in memory has no version to migrate from")
     }
@@ -57,14 +60,15 @@ public struct MigrationRehearsal: Sendable {
       ofStore: 0)
     let format = store.location.format
     let metadata =
-      try format.map { try PersistentStoreMetadata(ofStoreAt: url, format: $0) }
+      try transfer?.read { try PersistentStoreMetadata($0.metadata(), url: $0.url) }
+      ?? format.map { try PersistentStoreMetadata(ofStoreAt: url, format: $0) }
       ?? PersistentStoreMetadata(ofStoreAt: url, rollsBack: false)
     guard metadata.modelID == own.model.id else {
       throw StoreError.otherModel(
         url, found: ModelIdentity(name: metadata.modelName, id: metadata.modelID),
         expected: ModelIdentity(own.model))
     }
-    let copy = try RehearsalCopy(of: url, format, in: workFolder)
+    let copy = try RehearsalCopy(of: url, format, transfer, in: workFolder)
     defer { withExtendedLifetime(copy) {} }
     var description = store
     description.location = copy.location
@@ -75,7 +79,8 @@ public struct MigrationRehearsal: Sendable {
       var run = RehearsalRun(
         migration: migration, storeID: metadata.storeID,
         report: MigrationReport(url, source: metadata.modelVersion.number, destination: own.version.number))
-      run.report.freeSpace = Disk.freeSpace(url.path(percentEncoded: false))
+      // A store on a server is migrated in a temporary file.
+      run.report.freeSpace = Disk.freeSpace((url.isFileURL ? url : copy.url).path(percentEncoded: false))
       try run.run()
       return run.report
     } catch let error as MigrationError { throw error.at(url) }

@@ -198,6 +198,10 @@ struct InPlaceStep {
       if column.isNotNull, value == .null { return false }
       // SQLite adds a column with a foreign key only if its default is NULL.
       if column.reference != nil, value != .null { return false }
+      // A default is a part of the statement, which would end at the character U+0000.
+      if case .string(let text) = value, text.utf8.contains(0) {
+        return compute(column, origins, in: &change)
+      }
       change.added.append((column, value))
       return true
     default:
@@ -481,7 +485,6 @@ extension InPlaceStep {
       let statement = try session.connection.makeStatement("SELECT quote(?)")
       session.bind([value], to: statement)
       guard try statement.step(), let text = statement.string(0) else { return "NULL" }
-      // Text with a zero byte would end at that byte.
       return text
     } catch { throw session.wrapped(error) }
   }

@@ -648,13 +648,8 @@ extension StepPlan {
     guard let (entity, constraint) = destination.uniqueConstraint(ofIndex: index) else {
       return error(.duplicate(properties: [index]))
     }
-    let columns = entity.columnNames(of: constraint).map(SQLText.quoted)
-    let conditions = destination.isPart(entity) + columns.map { "\($0) IS NOT NULL" }
-    let key = try session.key(
-      SQLText(
-        text: "SELECT max(_pk) FROM \(schema).\(SQLText.quoted(entity.table)) "
-          + "WHERE \(conditions.joined(separator: " AND ")) "
-          + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1"))
+    let table = "\(schema).\(SQLText.quoted(entity.table))"
+    let key = try session.key(SQLText(text: destination.equalRows(of: entity, constraint, table: table)))
     return error(.duplicate(properties: constraint), entity.name, key)
   }
 }

@@ -11,14 +11,28 @@ import CDModel
   import Darwin
 #endif
 
-/// A copy of a store that no coordinator has open, into a new store of any format.
+/// A copy of a store that no coordinator has open, into a new store of any format or engine.
 struct ClosedStoreCopy {
-  /// The file itself, not a link to it.
+  /// The file itself, not a link to it; for a store of another engine, the URL that errors show.
   let url: URL
   /// The app's own formats, if the store may have one of them.
   let formats: [any StoreFormat]
   /// Whether the copy is a replica. If not, the copy stands for the original, as a backup does.
   let isReplica: Bool
+  /// The engine's access to the store; nil for a file.
+  var transfer: (any StoreTransfer)?
+
+  /// Creates a store of another engine that has the rows of this one.
+  @_optimize(none)
+  func write(to target: any StoreTransfer) throws {
+    if let transfer, !isReplica {
+      try transfer.read { try target.create($0.contents(), of: $0.plan()) }
+    } else {
+      // The copy has all values in its rows.
+      let source = try StoredRows(self, largeValues: nil)
+      try target.create(source.contents, of: source.model)
+    }
+  }
 
   /// Writes the copy to a file that does not exist.
   ///
@@ -28,7 +42,7 @@ struct ClosedStoreCopy {
     let large = CopiedValues(from: url, to: target)
     do {
       if let format {
-        let source = try StoredRows(url, formats: formats, largeValues: large, isReplica: isReplica)
+        let source = try StoredRows(self, largeValues: large)
         try source.copyFiles()
         try large.sync()
         let file = try StoreFile(target, format, isReadOnly: false)
@@ -39,13 +53,16 @@ struct ClosedStoreCopy {
           throw error
         }
       } else {
-        let source = try StoreLocation(recognizing: url, formats: formats).format
-        try makeDatabase(target, large, isReplica: isReplica && source != nil) { builder in
-          if let source {
-            // The rows go directly into the new file, so the store can be of any size.
+        let source = try ownFormat
+        try makeDatabase(target, large, isReplica: isReplica && (source != nil || transfer != nil)) {
+          builder in
+          // The rows go directly into the new file, so the store can be of any size.
+          if let transfer {
+            try transfer.read { try $0.add(to: builder) }
+          } else if let source {
             try StoreFile(url, source, isReadOnly: true).read(into: builder)
           } else {
-            try StoredRows(url, formats: formats, largeValues: large, isReplica: isReplica).add(to: builder)
+            try StoredRows(self, largeValues: large).add(to: builder)
           }
         }
       }
@@ -53,6 +70,11 @@ struct ClosedStoreCopy {
       large.discard()
       throw error
     }
+  }
+
+  /// The format of the store's file; nil for a SQLite file and for a store of another engine.
+  fileprivate var ownFormat: (any StoreFormat)? {
+    get throws { transfer == nil ? try StoreLocation(recognizing: url, formats: formats).format : nil }
   }
 
   /// Creates a SQLite file. The file gets its final name when it is complete.
@@ -79,43 +101,53 @@ struct ClosedStoreCopy {
 /// The rows of a store that is not opened with a model. The store's own metadata describe them.
 private struct StoredRows {
   let url: URL
+  let model: ModelPlan
   let contents: StoreContents
-  private let largeValues: CopiedValues
+  private let largeValues: CopiedValues?
   /// The connection to the rows. ``fileColumns`` are the columns that name files.
   private let connection: SQLiteConnection
   private let fileColumns: [FileColumn]
 
+  /// - Parameter largeValues: The files of large values of the copy; nil if the copy has them in its rows.
   @_optimize(none)
-  init(_ url: URL, formats: [any StoreFormat], largeValues: CopiedValues, isReplica: Bool) throws {
-    self.url = url
+  init(_ copy: ClosedStoreCopy, largeValues: CopiedValues?) throws {
+    url = copy.url
     self.largeValues = largeValues
-    if let format = try StoreLocation(recognizing: url, formats: formats).format {
-      connection = try SQLiteConnection.inMemory(":memory:", of: url)
-      try StoreFile(url, format, isReadOnly: true).read(
-        into: StoreBuilder(connection, url: url, largeValues: largeValues))
+    if let transfer = copy.transfer {
+      connection = try Self.memory(of: url) { builder in try transfer.read { try $0.add(to: builder) } }
+    } else if let format = try copy.ownFormat {
+      connection = try Self.memory(of: url, largeValues) { [url] in
+        try StoreFile(url, format, isReadOnly: true).read(into: $0)
+      }
     } else {
       connection = try SQLiteConnection.reading(url)
     }
     let stored = try StoredSchema(connection)
     try stored.check(of: url)
-    let metadata = try PersistentStoreMetadata(connection, url: url)
-    let tables = stored.tables
-    let graph = EntityGraph(metadata.modelVersion)
-    let roots = metadata.modelVersion.entities.compactMap { graph.root(of: $0.name)?.name }.filter(
-      tables.contains)
-    let model = try ModelPlan(
-      metadata.managedObjectModel, assignment: StoreAssignment(roots: Set(roots)))
+    let tables = StoredTables(SQLiteTableSource(connection, schema: "main"), names: stored.tables, url: url)
+    model = try tables.plan()
     try stored.check(SQLSchema(model, store: 0), of: url)
     fileColumns = model.fileColumns(ofStore: 0)
-    if !fileColumns.isEmpty { try ExternalFiles(store: url).checkFolder() }
+    if !fileColumns.isEmpty, copy.transfer == nil { try ExternalFiles(store: url).checkFolder() }
     let rows = StoreTables(model, store: 0)
     contents = try StoreContents(
       rows, connection, schema: "main", isCopy: true,
-      replacing: isReplica ? connection.replicaEntries(of: url, roots: rows.roots) : [:])
+      replacing: copy.isReplica ? connection.replicaEntries(of: url, roots: rows.roots) : [:],
+      inlining: largeValues == nil ? ExternalFiles(store: url) : nil)
+  }
+
+  /// Creates a database in memory with the rows of a store that has no tables of SQLite.
+  private static func memory(
+    of url: URL, _ largeValues: CopiedValues? = nil, fill: (StoreBuilder) throws -> Void
+  ) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection.inMemory(":memory:", of: url)
+    try fill(StoreBuilder(connection, url: url, largeValues: largeValues))
+    return connection
   }
 
   /// Copies all files of large values that rows refer to.
   func copyFiles() throws {
+    guard let largeValues else { return }
     for column in fileColumns {
       for row in try connection.rows(column.fileNames()) {
         if let name = row[0] { try largeValues.addFile(name) }
@@ -124,15 +156,16 @@ private struct StoredRows {
   }
 
   func add(to builder: StoreBuilder) throws {
-    do {
-      let tables = try builder.begin(metadata: contents.metadata)
-      for table in contents.tables {
-        guard let same = tables.first(where: { $0.kind == table.kind && $0.name == table.name }) else {
-          continue
-        }
-        try contents.forEachRow(of: table) { try builder.add($0, to: same) }
-      }
-      try builder.finish()
-    } catch let error as StoreFormatError { throw StoreError.unreadable(url, error) }
+    do { try builder.add(contents) } catch let error as StoreFormatError {
+      throw StoreError.unreadable(url, error)
+    }
+  }
+}
+
+extension StoredTables {
+  fileprivate func add(to builder: StoreBuilder) throws {
+    do { try builder.add(contents()) } catch let error as StoreFormatError {
+      throw StoreError.unreadable(url, error)
+    }
   }
 }

@@ -66,7 +66,7 @@ private struct TableStatements {
 // MARK: Reading
 
 /// The tables of a connection's database, for the file of a format.
-private final class SQLiteTableSource: TableSource {
+final class SQLiteTableSource: TableSource {
   private let connection: SQLiteConnection
   private let schema: String
 
@@ -100,12 +100,16 @@ extension StoreContents {
   ///   - schema: The name of the database in the connection.
   ///   - isCopy: Whether the contents are for a store with another name, which has no backups.
   ///   - entries: Metadata entries that replace the ones in the rows.
+  ///   - files: Files of large values that come into the rows; nil if the rows keep the files' names.
+  ///   - watch: Returns the source to read instead.
   convenience init(
     _ tables: StoreTables, _ connection: SQLiteConnection, schema: String, isCopy: Bool = false,
-    replacing entries: [String: String] = [:]
+    replacing entries: [String: String] = [:], inlining files: ExternalFiles? = nil,
+    watch: (any TableSource) -> any TableSource = { $0 }
   ) throws {
-    try self.init(
-      tables, from: SQLiteTableSource(connection, schema: schema), isCopy: isCopy, replacing: entries)
+    let rows = SQLiteTableSource(connection, schema: schema)
+    let source: any TableSource = files.map { InlineValues(rows, $0) } ?? rows
+    try self.init(tables, from: watch(source), isCopy: isCopy, replacing: entries)
   }
 }
 

@@ -95,12 +95,8 @@ struct StoreOpening {
   @_optimize(none)
   private func duplicate(_ index: String, _ version: Int) throws -> MigrationError? {
     guard let (entity, properties) = model.uniqueConstraint(ofIndex: index) else { return nil }
-    let table = SQLText.quoted(entity.table)
-    let columns = entity.columnNames(of: properties).map(SQLText.quoted)
-    let conditions = model.isPart(entity) + columns.map { "\($0) IS NOT NULL" }
     let key = try connection.scalar(
-      "SELECT max(_pk) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
-        + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1")
+      model.equalRows(of: entity, properties, table: SQLText.quoted(entity.table)))
     let found = try StoreMetadata(connection, url: url).versionNumber
     return MigrationError(
       url, .duplicate(properties: properties),

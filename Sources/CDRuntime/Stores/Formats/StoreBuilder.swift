@@ -29,10 +29,10 @@ public import CDModel
 /// twice, and each reference leads to an existing object.
 public final class StoreBuilder {
   /// The metadata's key for the names of the root entities whose objects the store holds, separated by spaces.
-  static let entitiesKey = "entities"
+  package static let entitiesKey = "entities"
 
   /// The name of the entry for saves in the table of keys. No entity has this name.
-  static let historyKey = "_history"
+  package static let historyKey = "_history"
 
   /// Ends the reading when only the metadata is wanted.
   struct MetadataRead: Error {}
@@ -265,6 +265,18 @@ public final class StoreBuilder {
       StoreFormatError(.invalidValue(entity: table.name, property: column, key: key))
     case .constraint: StoreFormatError(.invalidRow(entity: table.name, key: key))
     }
+  }
+
+  /// Adds the complete contents of another store, and ends the reading.
+  func add(_ contents: StoreContents) throws {
+    let tables = try begin(metadata: contents.metadata)
+    for table in contents.tables {
+      guard let same = tables.first(where: { $0.kind == table.kind && $0.name == table.name }) else {
+        continue
+      }
+      try contents.forEachRow(of: table) { try add($0, to: same) }
+    }
+    try finish()
   }
 
   /// Ends the reading of the file. The engine creates the indexes and checks the references.

@@ -22,7 +22,7 @@ public final class StoreContents {
   ///   - source: The tables of an engine, which give the rows.
   ///   - isCopy: Whether the contents are for a store with another name, which has no backups.
   ///   - entries: Metadata entries that replace the ones of the store.
-  init(
+  package init(
     _ stored: StoreTables, from source: any TableSource, isCopy: Bool = false,
     replacing entries: [String: String] = [:]
   ) throws {

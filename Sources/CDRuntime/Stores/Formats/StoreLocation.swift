@@ -72,6 +72,26 @@ extension StoreLocation {
     }
   }
 
+  /// Whether a store of another engine exists, or a file.
+  ///
+  /// - Throws: ``StoreError`` if this cannot be found out.
+  package var hasStore: Bool {
+    get throws {
+      if case .engine(let location) = self { return try location.requiredTransfer.exists() }
+      return url.map { FileIdentity($0.path(percentEncoded: false)) != nil } ?? false
+    }
+  }
+
+  /// The URL that errors show for a store of another engine; nil for other locations.
+  var engineURL: URL? {
+    if case .engine(let location) = self { location.url } else { nil }
+  }
+
+  /// The format of an app's own; empty for other locations.
+  var ownFormats: [any StoreFormat] {
+    if case .custom(_, let format) = self { [format] } else { [] }
+  }
+
   /// Determines the location of an existing file by its contents, not by its name.
   ///
   /// ```swift
@@ -132,6 +152,8 @@ public struct StoreEngineLocation: Sendable {
   package let details: (any Sendable)?
   /// Opens all stores of a coordinator, and creates those that do not exist.
   package let open: @Sendable (_ stores: [StoreSettings], ModelPlan) throws -> any StoreEngine
+  /// Reads and writes the store as a whole; nil if the engine cannot.
+  package let transfer: (any StoreTransfer)?
 
   /// Creates a location, for the engine's module.
   ///
@@ -140,16 +162,35 @@ public struct StoreEngineLocation: Sendable {
   ///   - engine: The name of the engine; nil for the location's own name. Stores of one coordinator have
   ///     the same engine.
   ///   - details: What the engine's module needs to know of the location.
+  ///   - transfer: Reads and writes the store as a whole; nil if the engine cannot. Such an engine migrates no store
+  ///     either.
   ///   - open: Opens all stores of a coordinator, and creates those that do not exist.
   package init(
     name: String, engine: String? = nil, details: (any Sendable)? = nil,
+    transfer: (any StoreTransfer)? = nil,
     open: @escaping @Sendable ([StoreSettings], ModelPlan) throws -> any StoreEngine
   ) {
     self.name = name
     self.engine = engine ?? name
     self.details = details
+    self.transfer = transfer
     self.open = open
   }
+}
+
+extension StoreEngineLocation {
+  /// Reads and writes the store as a whole.
+  ///
+  /// - Throws: ``StoreError/notSupported(_:)`` if the engine cannot.
+  var requiredTransfer: any StoreTransfer {
+    get throws {
+      guard let transfer else { throw StoreError.notSupported("copies of stores of the engine '\(engine)'") }
+      return transfer
+    }
+  }
+
+  /// The URL that errors show.
+  var url: URL { URL(string: name) ?? URL(filePath: name) }
 }
 
 /// The settings for the opening of a store, without those for its migration.
@@ -162,4 +203,7 @@ package struct StoreSettings: Sendable {
   package var isReadOnly = false
   /// How many seconds to wait for other writers.
   package var busyTimeout: Double = 10
+  /// Migrates the store if it is of an older version; nil if the store must not be migrated. SQLite's stores are migrated
+  /// in another way.
+  package var migrator: (any StoreMigrator)?
 }

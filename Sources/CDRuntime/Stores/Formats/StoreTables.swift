@@ -5,9 +5,9 @@
 #endif
 
 /// The tables of a store for a format, and what an engine needs to know of each.
-struct StoreTables {
+package struct StoreTables {
   /// What a table's rows are in the store.
-  enum Content {
+  package enum Content {
     /// The next keys of the root entities, and as one more row the number of the next save, so that the numbers of purged
     /// saves are not used again.
     case keys
@@ -17,9 +17,9 @@ struct StoreTables {
     case history
   }
 
-  struct Part {
-    let table: StoreTable
-    let content: Content
+  package struct Part {
+    package let table: StoreTable
+    package let content: Content
     /// The narrow types of columns, whose range must be checked: integers of less than 64 bits, and Float. Nil for
     /// other columns.
     let storageTypes: [StorageType?]
@@ -27,15 +27,15 @@ struct StoreTables {
 
   /// The number of saves that a file keeps. No other process reads the file while it is open, so only this program
   /// reads the history.
-  static let historyLength = 1000
+  package static let historyLength = 1000
 
-  private(set) var parts: [Part] = []
+  package private(set) var parts: [Part] = []
   /// The names of the root entities whose objects the store holds.
-  let roots: [String]
+  package let roots: [String]
 
   var all: [StoreTable] { parts.map(\.table) }
 
-  init(_ model: ModelPlan, store storeIndex: Int) {
+  package init(_ model: ModelPlan, store storeIndex: Int) {
     roots = model.entities.filter { $0.root == $0.index && $0.storeIndex == storeIndex }.map(\.name)
     add(.keys, .keys, "_keys", [StoreColumn("_entity", .string), StoreColumn("_next", .count)])
     let positions = Self.positionColumns(model)
@@ -110,7 +110,7 @@ struct StoreTables {
 // MARK: What an engine gives
 
 /// The tables of an engine, from which a format writes a store's rows.
-protocol TableSource: AnyObject {
+package protocol TableSource: AnyObject {
   /// Returns the entries of the store's metadata.
   func metadata() throws -> [String: String]
   /// Calls a body with the values of each row of a table, in the order of the table's columns. Objects are in the order

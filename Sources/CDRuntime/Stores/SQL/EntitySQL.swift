@@ -193,4 +193,14 @@ extension ModelPlan {
     }
     return nil
   }
+
+  /// Selects the greatest key of a group of rows that have equal values in properties of an entity.
+  ///
+  /// - Parameter table: The form in which the statement finds the table.
+  package func equalRows(of entity: EntityPlan, _ properties: [String], table: String) -> String {
+    let columns = entity.columnNames(of: properties).map(SQLText.quoted)
+    let conditions = isPart(entity) + columns.map { "\($0) IS NOT NULL" }
+    return "SELECT max(_pk) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
+      + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1"
+  }
 }

@@ -14,13 +14,13 @@
 /// }
 /// ```
 public struct MigrationResult: Hashable, Sendable {
-  /// The store's file.
+  /// The store's file, or the address of a store on a server.
   public let storeURL: URL
   /// The migration steps in order. A step whose source and destination are the same version starts from a draft of that
   /// version.
   public let steps: [MigrationError.Step]
-  /// Whether the migration was one transaction in the store's own file. Otherwise, a new file replaced the store's
-  /// file.
+  /// Whether the migration was one transaction in the store's own file or on its server. Otherwise, a new file replaced
+  /// the store's file.
   public let isInPlace: Bool
   /// The store as it was before the migration, or nil if the migration was in place. The next opening of the store
   /// removes this backup, unless ``PersistentStoreDescription/keepsBackup`` is set.

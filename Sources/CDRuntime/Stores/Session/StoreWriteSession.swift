@@ -60,6 +60,9 @@ package protocol StoreWriteSession: AnyObject {
   func begin() throws
   /// Begins a transaction in which each row is written before the session answers.
   func beginRowByRow() throws
+  /// Writes rows within a longer transaction. If the session writes many rows at a time and one of them is not in the
+  /// expected state, it takes the rows of the body back, and runs the body again row by row.
+  func writePart(_ body: () throws -> Void) throws
   /// - Parameter check: Called after all code of the app, such as formats that write their files, and before the
   ///   transaction becomes final.
   /// - Throws: ``ReferenceViolation`` or ``StoreError``. In both cases nothing has been written.
@@ -180,4 +183,9 @@ extension StoreWriteSession {
       throw error
     }
   }
+}
+
+extension StoreWriteSession {
+  // A session that answers for each row needs no second attempt.
+  package func writePart(_ body: () throws -> Void) throws { try body() }
 }

@@ -72,7 +72,9 @@ import Testing
   private static func check(_ fixture: MigrationFixture) throws {
     try fixture.open(model) { $0.migrationPolicies = policies }
     try fixture.verify(model)
-    #expect(fixture.files == ["store.cdstore", "store.cdstore-external"])
+    // On a server, large values are in their rows.
+    let files = ["store.cdstore", "store.cdstore-external"]
+    #expect(fixture.files == (StoreKind.ofEnvironment.hasFiles ? files : [files[0]]))
     let marks = ["mN0C0", "mN1C1", "mN2C2", "mN3C0", "mN4C1", "mN5-"]
     #expect(try fixture.column("SELECT name FROM Tag ORDER BY _pk") == marks)
     #expect(try fixture.column("SELECT mark FROM Note ORDER BY _pk") == marks)
@@ -137,7 +139,7 @@ import Testing
     try Self.check(fixture)
   }
 
-  @Test func whatAKilledProcessLeavesIsCompletedOrCleaned() throws {
+  @Test(.needsFile) func whatAKilledProcessLeavesIsCompletedOrCleaned() throws {
     let fixture = try MigrationFixture()
     try fixture.create([Self.line[0]]) { try Notes.fill($0) }
     let folder = fixture.folder

@@ -202,7 +202,7 @@ import Testing
     #expect(log.entries.allSatisfy { (Double($0) ?? -1) >= 0 } && !log.entries.isEmpty)
   }
 
-  @Test func largeValuesOfAFailedMigrationAreRemoved() throws {
+  @Test(.needsFile) func largeValuesOfAFailedMigrationAreRemoved() throws {
     let fixture = try MigrationFixture()
     let body = AttributeDescription(name: "body", type: .data, isOptional: true, storesExternally: true)
     let attributes = [attribute("text", .string), attribute("rank", .int64), body]

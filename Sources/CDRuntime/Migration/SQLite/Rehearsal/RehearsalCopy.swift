@@ -13,13 +13,21 @@ final class RehearsalCopy {
 
   /// Copies a store.
   ///
-  /// - Parameter format: The store's format; nil for a SQLite file. The copy is always a SQLite file.
+  /// - Parameters:
+  ///   - format: The store's format; nil for a SQLite file. The copy is always a SQLite file.
+  ///   - transfer: The access to a store of another engine; nil for a file.
   /// - Throws: ``StoreError``, or ``MigrationError`` if the disk has too little space.
-  init(of original: URL, _ format: (any StoreFormat)?, in workFolder: URL) throws {
+  init(
+    of original: URL, _ format: (any StoreFormat)?, _ transfer: (any StoreTransfer)?, in workFolder: URL
+  ) throws {
     folder = try TemporaryFolder(prefix: "cdgen-rehearsal-", in: workFolder)
-    url = folder.url.appending(path: original.lastPathComponent)
-    try copyFile(original, format)
-    try linkLargeValues(of: original)
+    url = folder.url.appending(path: original.isFileURL ? original.lastPathComponent : "store.cdstore")
+    if let transfer {
+      try copyRows(original, transfer)
+    } else {
+      try copyFile(original, format)
+      try linkLargeValues(of: original)
+    }
     // The list of files to remove concerns the original's files.
     let connection = try SQLiteConnection(path: path, of: [original])
     guard try connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
@@ -31,6 +39,13 @@ final class RehearsalCopy {
   var location: StoreLocation { .sqlite(url) }
 
   private var path: String { url.path(percentEncoded: false) }
+
+  private func copyRows(_ original: URL, _ transfer: any StoreTransfer) throws {
+    let copy = try SQLiteConnection(path: path, of: [original], isDefensive: false)
+    do {
+      try transfer.read { try StoreBuilder(copy, url: original).add($0.contents()) }
+    } catch let error as StoreFormatError { throw StoreError.unreadable(original, error) }
+  }
 
   @_optimize(none)
   private func copyFile(_ original: URL, _ format: (any StoreFormat)?) throws {

@@ -1,0 +1,112 @@
+import CDModel
+import CDRuntime
+
+// Checks that the tables of a store are those of its model. SQLite checks its own file instead.
+extension PostgresSession {
+  func schemaDefects(of store: any AttachedStore) throws -> [StoreDefect] {
+    let name = link.tables.schema(of: store)
+    let schema = SQLSchema(model, store: store.index, PostgresDialect())
+    return try columnDefects(schema, name) + indexDefects(schema, name) + referenceDefects(schema, name)
+      + foreignObjects(schema, name) + counterDefects(of: store)
+  }
+
+  private func rows(_ text: String, _ schema: String) throws -> [[String]] {
+    let result = try run(text, [.value(.string(schema))])
+    return (0..<result.rowCount).map { row in
+      (0..<result.columnCount).map { result.string(row, $0) ?? "" }
+    }
+  }
+
+  private func columnDefects(_ schema: SQLSchema, _ name: String) throws -> [StoreDefect] {
+    let found = Set(
+      try rows(
+        """
+        SELECT CAST(c.relname AS text), CAST(a.attname AS text), pg_catalog.format_type(a.atttypid, a.atttypmod),
+          CASE WHEN a.attnotnull THEN 'NOT NULL' ELSE '' END, coalesce(CAST(l.collname AS text), '')
+        FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
+        JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        LEFT JOIN pg_catalog.pg_collation AS l ON l.oid = a.attcollation
+        WHERE n.nspname = ? AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+        """, name))
+    var expected: Set<[String]> = []
+    for table in schema.layouts {
+      for column in table.columns {
+        let isText = column.type.hasPrefix("text")
+        let isMandatory = column.isNotNull || !column.key.isEmpty
+        expected.insert([
+          table.name, column.name, isText ? "text" : column.type, isMandatory ? "NOT NULL" : "",
+          isText ? "C" : "",
+        ])
+      }
+    }
+    let own = Set(schema.layouts.map(\.name))
+    let missing = expected.subtracting(found).sorted { $0.lexicographicallyPrecedes($1) }
+    let named = Set(expected.map { Array($0.prefix(2)) })
+    let foreign = found.filter { own.contains($0[0]) && !named.contains(Array($0.prefix(2))) }
+    return missing.map {
+      .damaged("the column '\($0[0]).\($0[1])' is missing, or is not declared as the model wants")
+    }
+      + foreign.sorted { $0.lexicographicallyPrecedes($1) }.map {
+        .foreignObject("the column '\($0[0]).\($0[1])'")
+      }
+  }
+
+  private func indexDefects(_ schema: SQLSchema, _ name: String) throws -> [StoreDefect] {
+    let found = try rows(
+      """
+      SELECT CAST(c.relname AS text), CASE WHEN i.indisunique THEN 'unique' ELSE '' END
+      FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = ? AND i.indisvalid
+      """, name)
+    let kinds = Dictionary(found.map { ($0[0], $0[1]) }, uniquingKeysWith: { first, _ in first })
+    return PostgresTables.indexes(of: schema).filter { index in
+      kinds[index.name] != (index.sql.hasPrefix("CREATE UNIQUE ") ? "unique" : "")
+    }.map { .damaged("the index '\($0.name)' is missing or not valid") }
+  }
+
+  private func referenceDefects(_ schema: SQLSchema, _ name: String) throws -> [StoreDefect] {
+    let found = Set(
+      try rows(
+        """
+        SELECT CAST(c.relname AS text), CAST(a.attname AS text), CAST(d.relname AS text)
+        FROM pg_catalog.pg_constraint AS k JOIN pg_catalog.pg_class AS c ON c.oid = k.conrelid
+        JOIN pg_catalog.pg_class AS d ON d.oid = k.confrelid
+        JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.conkey[1]
+        WHERE n.nspname = ? AND k.contype = 'f' AND k.convalidated
+        """, name))
+    return schema.layouts.flatMap { table in
+      table.columns.compactMap { column in
+        guard let reference = column.reference, !found.contains([table.name, column.name, reference.table])
+        else { return nil }
+        return .damaged("the foreign key of '\(table.name).\(column.name)' is missing or not valid")
+      }
+    }
+  }
+
+  /// Finds tables and triggers of other programs.
+  private func foreignObjects(_ schema: SQLSchema, _ name: String) throws -> [StoreDefect] {
+    let own = Set(schema.layouts.map(\.name) + ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"])
+    let tables = try rows(
+      "SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class AS c "
+        + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
+        + "WHERE n.nspname = ? AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1", name)
+    let triggers = try rows(
+      "SELECT CAST(t.tgname AS text) FROM pg_catalog.pg_trigger AS t "
+        + "JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid "
+        + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
+        + "WHERE n.nspname = ? AND NOT t.tgisinternal ORDER BY 1", name)
+    return tables.filter { !own.contains($0[0]) }.map { .foreignObject("the table or view '\($0[0])'") }
+      + triggers.map { .foreignObject("the trigger '\($0[0])'") }
+  }
+
+  /// Checks that the next number of the history is greater than all that are used.
+  private func counterDefects(of store: any AttachedStore) throws -> [StoreDefect] {
+    let result = try run(
+      #"SELECT coalesce((SELECT "next" FROM \#(systemTable("_cdgen_keys", of: store)) WHERE "entity" = ?), 0) "#
+        + #"BETWEEN 1 + greatest(0, coalesce(max("id"), 0)) AND \#(KeyRanges.largestKey) "#
+        + #"FROM \#(systemTable("_cdgen_history", of: store))"#,
+      [.value(.string(PostgresTables.historyKey))])
+    return result.bool(0, 0) ? [] : [.damaged("the counter of _cdgen_history is not a valid number of saves")]
+  }
+}

@@ -1,0 +1,195 @@
+import CDModel
+import CDRuntime
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+// The migration of a store of an older version, in one transaction.
+//
+// The program reads all rows, migrates them, and writes them to tables in a schema of their own, which nobody sees.
+// Meanwhile nobody can write to the store, but programs of the old version can read it. Then the new tables take the place
+// of the old ones. Only this moment excludes readers.
+extension PostgresOpening {
+  /// Migrates the store.
+  ///
+  /// - Returns: Nil if another program is migrating the store or has done it, so that the store must be opened again.
+  func migrate(by migrator: any StoreMigrator) throws -> MigrationResult? {
+    do {
+      try PostgresTransfer.checkNames(model, store: storeIndex)
+      _ = try connection.run(
+        [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE")] + PostgresTransfer.longLimits)
+      let process = try connection.run("SELECT pg_catalog.pg_backend_pid()").int(0, 0)
+      let lease = MigrationLease(server, process: process)
+      guard try lease.take() else {
+        rollBack()
+        try migrator.checkCancelled(url)
+        Waiting.pause(5)
+        return nil
+      }
+      // The lock of an unfinished migration would keep the lease from being given back.
+      defer { lease.release() }
+      do { return try migrateAlone(by: migrator) } catch {
+        rollBack()
+        throw error
+      }
+    } catch let failure as PostgresFailure {
+      rollBack()
+      throw MigrationError(
+        url,
+        failure.code == Self.lockNotAvailable
+          ? .inUse : .store(failure.error(of: [url], during: "migrating the store")))
+    } catch let value as PostgresRowWriter.Unstorable {
+      throw MigrationError(
+        url, .invalidValue(property: value.property, reason: value.reason), entity: value.entity,
+        objectKey: value.key)
+    } catch StoreError.busy { throw MigrationError(url, .inUse) } catch let error as StoreError {
+      if case .engine = error { throw MigrationError(url, .store(error)) }
+      throw error
+    }
+  }
+
+  private static let lockNotAvailable = "55P03"
+  private static let deadlock = "40P01"
+
+  private func migrateAlone(by migrator: any StoreMigrator) throws -> MigrationResult? {
+    let beginning = ContinuousClock.now
+    _ = try connection.run([
+      PostgresConnection.lockLimit(seconds: settings.busyTimeout),
+      PostgresStatement(PostgresTables.migrationLock(schema: server.schema)),
+    ])
+    // Another program may have migrated the store in the meantime.
+    do {
+      _ = try inspect()
+      rollBack()
+      return nil
+    } catch StoreError.needsMigration {}
+    let stored = StoredTables(
+      PostgresRows(connection, schema: server.schema, history: .bounds, url: url),
+      names: try PostgresTransfer.tables(of: server, connection, url: url), url: url)
+    let old = try stored.plan()
+    return try migrator.migrate(stored) { contents in
+      let replacement = Replacement(opening: self, migrator: migrator, old: old, beginning: beginning)
+      if let contents { try replacement.replace(contents) } else { try replacement.erase() }
+      try migrator.checkCancelled(url)
+      try PostgresTransfer.commit(connection)
+    }
+  }
+
+  /// The replacement of the old tables by new ones.
+  private struct Replacement {
+    let opening: PostgresOpening
+    let migrator: any StoreMigrator
+    let old: ModelPlan
+    let beginning: ContinuousClock.Instant
+
+    private var connection: PostgresConnection { opening.connection }
+    private var server: PostgresServer { opening.server }
+
+    private func run(_ list: [String]) throws {
+      // Between two statements, the migration can be cancelled.
+      for text in list {
+        try migrator.checkCancelled(opening.url)
+        _ = try connection.run(
+          [PostgresStatement(text, isKept: false)], timeout: PostgresTransfer.longTimeout)
+      }
+    }
+
+    func replace(_ contents: StoreContents) throws {
+      let permission = try connection.run(
+        "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')")
+      // A user who may not create a schema creates the tables after the old ones have been dropped.
+      let isBeside = permission.bool(0, 0)
+      let rights = try rights()
+      let tables = tables(target: isBeside ? "_cdgen_\(UUID.random().uuidString)" : server.schema)
+      if !isBeside {
+        try lock()
+        try run([tables.drop])
+      }
+      try run(tables.creation)
+      let writer = PostgresRowWriter(connection: connection, schema: tables.target)
+      let parts = StoreTables(opening.model, store: opening.storeIndex).parts
+      try writer.copyObjects(of: contents, parts)
+      try run(tables.constraints)
+      let keys = try writer.keys(of: contents, parts).filter { $0.key != PostgresTables.historyKey }
+      if isBeside { try lock() }
+      let names = tables.names
+      try run(
+        tables.exchange + rights.filter { names.contains($0.table) }.map(\.statement) + tables.clearing)
+      try PostgresTransfer.write(contents.storedEntries, of: server, connection)
+      try PostgresTransfer.write(keys, of: server, connection)
+    }
+
+    private func tables(target: String) -> TableReplacement {
+      TableReplacement(
+        old: old, new: opening.model, storeIndex: opening.storeIndex, schema: server.schema, target: target)
+    }
+
+    /// Creates the store anew, without objects.
+    func erase() throws {
+      try lock()
+      try run([
+        TableReplacement.drop(
+          old, and: ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"], schema: server.schema)
+      ])
+      _ = try opening.create()
+    }
+
+    /// The statements that give each table the owner and the privileges that it has now.
+    private func rights() throws -> [(table: String, statement: String)] {
+      let result = try connection.run(
+        """
+        SELECT CAST(c.relname AS text), pg_catalog.format('ALTER TABLE %I.%I OWNER TO %I', n.nspname, c.relname,
+          pg_catalog.pg_get_userbyid(c.relowner))
+        FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = ? AND c.relkind = 'r' AND pg_catalog.pg_get_userbyid(c.relowner) <> current_user
+        UNION ALL
+        SELECT CAST(c.relname AS text), pg_catalog.format('GRANT %s ON %I.%I TO %s%s', a.privilege_type, n.nspname,
+          c.relname, CASE a.grantee WHEN 0 THEN 'PUBLIC'
+            ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END,
+          CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+        FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace,
+          pg_catalog.aclexplode(c.relacl) AS a
+        WHERE n.nspname = ? AND c.relkind = 'r' AND a.grantee <> c.relowner
+        """, [.value(.string(server.schema)), .value(.string(server.schema))])
+      return (0..<result.rowCount).compactMap { row in
+        guard let table = result.string(row, 0), let text = result.string(row, 1) else { return nil }
+        return (table, text)
+      }
+    }
+
+    /// Excludes readers. Waits for those who are reading as long as others wait for the store, and besides as long as the
+    /// migration has taken so far.
+    ///
+    /// Every reader has a lock on the metadata before it has one on another table. So whoever waits for this migration
+    /// keeps nothing that the migration waits for.
+    private func lock() throws {
+      let taken = (ContinuousClock.now - beginning).components.seconds
+      let limit = Deadline(seconds: opening.settings.busyTimeout + Double(taken))
+      let text = tables(target: server.schema).lock
+      var attempt = 0
+      while true {
+        try migrator.checkCancelled(opening.url)
+        do {
+          _ = try connection.run([
+            PostgresStatement("SAVEPOINT _cdgen_lock"),
+            // Shorter than the time after which the server looks for deadlocks. New readers wait behind this lock.
+            PostgresConnection.lockLimit(seconds: min(0.5, limit.seconds)),
+            PostgresStatement(text, isKept: false),
+            PostgresStatement("RELEASE SAVEPOINT _cdgen_lock"),
+          ])
+          return
+        } catch {
+          guard error.code == PostgresOpening.lockNotAvailable || error.code == PostgresOpening.deadlock,
+            !limit.isOver
+          else { throw error }
+          _ = try connection.run("ROLLBACK TO SAVEPOINT _cdgen_lock")
+          attempt += 1
+          Waiting.pause(attempt)
+        }
+      }
+    }
+  }
+}

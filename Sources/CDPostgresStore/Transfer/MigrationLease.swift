@@ -1,0 +1,92 @@
+import CDRuntime
+import Dispatch
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The right to migrate a store, which one program has at a time. The others wait for its end.
+///
+/// It is an entry of the metadata with the owner, the server's process that runs the migration, and the time until
+/// which it is valid. The owner renews it until the migration ends. If the owner is killed, the entry becomes invalid.
+///
+/// The lease only saves work: the migration itself excludes others by a lock, and checks again whether it is needed.
+final class MigrationLease: Sendable {
+  /// The key of the entry.
+  static let metadataKey = "migrationLease"
+  /// How many seconds the lease is valid after it was taken or renewed.
+  private static let duration: Double = 30
+
+  private let server: PostgresServer
+  private let table: String
+  private let owner = UUID.random().uuidString
+  /// The number of the server's process that runs the migration.
+  private let process: Int64
+  private let end = DispatchSemaphore(value: 0)
+
+  init(_ server: PostgresServer, process: Int64) {
+    self.server = server
+    self.process = process
+    table = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
+  }
+
+  private static let key = SQLText.literal(metadataKey)
+  private static let now = "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+  private var value: String {
+    "\(SQLText.literal("\(owner) \(process) ")) || CAST(\(Self.now) + \(Self.duration) AS text)"
+  }
+
+  /// Takes the lease, unless another program has it.
+  ///
+  /// - Returns: Whether this program has it now. It is renewed until ``release()``.
+  func take() throws(PostgresFailure) -> Bool {
+    var attempt = 1
+    while true {
+      do { return try takeOnce() } catch {
+        guard error.isTransient, attempt < Self.mostAttempts else { throw error }
+        attempt += 1
+        Waiting.pause(attempt)
+      }
+    }
+  }
+
+  private static let mostAttempts = 5
+
+  private func takeOnce() throws(PostgresFailure) -> Bool {
+    let text =
+      #"INSERT INTO \#(table) AS m ("key", "value") VALUES (\#(Self.key), \#(value)) "#
+      + #"ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" "#
+      + #"WHERE CAST(split_part(m."value", ' ', 3) AS double precision) < \#(Self.now) "#
+      + #"OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_stat_activity WHERE CAST(pid AS text) = split_part(m."value", ' ', 2))"#
+    guard try change(text) == 1 else { return false }
+    DispatchQueue.global(qos: .utility).async { [self] in
+      while end.wait(timeout: .now() + Self.duration / 3) == .timedOut {
+        // A lease that cannot be renewed ends by itself.
+        _ = try? change(
+          #"UPDATE \#(table) SET "value" = \#(value) WHERE "key" = \#(Self.key) AND \#(isOwn)"#)
+      }
+    }
+    return true
+  }
+
+  /// Gives the lease back. The migration must have ended.
+  func release() {
+    end.signal()
+    // After a migration, the entry is not there any more.
+    _ = try? change(#"DELETE FROM \#(table) WHERE "key" = \#(Self.key) AND \#(isOwn)"#)
+  }
+
+  private var isOwn: String { #"split_part("value", ' ', 1) = \#(SQLText.literal(owner))"# }
+
+  /// - Returns: The number of changed rows.
+  private func change(_ text: String) throws(PostgresFailure) -> Int {
+    let connection = try PostgresConnection.open(server, toWrite: true)
+    defer { connection.close() }
+    let results = try connection.run(
+      ["BEGIN", "SET LOCAL lock_timeout = 5000", text, "COMMIT"].map { PostgresStatement($0, isKept: false) })
+    return results.count == 4 ? results[2].affectedCount : 0
+  }
+}

@@ -1,0 +1,178 @@
+import CDModel
+import CDRuntime
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Reads and writes whole stores on a server, for copies.
+struct PostgresTransfer: StoreTransfer {
+  let server: PostgresServer
+  /// The address, without the user and the password.
+  let url: URL
+
+  /// How many seconds a statement on all rows of a table may take.
+  static let longTimeout: Double = 24 * 3600
+
+  init(_ server: PostgresServer) {
+    self.server = server
+    url = URL(string: server.address) ?? URL(filePath: "/postgresql")
+  }
+
+  // MARK: Reading
+
+  func exists() throws -> Bool {
+    try withTransaction("READ ONLY", toWrite: false) { try !Self.tables(of: server, $0, url: url).isEmpty }
+  }
+
+  func read<R>(_ body: (StoredTables) throws -> R) throws -> R {
+    try withTransaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY", toWrite: false) { connection in
+      let names = try Self.tables(of: server, connection, url: url)
+      if names.isEmpty { throw StoreError.foreignDatabase(url) }
+      let rows = PostgresRows(connection, schema: server.schema, history: .newest, url: url)
+      return try body(StoredTables(rows, names: names, url: url))
+    }
+  }
+
+  // MARK: Writing
+
+  func create(_ contents: StoreContents, of model: ModelPlan) throws {
+    try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) { connection in
+      guard try Self.tables(of: server, connection, url: url).isEmpty else {
+        throw StoreError.cannotCreate(url, reason: "the schema already has tables; it was not changed")
+      }
+      try Self.checkNames(model, store: 0)
+      try Self.createSchema(of: server, connection)
+      _ = try connection.run("SET LOCAL search_path TO \(SQLText.quoted(server.schema))")
+      try run(PostgresTables.systemTables + PostgresTables.tables(of: model, store: 0), connection)
+      let writer = PostgresRowWriter(connection: connection, schema: server.schema)
+      let parts = StoreTables(model, store: 0).parts
+      try writer.copyObjects(of: contents, parts)
+      try writer.copyHistory(of: contents, parts)
+      try run(PostgresTables.constraints(of: model, store: 0), connection)
+      try Self.write(contents.storedEntries, of: server, connection)
+      var keys = try writer.keys(of: contents, parts)
+      if keys[PostgresTables.historyKey] == nil { keys[PostgresTables.historyKey] = 1 }
+      try Self.write(keys, of: server, connection)
+    }
+  }
+
+  func remove() throws {
+    try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) { connection in
+      let names = try Self.tables(of: server, connection, url: url)
+      if names.isEmpty { return }
+      let rows = PostgresRows(connection, schema: server.schema, history: .bounds, url: url)
+      let stored = StoredTables(rows, names: names, url: url)
+      let system = ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"]
+      try run([TableReplacement.drop(try stored.plan(), and: system, schema: server.schema)], connection)
+    }
+  }
+
+  private func run(_ list: [String], _ connection: PostgresConnection) throws {
+    _ = try connection.run(
+      list.map { PostgresStatement($0, isKept: false) }, timeout: Self.longTimeout)
+  }
+
+  private func withTransaction<R>(
+    _ mode: String, toWrite: Bool, _ body: (PostgresConnection) throws -> R
+  ) throws -> R {
+    do {
+      let connection = try PostgresConnection.open(server, toWrite: toWrite)
+      defer { connection.close() }
+      _ = try connection.run([PostgresStatement("BEGIN \(mode)")] + Self.longLimits)
+      let result = try body(connection)
+      try Self.commit(connection)
+      return result
+    } catch let failure as PostgresFailure {
+      throw failure.error(of: [url], during: "copying the store")
+    } catch let value as PostgresRowWriter.Unstorable {
+      let object = value.key.map { " of the object \($0)" } ?? ""
+      throw StoreError.cannotCreate(
+        url,
+        reason: "the value of '\(value.entity).\(value.property)'\(object) cannot be written: \(value.reason)"
+      )
+    }
+  }
+
+  // MARK: Shared with opening and migration
+
+  /// The statements that lift the limits of the session until the transaction ends.
+  static let longLimits = [
+    PostgresStatement("SET LOCAL statement_timeout = 0"),
+    PostgresStatement("SET LOCAL idle_in_transaction_session_timeout = 0"),
+  ]
+
+  static func commit(_ connection: PostgresConnection) throws {
+    let result = try connection.run([PostgresStatement("COMMIT")], timeout: longTimeout).last
+    // A failed transaction is rolled back instead.
+    guard result?.command == "COMMIT" else {
+      throw PostgresFailure(code: "25P02", message: "the server rolled the transaction back")
+    }
+  }
+
+  /// The names of the tables in a schema; none if the schema is empty or does not exist.
+  ///
+  /// - Throws: ``StoreError/foreignDatabase(_:)`` if they are no store.
+  static func tables(
+    of server: PostgresServer, _ connection: PostgresConnection, url: URL
+  ) throws -> Set<String> {
+    let tables = try connection.run(
+      "SELECT c.relname::text FROM pg_catalog.pg_class AS c "
+        + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
+        + "WHERE n.nspname = ? AND c.relkind IN ('r', 'p', 'v', 'm', 'f')", [.value(.string(server.schema))])
+    if tables.rowCount == 0 { return [] }
+    let names = Set((0..<tables.rowCount).compactMap { tables.string($0, 0) })
+    guard names.isSuperset(of: ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"]) else {
+      throw StoreError.foreignDatabase(url)
+    }
+    return names
+  }
+
+  static func createSchema(of server: PostgresServer, _ connection: PostgresConnection) throws {
+    let exists = try connection.run(
+      "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = ?", [.value(.string(server.schema))])
+    // Without the check, a user who may not create schemas could not use one that exists.
+    if exists.rowCount == 0 { _ = try connection.run("CREATE SCHEMA \(SQLText.quoted(server.schema))") }
+  }
+
+  /// Refuses names that PostgreSQL would cut.
+  static func checkNames(_ model: ModelPlan, store: Int) throws {
+    guard let name = PostgresTables.tooLongName(in: model, store: store) else { return }
+    throw StoreError.notSupported(
+      "the name '\(name)', which has more than \(PostgresTables.longestName) bytes")
+  }
+
+  /// Writes entries of the metadata. Existing entries with these keys are replaced.
+  static func write(
+    _ entries: [String: String], of server: PostgresServer, _ connection: PostgresConnection
+  ) throws {
+    let entries = entries.sorted { $0.key < $1.key }
+    let table = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
+    _ = try connection.run(
+      #"INSERT INTO \#(table) ("key", "value") "#
+        + "SELECT k, v FROM unnest(CAST(? AS text[]), CAST(? AS text[])) AS u(k, v) "
+        + #"ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value""#,
+      [.array(entries.map { .string($0.key) }, .text), .array(entries.map { .string($0.value) }, .text)])
+  }
+
+  /// Writes next keys.
+  static func write(
+    _ keys: [String: Int64], of server: PostgresServer, _ connection: PostgresConnection
+  ) throws {
+    let keys = keys.sorted { $0.key < $1.key }
+    let table = PostgresTables.systemTable("_cdgen_keys", schema: server.schema)
+    _ = try connection.run(
+      #"INSERT INTO \#(table) ("entity", "next") "#
+        + "SELECT k, n FROM unnest(CAST(? AS text[]), CAST(? AS bigint[])) AS u(k, n)",
+      [.array(keys.map { .string($0.key) }, .text), .keys(keys.map(\.value))])
+  }
+}
+
+extension StoreContents {
+  /// The metadata's entries that a store on a server keeps.
+  var storedEntries: [String: String] {
+    metadata.filter { $0.key != StoreBuilder.entitiesKey && $0.key != "pendingBackup" }
+  }
+}

@@ -1,0 +1,206 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The migration of a store of another engine. The engine gives the rows, which are migrated in a temporary SQLite file
+/// by the same steps as a SQLite store. Then the engine gets the new rows.
+struct RowMigration: StoreMigrator {
+  let description: PersistentStoreDescription
+  /// The other stores of the coordinator.
+  let others: [PersistentStoreDescription]
+  let model: ModelPlan
+  /// The index of the store in the coordinator.
+  let storeIndex: Int
+
+  /// The parts of the work: the rows are read, migrated and written.
+  private static let reading = 0.0...0.2
+  private static let migrating = 0.2...0.7
+  private static let writing = 0.7...0.95
+
+  private var source: StoreSource { model.source(ofStore: storeIndex) }
+
+  func checkCancelled(_ url: URL) throws { try progress(url).check() }
+
+  private func progress(_ url: URL, from number: Int = 0) -> RowProgress {
+    RowProgress(
+      observer: description.migrationObserver, url: url,
+      step: MigrationError.Step(source: number, destination: source.version.number))
+  }
+
+  @_optimize(none)
+  func migrate(
+    _ tables: StoredTables, replace: (StoreContents?) throws -> Void
+  ) throws -> MigrationResult {
+    let beginning = ContinuousClock.now
+    let signpost = Signpost("migration")
+    defer { signpost.end() }
+    let found = try tables.metadata()
+    let progress = progress(tables.url, from: found.versionNumber)
+    var isReplacing = false
+    let result: MigrationResult
+    do {
+      try checkRoute(found, tables.url)
+      let steps = try migrate(tables, progress) { contents in
+        isReplacing = true
+        try replace(contents)
+      }
+      result = MigrationResult(
+        storeURL: tables.url, steps: steps, isInPlace: true, backup: nil, duration: .now - beginning)
+    } catch {
+      guard !isReplacing, let draft = ChangedDraft(error, of: description, source), draft.isIn(found) else {
+        throw error
+      }
+      try replace(nil)
+      result = draft.result
+    }
+    progress.report(1)
+    if let first = result.steps.first, let last = result.steps.last {
+      StoreLog.report(
+        .migration(
+          store: result.storeURL, from: first.source, to: last.destination, duration: .now - beginning))
+    }
+    return result
+  }
+
+  /// Refuses a migration that the versions do not allow, before any row is read.
+  private func checkRoute(_ found: StoreMetadata, _ url: URL) throws {
+    let version: ModelVersion
+    do { version = try ModelVersion(canonicalJSON: found.version) } catch {
+      throw StoreError.damagedMetadata(url, key: "version")
+    }
+    let migration = StoreMigration(url: url, description: description, model: source.model, others: others)
+    if let refusal = try migration.findRoute(found, version).refusal { throw refusal.error }
+  }
+
+  private func migrate(
+    _ tables: StoredTables, _ progress: RowProgress, replace: (StoreContents) throws -> Void
+  ) throws -> [MigrationError.Step] {
+    let folder = try TemporaryFolder(prefix: "cdgen-migration-")
+    defer { withExtendedLifetime(folder) {} }
+    let file = folder.url.appending(path: "store.cdstore")
+    try write(tables, to: file, progress)
+    let steps = try migrate(file, of: tables.url, progress)
+    let connection = try openResult(file, of: tables.url)
+    let parts = StoreTables(model, store: storeIndex)
+    let rows = try StoreContents(parts, connection, schema: "main", inlining: ExternalFiles(store: file)) {
+      WatchedRows($0, progress, Self.writing, partCount: parts.parts.count, namesEntities: true)
+    }
+    try replace(rows)
+    return steps
+  }
+
+  /// Writes the rows of the old version to a new SQLite file.
+  private func write(_ tables: StoredTables, to file: URL, _ progress: RowProgress) throws {
+    let connection = try SQLiteConnection(
+      path: file.path(percentEncoded: false), of: [tables.url], isDefensive: false)
+    // No journal, because an unfinished file is thrown away.
+    _ = try connection.scalar("PRAGMA journal_mode = OFF")
+    try connection.execute("PRAGMA synchronous = OFF")
+    let parts = StoreTables(try tables.plan(), store: 0)
+    let source = WatchedRows(
+      tables.source, progress, Self.reading, partCount: parts.parts.count, namesEntities: false)
+    do {
+      try StoreBuilder(connection, url: tables.url).add(StoreContents(parts, from: source, isCopy: true))
+    } catch let error as StoreFormatError { throw StoreError.unreadable(tables.url, error) }
+  }
+
+  /// Migrates the file as a SQLite store.
+  private func migrate(_ file: URL, of url: URL, _ progress: RowProgress) throws -> [MigrationError.Step] {
+    var own = description
+    own.location = .sqlite(file)
+    own.keepsBackup = false
+    own.migrationObserver = progress.observer(of: Self.migrating)
+    do {
+      return try StoreMigration(url: file, description: own, model: source.model, others: others).run().steps
+    } catch let error as MigrationError { throw error.naming(url, insteadOf: file) }
+  }
+
+  private func openResult(_ file: URL, of url: URL) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: file.path(percentEncoded: false), of: [url])
+    // The rows were on the disk in between. Damage must be found before they become the store.
+    let check = try connection.scalar("PRAGMA quick_check(1)")
+    guard check == "ok" else { throw MigrationError(url, .verificationFailed(check ?? "")) }
+    try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
+    _ = try StoreOpening(
+      connection: connection, url: url, model: model, storeIndex: storeIndex,
+      configurations: (description.configuration, others.map(\.configuration)), isJustMigrated: true
+    ).open()
+    return connection
+  }
+}
+
+/// Tells an observer how much of the work is done, and finds out whether it was cancelled.
+private struct RowProgress {
+  let observer: MigrationObserver?
+  let url: URL
+  let step: MigrationError.Step
+
+  func check() throws {
+    if Task.isCancelled || observer?.isCancelled == true { throw MigrationError(url, .cancelled) }
+  }
+
+  func report(_ fraction: Double, entity: String? = nil) {
+    observer?.report(
+      MigrationProgress(
+        fraction: fraction, source: step.source, destination: step.destination, entity: entity))
+  }
+
+  /// An observer of a part of the work.
+  func observer(of range: ClosedRange<Double>) -> MigrationObserver? {
+    observer.map { observer in
+      MigrationObserver { progress in
+        observer.report(
+          MigrationProgress(
+            fraction: range.lowerBound + (range.upperBound - range.lowerBound) * progress.fraction,
+            source: progress.source, destination: progress.destination, entity: progress.entity))
+      } isCancelled: {
+        observer.isCancelled
+      }
+    }
+  }
+}
+
+/// Rows that an observer follows.
+private final class WatchedRows: TableSource {
+  private let source: any TableSource
+  private let progress: RowProgress
+  private let range: ClosedRange<Double>
+  private let partCount: Int
+  private let namesEntities: Bool
+  private var done = 0
+
+  /// - Parameters:
+  ///   - range: The part of the whole work that it takes to read the rows.
+  ///   - namesEntities: Whether objects are being created from the rows.
+  init(
+    _ source: any TableSource, _ progress: RowProgress, _ range: ClosedRange<Double>, partCount: Int,
+    namesEntities: Bool
+  ) {
+    self.source = source
+    self.progress = progress
+    self.range = range
+    self.partCount = partCount
+    self.namesEntities = namesEntities
+  }
+
+  func metadata() throws -> [String: String] { try source.metadata() }
+
+  func forEachRow(of part: StoreTables.Part, _ body: ([StoreValue]) throws -> Void) throws {
+    try progress.check()
+    let fraction = Double(done) / Double(max(partCount, 1))
+    progress.report(
+      range.lowerBound + (range.upperBound - range.lowerBound) * fraction,
+      entity: namesEntities && part.table.kind == .objects ? part.table.name : nil)
+    var count = 0
+    try source.forEachRow(of: part) { row in
+      count &+= 1
+      if count & 0xFF == 0 { try progress.check() }
+      try body(row)
+    }
+    done += 1
+  }
+}

@@ -1,0 +1,104 @@
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+
+/// The stored rows of a store that is not opened with a model.
+package struct StoredTables {
+  package let source: any TableSource
+  /// The names of the tables that the store has.
+  package let names: Set<String>
+  /// The URL that errors show.
+  package let url: URL
+
+  package init(_ source: any TableSource, names: Set<String>, url: URL) {
+    self.source = source
+    self.names = names
+    self.url = url
+  }
+
+  package func metadata() throws -> StoreMetadata { try StoreMetadata(entries: source.metadata(), url: url) }
+
+  /// The plan of the version that the store was written with. The store's own metadata describe it.
+  package func plan() throws -> ModelPlan {
+    let metadata = try PersistentStoreMetadata(metadata(), url: url)
+    let graph = EntityGraph(metadata.modelVersion)
+    let roots = metadata.modelVersion.entities.compactMap { graph.root(of: $0.name)?.name }.filter(
+      names.contains)
+    return try ModelPlan(metadata.managedObjectModel, assignment: StoreAssignment(roots: Set(roots)))
+  }
+
+  /// The complete contents of the store.
+  func contents() throws -> StoreContents {
+    try StoreContents(StoreTables(plan(), store: 0), from: source, isCopy: true)
+  }
+}
+
+/// Reads and writes whole stores of an engine other than SQLite, for copies.
+package protocol StoreTransfer: Sendable {
+  /// Whether there is a store.
+  ///
+  /// - Throws: ``StoreError`` if there is something else, or if the place cannot be reached.
+  func exists() throws -> Bool
+  /// Calls a body with the rows of the store as they are at one moment.
+  ///
+  /// - Throws: ``StoreError`` if there is no store, and the errors of the body.
+  func read<R>(_ body: (StoredTables) throws -> R) throws -> R
+  /// Creates the store with all its rows, completely or not at all.
+  ///
+  /// - Throws: ``StoreError`` if there already is a store.
+  func create(_ contents: StoreContents, of model: ModelPlan) throws
+  /// Removes the store, if there is one.
+  func remove() throws
+}
+
+/// Migrates the rows of a store for an engine that cannot migrate them itself.
+package protocol StoreMigrator: Sendable {
+  /// Migrates the rows of a store to the model's current version.
+  ///
+  /// - Parameters:
+  ///   - tables: The rows, which must not change until the migration ends.
+  ///   - replace: Replaces the store's rows by others, completely or not at all. Nil stands for a store that is created
+  ///     anew, because its draft version has changed.
+  /// - Throws: ``MigrationError`` or ``StoreError``, and the errors of the parameters.
+  func migrate(
+    _ tables: StoredTables, replace: (StoreContents?) throws -> Void
+  ) throws -> MigrationResult
+
+  /// Throws a ``MigrationError`` if the migration was cancelled.
+  func checkCancelled(_ url: URL) throws
+}
+
+/// Rows whose large values are in files, for an engine whose rows contain all values.
+final class InlineValues: TableSource {
+  private let source: any TableSource
+  private let files: ExternalFiles
+
+  init(_ source: any TableSource, _ files: ExternalFiles) {
+    self.source = source
+    self.files = files
+  }
+
+  func metadata() throws -> [String: String] { try source.metadata() }
+
+  func forEachRow(of part: StoreTables.Part, _ body: ([StoreValue]) throws -> Void) throws {
+    let external = part.table.columns.indices.filter { part.table.columns[$0].type == .externalData }
+    if external.isEmpty { return try source.forEachRow(of: part, body) }
+    try source.forEachRow(of: part) { row in
+      var row = row
+      for index in external {
+        if case .text(let name) = row[index] { row[index] = .bytes(try value(name)) }
+      }
+      try body(row)
+    }
+  }
+
+  private func value(_ name: String) throws -> Data {
+    do {
+      return try files.read(name)
+    } catch let error as StoreError { throw error } catch {
+      throw StoreError.externalData(files.folder.appending(path: name), reason: "\(error)")
+    }
+  }
+}

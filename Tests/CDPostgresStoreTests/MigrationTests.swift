@@ -1,0 +1,551 @@
+import CDModel
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CDPostgresStore
+@testable import CDRuntime
+
+/// The second version of the small model, and what tests do with it.
+enum MovedShelves {
+  static func model(
+    change: (inout ModelVersion) -> Void = {
+      $0.entities[1].attributes.append(
+        AttributeDescription(name: "place", type: .string, defaultValue: .value(.string("top"))))
+    }
+  ) -> ManagedObjectModel {
+    var version = ServerStore.version
+    version.number = 2
+    version.basedOn = [1]
+    change(&version)
+    return ManagedObjectModel(
+      name: ServerStore.model.name, id: ServerStore.model.id, versions: [ServerStore.version, version],
+      currentVersionNumber: 2)
+  }
+
+  /// A model without the prices of books, whose first version is locked.
+  static func withoutPrices() -> ManagedObjectModel {
+    model { $0.entities[1].attributes.removeAll { $0.name == "price" } }
+  }
+}
+
+/// Migrations of stores on a server.
+@Suite(.needsServer) struct MigrationTests {
+  private func context(_ coordinator: PersistentStoreCoordinator) -> ManagedObjectContext {
+    PersistentContainer(coordinator).newContext()
+  }
+
+  private func places(_ context: ManagedObjectContext) throws -> [String] {
+    try context.objects(forEntityNamed: "Book", format: "TRUEPREDICATE").compactMap {
+      if case .attribute(.string(let text)) = try $0.value(forKey: "place") { return text }
+      return nil
+    }
+  }
+
+  /// Starts threads, all of which run at the same time.
+  private static func start(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> DispatchGroup {
+    let group = DispatchGroup()
+    for number in 0..<count {
+      group.enter()
+      Thread.detachNewThread {
+        body(number)
+        group.leave()
+      }
+    }
+    return group
+  }
+
+  private func isReplaced(_ error: (any Error)?) -> Bool {
+    if case StoreError.replaced? = error { true } else { false }
+  }
+
+  @Test func objectsIdentifiersAndHistoryStay() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    let shelf = try old.insert(entityNamed: "Shelf")
+    try shelf.setValue("one", forKey: "name")
+    let book = try old.addBook("a", pages: 7)
+    try book.setValue(.object(shelf), forKey: "shelf")
+    try book.setValue(
+      .attribute(.decimal(try #require(Decimal(string: "12345678901234567890.125")))), forKey: "price")
+    let date = Date(timeIntervalSinceReferenceDate: 0.1 + 0.2)
+    try book.setValue(.attribute(.date(date)), forKey: "added")
+    try old.save()
+    let id = book.objectID
+    let history = try store.sql(
+      #"SELECT "id", "save", "changes" FROM \#(store.table("_cdgen_history")) ORDER BY 1"#)
+
+    let coordinator = try PersistentStoreCoordinator(
+      model: MovedShelves.model(), at: .server(store.server))
+    let result = try #require(coordinator.migrations.first)
+    #expect(result.source == 1 && result.destination == 2 && result.isInPlace && result.backup == nil)
+    let new = context(coordinator)
+    let found = try new.existingObject(with: id)
+    #expect(try found.value(forKey: "title").attribute == .string("a"))
+    #expect(try found.value(forKey: "place").attribute == .string("top"))
+    #expect(
+      try found.value(forKey: "price").attribute
+        == .decimal(#require(Decimal(string: "12345678901234567890.125"))))
+    #expect(try found.value(forKey: "added").attribute == .date(date))
+    #expect(try found.value(forKey: "shelf").object?.objectID == shelf.objectID)
+    #expect(try coordinator.verify().isEmpty)
+    let later = try store.sql(
+      #"SELECT "id", "save", "changes" FROM \#(store.table("_cdgen_history")) ORDER BY 1"#)
+    #expect(later.rowCount == history.rowCount)
+    for row in 0..<later.rowCount {
+      #expect(later.int(row, 0) == history.int(row, 0) && later.uuid(row, 1) == history.uuid(row, 1))
+      #expect(later.string(row, 2) == history.string(row, 2))
+    }
+    // New objects get keys that no object has had, and the history goes on.
+    let next = try new.addBook("b")
+    try new.save()
+    #expect(next.objectID != id)
+    #expect(try store.count("_cdgen_history") == 2)
+    // The next opening has nothing to do.
+    let again = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
+    #expect(again.migrations.isEmpty)
+    #expect(try places(context(again)) == ["top", "top"])
+  }
+
+  /// A program of the old version gets an error that says what has happened, wherever it begins.
+  @Test func theOldVersionIsShutOut() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    let book = try old.addBook("a")
+    try old.save()
+    let idle = try store.context()
+    let idleBook = try idle.existingObject(with: book.objectID)
+    _ = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
+
+    try book.setValue("b", forKey: "title")
+    let save = #expect(throws: (any Error).self) { try old.save() }
+    #expect(isReplaced(save))
+    #expect("\(try #require(save))".contains("new version"))
+    old.rollback()
+    // Outside of a block and in one.
+    #expect(isReplaced(#expect(throws: (any Error).self) { try old.titles() }))
+    #expect(
+      isReplaced(#expect(throws: (any Error).self) { try idle.perform { try idle.titles() } }))
+    _ = idleBook
+    // A new object needs a key first.
+    let fresh = try #require(
+      #expect(throws: (any Error).self) {
+        try old.addBook("c")
+        try old.save()
+      })
+    #expect(isReplaced(fresh))
+    #expect(try store.count("Book") == 1)
+    #expect(throws: (any Error).self) { try store.coordinator() }
+  }
+
+  /// A transaction that has its snapshot from before the migration does not read the new tables as if they were empty.
+  @Test func anOldSnapshotReadsNothing() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let hash = try #require(
+      try store.sql(#"SELECT "value" FROM \#(store.table("_cdgen_metadata")) WHERE "key" = 'dataHash'"#)
+        .string(0, 0))
+    let reader = try PostgresConnection.open(store.server, toWrite: false)
+    _ = try reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    _ = try reader.run("SELECT count(*) FROM pg_class")
+    _ = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
+    #expect(try reader.run("SELECT count(*) FROM \(store.table("Book"))").int(0, 0) == 0)
+    let mark = VersionMark([(store.table("_cdgen_metadata"), hash, URL(filePath: "/store"))])
+    let failure = #expect(throws: PostgresFailure.self) { try reader.run(mark.statements) }
+    #expect(isReplaced(failure.flatMap { mark.refusal($0, start: 0) }))
+  }
+
+  @Test func aReaderIsWaitedFor() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    var description = PersistentStoreDescription(.server(store.server), busyTimeout: 0.5)
+    let begun = DispatchSemaphore(value: 0)
+    let go = DispatchSemaphore(value: 0)
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      do {
+        let reader = try store.context()
+        try reader.perform { () throws -> Void in
+          _ = try reader.titles()
+          begun.signal()
+          go.wait()
+          #expect(try reader.titles() == ["a"])
+        }
+      } catch { Issue.record(error) }
+      done.signal()
+    }
+    begun.wait()
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: MovedShelves.model(), stores: [description])
+    }
+    #expect(error?.reason == .inUse)
+    // Nothing has changed, and the old version goes on.
+    try old.addBook("b")
+    try old.save()
+    description.busyTimeout = 20
+    Thread.detachNewThread {
+      usleep(300_000)
+      go.signal()
+    }
+    let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), stores: [description])
+    done.wait()
+    #expect(try places(context(coordinator)) == ["top", "top"])
+    #expect(try coordinator.verify().isEmpty)
+  }
+
+  /// Several programs start at once. One of them migrates, and the others wait for it.
+  @Test func oneOfManyMigrates() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    for number in 0..<200 { try old.addBook("\(number)") }
+    try old.save()
+    let migrations = Mutex(0)
+    let failures = Mutex<[String]>([])
+    let programs = Self.start(8) { number in
+      do {
+        let coordinator = try PersistentStoreCoordinator(
+          model: MovedShelves.model(), at: .server(store.server))
+        migrations.withLock { $0 += coordinator.migrations.count }
+        let context = PersistentContainer(coordinator).newContext()
+        try context.addBook("new \(number)").setValue("low", forKey: "place")
+        try context.save()
+      } catch { failures.withLock { $0.append("\(error)") } }
+    }
+    programs.wait()
+    #expect(failures.withLock { $0 } == [])
+    #expect(migrations.withLock { $0 } == 1)
+    let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
+    #expect(try places(context(coordinator)).count == 208)
+    #expect(try coordinator.verify().isEmpty)
+  }
+
+  /// Whatever was saved before the migration is in the new store, and nothing is saved to the old one afterwards.
+  @Test func whoSavesDuringAMigrationLosesNothing() throws {
+    let store = try ServerStore()
+    _ = try store.context().titles()
+    let saved = Mutex<Set<String>>([])
+    let errors = Mutex<[String]>([])
+    let isDone = Mutex(false)
+    let writers = Self.start(3) { writer in
+      var number = 0
+      do {
+        let context = try store.context()
+        while !isDone.withLock({ $0 }) {
+          number += 1
+          try context.addBook("\(writer) \(number)")
+          try context.save()
+          _ = saved.withLock { $0.insert("\(writer) \(number)") }
+        }
+      } catch StoreError.replaced {} catch { errors.withLock { $0.append("\(error)") } }
+    }
+    func hasBegun(_ writer: Int) -> Bool { saved.withLock { $0.contains("\(writer) 10") } }
+    while !(0..<3).allSatisfy(hasBegun), errors.withLock({ $0.isEmpty }) { usleep(1000) }
+    let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
+    isDone.withLock { $0 = true }
+    writers.wait()
+    #expect(errors.withLock { $0 } == [])
+    let titles = try context(coordinator).titles()
+    #expect(titles.count == Set(titles).count)
+    #expect(Set(titles) == saved.withLock { $0 })
+    #expect(try coordinator.verify().isEmpty)
+  }
+
+  @Test func aRefusedMigrationChangesNothing() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    try old.addBook("a", pages: nil)
+    try old.addBook("b", pages: 1)
+    try old.save()
+    func state() throws -> String {
+      let result = try store.sql(
+        #"SELECT string_agg("key" || "value", ',' ORDER BY "key"), (SELECT count(*) FROM \#(store.table("Book"))) FROM \#(store.table("_cdgen_metadata"))"#
+      )
+      return "\(result.string(0, 0) ?? "") \(result.int(0, 1))"
+    }
+    var before = try state()
+    // A value is missing.
+    let mandatory = MovedShelves.model { version in
+      version.entities[1].attributes[1].isOptional = false
+    }
+    let missing = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: mandatory, at: .server(store.server))
+    }
+    #expect(missing?.url == PostgresTransfer(store.server).url)
+    #expect(try state() == before)
+    // A text that no server stores comes from a default.
+    let zero = MovedShelves.model {
+      $0.entities[1].attributes.append(
+        AttributeDescription(name: "place", type: .string, defaultValue: .value(.string("a\0b"))))
+    }
+    let unstorable = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: zero, at: .server(store.server))
+    }
+    #expect(unstorable?.entity == "Book" && unstorable?.objectKey != nil)
+    guard case .invalidValue("place", let reason)? = unstorable?.reason, reason.contains("U+0000") else {
+      Issue.record("\(String(describing: unstorable))")
+      return
+    }
+    #expect(try state() == before)
+    // The observer cancels, at each moment.
+    for most in 0..<40 {
+      let count = Mutex(0)
+      var description = PersistentStoreDescription(.server(store.server))
+      description.migrationObserver = MigrationObserver(isCancelled: {
+        count.withLock {
+          $0 += 1
+          return $0 > most * 3
+        }
+      })
+      do {
+        let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), stores: [description])
+        #expect(try places(context(coordinator)).count == 3)
+        break
+      } catch let error as MigrationError {
+        #expect(error.reason == .cancelled)
+        #expect(try state() == before)
+        if most == 0 {
+          // The old version goes on.
+          try old.addBook("c")
+          try old.save()
+          #expect(try old.perform { try old.titles().count } == 3)
+          before = try state()
+        }
+      }
+    }
+  }
+
+  @Test func progressNeverDecreases() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    for number in 0..<600 { try old.addBook("\(number)") }
+    try old.save()
+    let seen = Mutex<[MigrationProgress]>([])
+    var description = PersistentStoreDescription(.server(store.server))
+    description.migrationObserver = MigrationObserver(progress: { one in seen.withLock { $0.append(one) } })
+    _ = try PersistentStoreCoordinator(model: MovedShelves.model(), stores: [description])
+    let fractions = seen.withLock { $0.map(\.fraction) }
+    #expect(fractions == fractions.sorted() && fractions.last == 1 && fractions.count > 10)
+    #expect(seen.withLock { $0.allSatisfy { $0.source == 1 && $0.destination == 2 } })
+    #expect(seen.withLock { $0.contains { $0.entity == "Book" } })
+  }
+
+  /// The connection is lost at points at which the program waits. At some of them it stays lost.
+  @Test(arguments: [TestProxy.Action.cutBefore, .cutAfter])
+  func aLostConnectionLeavesTheOldOrTheNewStore(action: TestProxy.Action) throws {
+    var point = 0
+    var isOver = false
+    while !isOver {
+      let store = try ServerStore()
+      let old = try store.context()
+      try old.addBook("a")
+      try old.save()
+      let proxy = try TestProxy(to: store.server)
+      let count = Mutex(0)
+      let number = point
+      let staysLost = point % 4 == 0
+      proxy.decide { _ in
+        count.withLock {
+          $0 += 1
+          if $0 < number { return .forward }
+          return $0 == number ? action : staysLost ? .cutBefore : .forward
+        }
+      }
+      var server = store.server
+      server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
+      server.connectTimeout = 2
+      do {
+        let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(server))
+        if count.withLock({ $0 < number }) {
+          isOver = true
+          #expect(coordinator.migrations.count == 1)
+        }
+      } catch {
+        // Who cannot be reached at first is not asked again.
+        #expect((staysLost || number < 3) && (error is StoreError || error is MigrationError), "\(error)")
+      }
+      proxy.cutAll()
+      let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
+      #expect(try places(context(coordinator)) == ["top"])
+      #expect(try coordinator.verify().isEmpty)
+      point += point < 6 ? 1 : 3
+      if point > 300 { isOver = true }
+    }
+    print("\(point) points")
+  }
+
+  /// The server ends the connections once, at any moment of the migration. The opening goes on by another one.
+  @Test func anEndedConnectionIsNoFailure() throws {
+    for delay in stride(from: 0, to: 100_000, by: 9_000) {
+      let store = try ServerStore()
+      let old = try store.context()
+      for number in 0..<50 { try old.addBook("\(number)") }
+      try old.save()
+      var server = store.server
+      server.applicationName = "migration \(UUID())"
+      let name = server.applicationName ?? ""
+      let begun = DispatchSemaphore(value: 0)
+      var description = PersistentStoreDescription(.server(server))
+      description.migrationObserver = MigrationObserver(progress: { _ in begun.signal() })
+      Thread.detachNewThread {
+        begun.wait()
+        usleep(UInt32(delay))
+        _ = try? store.sql(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = ?",
+          [.value(.string(name))])
+      }
+      let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), stores: [description])
+      #expect(try places(context(coordinator)).count == 50)
+      #expect(try coordinator.verify().isEmpty)
+    }
+  }
+
+  /// A user who may not create schemas migrates too, and other users keep their rights.
+  @Test func rightsStay() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let role = "role_\(UInt32.random(in: 0 ... .max))"
+    let reader = role + "_reader"
+    let schema = SQLText.quoted(store.server.schema)
+    for sql in [
+      "CREATE ROLE \(role) LOGIN", "CREATE ROLE \(reader) LOGIN",
+      "GRANT USAGE ON SCHEMA \(schema) TO \(reader)", "GRANT SELECT ON \(store.table("Book")) TO \(reader)",
+      "ALTER SCHEMA \(schema) OWNER TO \(role)",
+    ] { try store.sql(sql) }
+    let names = try store.sql(
+      "SELECT CAST(tablename AS text) FROM pg_tables WHERE schemaname = ?",
+      [.value(.string(store.server.schema))])
+    for row in 0..<names.rowCount {
+      try store.sql("ALTER TABLE \(store.table(names.string(row, 0) ?? "")) OWNER TO \(role)")
+    }
+    var server = store.server
+    server.user = role
+    let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(server))
+    #expect(coordinator.migrations.count == 1)
+    #expect(try places(context(coordinator)) == ["top"])
+    server.user = reader
+    let connection = try PostgresConnection.open(server, toWrite: false)
+    #expect(try connection.run("SELECT count(*) FROM \(store.table("Book"))").int(0, 0) == 1)
+    connection.close()
+    // The next migration is another user's, who may create schemas.
+    let third = ManagedObjectModel(
+      name: ServerStore.model.name, id: ServerStore.model.id,
+      versions: MovedShelves.model().versions + [
+        MovedShelves.model {
+          $0.number = 3
+          $0.basedOn = [2]
+          $0.entities[1].attributes.append(
+            AttributeDescription(name: "place", type: .string, isOptional: true))
+        }.versions[1]
+      ], currentVersionNumber: 3)
+    let later = try PersistentStoreCoordinator(model: third, at: .server(store.server))
+    #expect(later.migrations.count == 1)
+    let owner = try store.sql(
+      "SELECT CAST(tableowner AS text) FROM pg_tables WHERE schemaname = ? AND tablename = 'Book'",
+      [.value(.string(store.server.schema))])
+    #expect(owner.string(0, 0) == role)
+    try store.sql("REASSIGN OWNED BY \(role) TO current_user")
+    try store.sql("DROP OWNED BY \(role), \(reader)")
+    try store.sql("DROP ROLE \(role), \(reader)")
+  }
+
+  @Test func aReadOnlyStoreIsNotMigrated() throws {
+    let store = try ServerStore()
+    _ = try store.coordinator()
+    let error = #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator(
+        model: MovedShelves.model(),
+        stores: [PersistentStoreDescription(.server(store.server), isReadOnly: true)])
+    }
+    guard case .needsMigration? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    _ = try store.coordinator()
+  }
+
+  /// The store of a draft is created anew where that is asked for. It is another store then.
+  @Test func aChangedDraftIsErasedWhereThatIsAskedFor() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    let book = try old.addBook("a")
+    try old.save()
+    var draft = ServerStore.version
+    draft.entities[1].attributes[1].isOptional = false
+    let model = ManagedObjectModel(
+      name: ServerStore.model.name, id: ServerStore.model.id, versions: [draft], currentVersionNumber: 1)
+    var description = PersistentStoreDescription(.server(store.server))
+    #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: [description])
+    }
+    #expect(try old.titles() == ["a"])
+    description.changedDraftPolicy = .eraseInEveryBuild
+    let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
+    #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
+    #expect(coordinator.storeIDs.first != book.objectID.storeID)
+    #expect(try context(coordinator).titles().isEmpty)
+    #expect(try coordinator.verify().isEmpty)
+    #expect(isReplaced(#expect(throws: (any Error).self) { try old.titles() }))
+    #expect(try store.count("_cdgen_history") == 0)
+  }
+
+  /// A view of somebody else depends on a table.
+  @Test func whatDependsOnATableIsNotDropped() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let view = SQLText.quoted(store.server.schema + "_view")
+    try store.sql("CREATE SCHEMA \(view)")
+    try store.sql("CREATE VIEW \(view).books AS SELECT title FROM \(store.table("Book"))")
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
+    }
+    #expect("\(String(describing: error))".contains("books"))
+    try old.addBook("b")
+    try old.save()
+    try store.sql("DROP SCHEMA \(view) CASCADE")
+    _ = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
+  }
+
+  /// The program that has the lease was killed together with its machine, or is only slow.
+  @Test func aLeaseEnds() throws {
+    let store = try ServerStore()
+    _ = try store.coordinator()
+    let table = store.table("_cdgen_metadata")
+    func setLease(process: String, seconds: Double) throws {
+      try store.sql(
+        #"INSERT INTO \#(table) ("key", "value") VALUES ('migrationLease', 'somebody \#(process) ' || "#
+          + "CAST(extract(epoch FROM clock_timestamp()) + \(seconds) AS text)) "
+          + #"ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value""#)
+    }
+    // A process that the server does not have.
+    try setLease(process: "999999999", seconds: 1000)
+    let start = ContinuousClock.now
+    _ = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
+    #expect(ContinuousClock.now - start < .seconds(5))
+    let other = try ServerStore()
+    _ = try other.coordinator()
+    // This one lives, but does not renew its lease.
+    let alive = try PostgresConnection.open(other.server, toWrite: true)
+    let process = try alive.run("SELECT pg_backend_pid()").int(0, 0)
+    try other.sql(
+      #"INSERT INTO \#(other.table("_cdgen_metadata")) ("key", "value") VALUES ('migrationLease', 'somebody \#(process) ' || "#
+        + "CAST(extract(epoch FROM clock_timestamp()) + 1 AS text))")
+    let second = ContinuousClock.now
+    let coordinator = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(other.server))
+    #expect(ContinuousClock.now - second > .milliseconds(700))
+    #expect(coordinator.migrations.count == 1)
+    alive.close()
+    #expect(
+      try other.sql(
+        #"SELECT count(*) FROM \#(other.table("_cdgen_metadata")) WHERE "key" = 'migrationLease'"#
+      ).int(0, 0) == 0)
+  }
+}

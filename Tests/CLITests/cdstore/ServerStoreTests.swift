@@ -1,0 +1,180 @@
+import Foundation
+import Testing
+
+/// The commands of `cdstore` with URLs of a server. They need a program that was built with the trait PostgreSQL, and a
+/// server: see .ci/postgresql.
+@Suite(.enabled(if: CommandServer.isUsable, "no server, or cdstore was built without PostgreSQL"))
+struct ServerStoreTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try SampleModel.make("Things", in: folder, version: DumpTests.version)
+  }
+
+  /// The URL of a store that nobody else has. The server is one of the tests', so that nothing is removed.
+  private func url() throws -> String {
+    try #require(CommandServer.url) + "?schema=cli_" + UUID().uuidString
+  }
+
+  private func run(_ arguments: String..., input: String? = nil) throws -> BuiltTool.Result {
+    try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
+  }
+
+  @discardableResult private func succeed(
+    _ arguments: String..., input: String? = nil, location: SourceLocation = #_sourceLocation
+  ) throws -> String {
+    let result = try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
+    #expect(result.status == 0, "\(result.errors)", sourceLocation: location)
+    return result.output
+  }
+
+  /// A dump without its first line, and without the UUID of the store.
+  private func objects(_ dump: String) -> String {
+    dump.split(separator: "\n").dropFirst().joined(separator: "\n")
+      .replacing(/cdgen:\/\/[0-9A-F-]{36}/, with: "cdgen://STORE")
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64]) func everythingComesBack(seed: UInt64) throws {
+    let (first, second) = (try url(), try url())
+    try succeed("create", "a", "--model", "Things.cdmodel")
+    var random = RandomThings(seed: seed)
+    try folder.write(random.file().replacingOccurrences(of: "\\u0000", with: "\\u0001"), to: "data.json")
+    try succeed("load", "a", "data.json")
+    let dump = try succeed("dump", "a")
+    // By a copy, and back.
+    try succeed("convert", "a", first)
+    #expect(try succeed("dump", first) == dump)
+    try succeed("convert", first, "b")
+    #expect(try succeed("dump", "b") == dump)
+    for store in ["a", "b", first] {
+      #expect(try succeed("verify", store).contains("is whole"))
+      #expect(try succeed("info", store).contains("Thing"))
+    }
+    // By a dump, which creates the store. Its objects keep their identifiers.
+    try folder.write(dump, to: "dump.jsonl")
+    try succeed("load", second, "dump.jsonl")
+    #expect(try objects(succeed("dump", second)) == objects(dump))
+    #expect(try succeed("verify", second).contains("is whole"))
+    // By the objects alone, into a store that is there.
+    let third = try url()
+    #expect(try succeed("create", third, "--model", "Things.cdmodel").contains("version 1"))
+    try succeed("load", third, "data.json")
+    #expect(try objects(succeed("dump", third)) == objects(dump))
+    #expect(
+      try succeed("fetch", third, "Owner", "--sort", "name", "--format", "json")
+        .replacing(/cdgen:\/\/[0-9A-F-]{36}/, with: "cdgen://STORE")
+        == succeed("fetch", "a", "Owner", "--sort", "name", "--format", "json")
+        .replacing(/cdgen:\/\/[0-9A-F-]{36}/, with: "cdgen://STORE"))
+  }
+
+  /// Values that must be unique, in rows that are sent together.
+  @Test func aRefusedRowIsNamedByItsLine() throws {
+    let store = try url()
+    try succeed("create", store, "--model", "Things.cdmodel")
+    var lines = (0..<1500).map { "{\"@entity\": \"Tag\", \"name\": \"tag \($0)\"}" }
+    try succeed("load", store, "-", input: lines.joined(separator: "\n"))
+    lines = (0..<1500).map { "{\"@entity\": \"Tag\", \"name\": \"new \($0)\"}" }
+    lines[1234] = "{\"@entity\": \"Tag\", \"name\": \"new 7\"}"
+    let twice = try run("load", store, "-", input: lines.joined(separator: "\n"))
+    #expect(twice.status == 1 && twice.errors.contains("line 1235"), "\(twice.errors)")
+    lines[1234] = "{\"@entity\": \"Tag\", \"name\": \"tag 7\"}"
+    let former = try run("load", store, "-", input: lines.joined(separator: "\n"))
+    #expect(former.status == 1 && former.errors.contains("line 1235"), "\(former.errors)")
+    #expect(try succeed("fetch", store, "Tag", "--count").contains("1500"))
+    lines.remove(at: 1234)
+    try succeed("load", store, "-", input: lines.joined(separator: "\n"))
+    #expect(try succeed("fetch", store, "Tag", "--count").contains("2999"))
+    #expect(try succeed("verify", store).contains("is whole"))
+  }
+
+  @Test func theSecondVersion() throws {
+    let store = try url()
+    try succeed("create", store, "--model", "Things.cdmodel")
+    try succeed("load", store, "-", input: #"{"@entity": "Owner", "name": "A"}"#)
+    try folder.write(
+      DumpTests.version.replacingOccurrences(
+        of: "attributes: { name: String }",
+        with: "attributes: { name: String, age: { type: Int16, default: 7 } }"),
+      to: "Things.cdmodel/2.yaml")
+    #expect(
+      try succeed("migrate", store, "--model", "Things.cdmodel", "--dry-run", "--sql").contains("on a copy"))
+    #expect(try succeed("info", store).contains("version 1"))
+    let output = try succeed("migrate", store, "--model", "Things.cdmodel", "--verify")
+    #expect(output.contains("version 1 to version 2") && output.contains("the store is whole"))
+    #expect(!output.contains("cd@"))
+    #expect(try succeed("fetch", store, "Owner", "--format", "json").contains("\"age\":7"))
+    #expect(
+      try succeed("migrate", store, "--model", "Things.cdmodel").contains("already at version 2"))
+  }
+
+  /// Two programs migrate at once.
+  @Test func twoProgramsAtOnce() throws {
+    try folder.write(
+      DumpTests.version.replacingOccurrences(
+        of: "attributes: { name: String }",
+        with: "attributes: { name: String, age: { type: Int16, default: 7 } }"),
+      to: "Things.cdmodel/2.yaml")
+    for _ in 0..<5 {
+      let store = try url()
+      try succeed("create", store, "--model", "Things.cdmodel", "--version", "1")
+      let lines = (0..<2000).map { "{\"@entity\": \"Tag\", \"name\": \"tag \($0)\"}" }
+      try succeed("load", store, "-", input: lines.joined(separator: "\n"))
+      let processes = try (0..<3).map { number in
+        let process = Process()
+        process.executableURL = BuiltTool.cdstore.url
+        process.arguments = ["migrate", store, "--model", "Things.cdmodel", "--format", "json"]
+        process.currentDirectoryURL = folder.url
+        let file = folder.url.appending(path: "output \(number)")
+        try Data().write(to: file)
+        process.standardOutput = try FileHandle(forWritingTo: file)
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        return process
+      }
+      for process in processes { process.waitUntilExit() }
+      #expect(processes.allSatisfy { $0.terminationStatus == 0 })
+      let outputs = try (0..<3).map {
+        String(decoding: try Data(contentsOf: folder.url.appending(path: "output \($0)")), as: UTF8.self)
+      }
+      #expect(outputs.count { $0.contains("\"steps\":[{") } == 1, "\(outputs)")
+      #expect(try succeed("fetch", store, "Tag", "--count").contains("2000"))
+      #expect(try succeed("verify", store).contains("is whole"))
+    }
+  }
+
+  @Test func mistakes() throws {
+    let store = try url()
+    let missing = try run("info", store)
+    #expect(
+      missing.status == 1 && missing.errors.contains("there is no store at postgresql://"),
+      "\(missing.errors)")
+    #expect(!missing.errors.contains("cd@"))
+    try succeed("create", store, "--model", "Things.cdmodel")
+    #expect(try run("create", store, "--model", "Things.cdmodel").status == 1)
+    try succeed("create", "a", "--model", "Things.cdmodel")
+    #expect(try run("convert", "a", store).errors.contains("already is a store"))
+    #expect(try run("convert", "a", url(), "--type", "xml").errors.contains("--type is for files"))
+    #expect(
+      try run("info", "postgresql://localhost/db?shema=x").errors.contains("the parameter 'shema' is unknown")
+    )
+    let wrong = try run("info", "postgresql://me:secret@127.0.0.1:1/db?schema=x")
+    #expect(wrong.status == 1 && !wrong.errors.contains("secret"))
+    try succeed("load", "a", "-", input: "{\"@entity\": \"Owner\", \"name\": \"a\\u0000b\"}")
+    let zero = try run("convert", "a", url())
+    #expect(zero.status == 1 && zero.errors.contains("Owner.name") && zero.errors.contains("U+0000"))
+  }
+}
+
+/// The server of the tests.
+private enum CommandServer {
+  static let url = ProcessInfo.processInfo.environment["CDGEN_POSTGRES_URL"]
+
+  /// Whether there is a server, and the program takes URLs.
+  static let isUsable: Bool = {
+    guard let url, let folder = try? TemporaryFolder(),
+      let result = try? BuiltTool.cdstore.run("info", url + "?schema=cli_none", in: folder.url)
+    else { return false }
+    return !result.errors.contains("built without PostgreSQL")
+  }()
+}
