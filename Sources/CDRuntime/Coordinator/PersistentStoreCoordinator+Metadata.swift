@@ -21,7 +21,8 @@ extension PersistentStoreCoordinator {
   /// migrates nothing.
   ///
   /// ```swift
-  /// let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: server)
+  /// let location = StoreLocation.sqlite(url)
+  /// let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: location)
   /// ```
   ///
   /// - Throws: ``StoreError`` if there is no store that this release can read.
@@ -59,7 +60,8 @@ extension PersistentStoreCoordinator {
   /// Removes a store at any location, such as a server. If there is no store, the method does nothing.
   ///
   /// ```swift
-  /// try PersistentStoreCoordinator.destroyPersistentStore(at: server)
+  /// let location = StoreLocation.sqlite(url)
+  /// try PersistentStoreCoordinator.destroyPersistentStore(at: location)
   /// ```
   ///
   /// A store on a server is removed even if other programs use it. They then get ``StoreError/replaced(_:)``.

@@ -36,7 +36,8 @@ extension PersistentStoreCoordinator {
   /// ``copyPersistentStore(at:to:formats:asReplica:)``.
   ///
   /// ```swift
-  /// try PersistentStoreCoordinator.copyPersistentStore(at: .sqlite(url), to: server)
+  /// let (file, copy) = (StoreLocation.sqlite(url), StoreLocation.binary(url.appendingPathExtension("bin")))
+  /// try PersistentStoreCoordinator.copyPersistentStore(at: file, to: copy)
   /// ```
   ///
   /// - Parameters:
