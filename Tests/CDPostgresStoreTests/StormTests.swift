@@ -8,7 +8,7 @@ import Testing
 @testable import CDRuntime
 
 /// Many saves over connections that fail at random: cut before and after the server executes statements, and ended by the
-/// server's own errors at any statement. What a save reports is what has happened.
+/// server's own errors at any statement. Each save that succeeds is written once, and each save that fails is not written.
 ///
 /// The environment variable `CDGEN_POSTGRES_STORM` has the number of saves.
 @Suite(.needsServer) struct StormTests {

@@ -62,6 +62,8 @@ struct PostgresFailure: Error {
   static let unknownResult = "08007"
   static let queryCanceled = "57014"
   static let tooManyConnections = "53300"
+  static let lockNotAvailable = "55P03"
+  static let deadlock = "40P01"
   private static let internalError = "XX000"
 
   var isUniquenessViolation: Bool { code == "23505" }
@@ -77,7 +79,7 @@ struct PostgresFailure: Error {
   /// statements may succeed in a new one.
   var isTransient: Bool {
     // A failed serialization, a deadlock, and a server that shuts down, has crashed or does not accept connections yet.
-    ["40001", "40P01", "57P01", "57P02", "57P03"].contains(code)
+    ["40001", Self.deadlock, "57P01", "57P02", "57P03"].contains(code)
       || code.hasPrefix("08") && code != Self.unknownResult
   }
 
@@ -90,7 +92,7 @@ struct PostgresFailure: Error {
     let reason = "\(message), PostgreSQL's code \(code), while \(operation)"
     return switch code {
     // The lock of a row was not free in time.
-    case "55P03": .busy(stores)
+    case Self.lockNotAvailable: .busy(stores)
     case "53100": .diskFull(stores)
     case "XX001", "XX002": .damaged(stores, reason: reason)
     // A server that only replays another's changes.

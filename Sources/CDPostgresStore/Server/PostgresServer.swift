@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A PostgreSQL server, and the schema in one of its databases that is a store.
 ///
 /// ```swift
@@ -100,6 +106,9 @@ public struct PostgresServer: Hashable, Sendable {
     return "postgresql://\(hosts.joined(separator: ","))/\(database.map(Self.percentEncoded) ?? "")?"
       + query.joined(separator: "&")
   }
+
+  /// The address as the URL that errors show.
+  var url: URL { URL(string: address) ?? URL(filePath: "/postgresql") }
 
   private static func percentEncoded(_ text: String) -> String {
     var result = ""

@@ -86,11 +86,8 @@ extension PostgresSession {
 
   /// Finds tables and triggers of other programs.
   private func foreignObjects(_ schema: SQLSchema, _ name: String) throws -> [StoreDefect] {
-    let own = Set(schema.layouts.map(\.name) + ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"])
-    let tables = try rows(
-      "SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class AS c "
-        + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
-        + "WHERE n.nspname = ? AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1", name)
+    let own = Set(schema.layouts.map(\.name) + PostgresTables.systemNames)
+    let tables = try rows(PostgresTables.listing, name)
     let triggers = try rows(
       "SELECT CAST(t.tgname AS text) FROM pg_catalog.pg_trigger AS t "
         + "JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid "

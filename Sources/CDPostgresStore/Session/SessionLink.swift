@@ -197,9 +197,9 @@ final class SessionLink {
 
 /// The version of the data that a coordinator's stores must have, which each transaction checks.
 ///
-/// The statements fail if a store has another version. So the server ignores what was sent after them, which may not fit
-/// the tables any more. They also hold a lock on the metadata, so that no migration ends before the transaction does. A
-/// migration empties that table, which transactions with an older snapshot see too.
+/// If a store has another version, these statements fail. The server then ignores the statements behind them, which may no
+/// longer fit the tables. The checks also lock the metadata until the transaction ends, so that no migration ends before. A
+/// migration truncates the table of the metadata. Transactions with an older snapshot see the empty table too, and fail.
 struct VersionMark: Sendable {
   /// Checks the data hash of each store.
   let statements: [PostgresStatement]

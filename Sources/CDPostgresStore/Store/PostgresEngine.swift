@@ -63,7 +63,7 @@ final class PostgresEngine: StoreEngine {
     else { throw StoreError.notSupported("stores of several databases in one coordinator") }
     for (index, own) in servers.enumerated()
     where servers[..<index].contains(where: { $0.schema == own.schema }) {
-      throw StoreError.openedTwice(Self.url(of: own))
+      throw StoreError.openedTwice(own.url)
     }
     self.model = model
     self.server = server
@@ -71,7 +71,7 @@ final class PostgresEngine: StoreEngine {
     files = settings.map { _ in nil }
     let pool = ConnectionPool(server, toWrite: settings.contains { !$0.isReadOnly })
     self.pool = pool
-    let urls = servers.map(Self.url)
+    let urls = servers.map(\.url)
     let stores = try Self.opening(pool, urls) { connection in
       try settings.indices.map { index in
         var others = settings.map(\.configuration)
@@ -114,10 +114,6 @@ final class PostgresEngine: StoreEngine {
         Waiting.pause(attempt)
       }
     }
-  }
-
-  private static func url(of server: PostgresServer) -> URL {
-    URL(string: server.address) ?? URL(filePath: "/postgresql")
   }
 
   /// The oldest server that stores are opened on. Older ones have no `gen_random_uuid()`.

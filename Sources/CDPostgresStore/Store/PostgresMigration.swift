@@ -39,7 +39,7 @@ extension PostgresOpening {
       rollBack()
       throw MigrationError(
         url,
-        failure.code == Self.lockNotAvailable
+        failure.code == PostgresFailure.lockNotAvailable
           ? .inUse : .store(failure.error(of: [url], during: "migrating the store")))
     } catch let value as PostgresRowWriter.Unstorable {
       throw MigrationError(
@@ -50,9 +50,6 @@ extension PostgresOpening {
       throw error
     }
   }
-
-  private static let lockNotAvailable = "55P03"
-  private static let deadlock = "40P01"
 
   private func migrateAlone(by migrator: any StoreMigrator) throws -> MigrationResult? {
     let beginning = ContinuousClock.now
@@ -131,8 +128,7 @@ extension PostgresOpening {
     func erase() throws {
       try lock()
       try run([
-        TableReplacement.drop(
-          old, and: ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"], schema: server.schema)
+        TableReplacement.drop(old, and: PostgresTables.systemNames, schema: server.schema)
       ])
       _ = try opening.create()
     }
@@ -182,7 +178,7 @@ extension PostgresOpening {
           ])
           return
         } catch {
-          guard error.code == PostgresOpening.lockNotAvailable || error.code == PostgresOpening.deadlock,
+          guard [PostgresFailure.lockNotAvailable, PostgresFailure.deadlock].contains(error.code),
             !limit.isOver
           else { throw error }
           _ = try connection.run("ROLLBACK TO SAVEPOINT _cdgen_lock")

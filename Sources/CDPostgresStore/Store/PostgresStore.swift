@@ -51,7 +51,8 @@ extension StoreLocation {
   public static func server(_ server: PostgresServer) -> StoreLocation {
     .engine(
       StoreEngineLocation(
-        name: server.address, engine: "PostgreSQL", details: server, transfer: PostgresTransfer(server)
+        name: server.address, engine: "PostgreSQL", details: server,
+        transfer: PostgresTransfer(server: server)
       ) { stores, model in
         try PostgresEngine(stores, model)
       })

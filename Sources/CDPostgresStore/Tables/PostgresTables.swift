@@ -98,7 +98,16 @@ struct PostgresTables: Sendable {
 
   // MARK: Creation
 
-  /// The tables that each store has.
+  /// The names of the runtime's own tables, which each store has.
+  static let systemNames = ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"]
+
+  /// The statement that lists the names of all tables and views in a schema, which is its parameter.
+  static let listing =
+    "SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class AS c "
+    + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
+    + "WHERE n.nspname = ? AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1"
+
+  /// The statements that create the runtime's own tables.
   static let systemTables = [
     #"CREATE TABLE "_cdgen_metadata" ("key" text COLLATE "C" PRIMARY KEY, "value" text NOT NULL)"#,
     #"CREATE TABLE "_cdgen_keys" ("entity" text COLLATE "C" PRIMARY KEY, "next" bigint NOT NULL)"#,

@@ -10,16 +10,11 @@ import CDRuntime
 /// Reads and writes whole stores on a server, for copies.
 struct PostgresTransfer: StoreTransfer {
   let server: PostgresServer
-  /// The address, without the user and the password.
-  let url: URL
 
   /// How many seconds a statement on all rows of a table may take.
   static let longTimeout: Double = 24 * 3600
 
-  init(_ server: PostgresServer) {
-    self.server = server
-    url = URL(string: server.address) ?? URL(filePath: "/postgresql")
-  }
+  private var url: URL { server.url }
 
   // MARK: Reading
 
@@ -65,8 +60,9 @@ struct PostgresTransfer: StoreTransfer {
       if names.isEmpty { return }
       let rows = PostgresRows(connection, schema: server.schema, history: .bounds, url: url)
       let stored = StoredTables(rows, names: names, url: url)
-      let system = ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"]
-      try run([TableReplacement.drop(try stored.plan(), and: system, schema: server.schema)], connection)
+      try run(
+        [TableReplacement.drop(try stored.plan(), and: PostgresTables.systemNames, schema: server.schema)],
+        connection)
     }
   }
 
@@ -118,13 +114,10 @@ struct PostgresTransfer: StoreTransfer {
   static func tables(
     of server: PostgresServer, _ connection: PostgresConnection, url: URL
   ) throws -> Set<String> {
-    let tables = try connection.run(
-      "SELECT c.relname::text FROM pg_catalog.pg_class AS c "
-        + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
-        + "WHERE n.nspname = ? AND c.relkind IN ('r', 'p', 'v', 'm', 'f')", [.value(.string(server.schema))])
+    let tables = try connection.run(PostgresTables.listing, [.value(.string(server.schema))])
     if tables.rowCount == 0 { return [] }
     let names = Set((0..<tables.rowCount).compactMap { tables.string($0, 0) })
-    guard names.isSuperset(of: ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"]) else {
+    guard names.isSuperset(of: PostgresTables.systemNames) else {
       throw StoreError.foreignDatabase(url)
     }
     return names

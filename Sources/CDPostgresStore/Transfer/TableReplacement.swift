@@ -36,8 +36,8 @@ struct TableReplacement {
   /// The statement that excludes readers. Every reader locks the metadata before another table.
   var lock: String {
     "LOCK TABLE "
-      + (["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"] + Self.tables(old, 0)).map(own).joined(
-        separator: ", ") + " IN ACCESS EXCLUSIVE MODE"
+      + (PostgresTables.systemNames + Self.tables(old, 0)).map(own).joined(separator: ", ")
+      + " IN ACCESS EXCLUSIVE MODE"
   }
 
   /// The statements that create the new tables, without rows.
