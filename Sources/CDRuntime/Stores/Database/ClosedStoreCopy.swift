@@ -161,11 +161,3 @@ private struct StoredRows {
     }
   }
 }
-
-extension StoredTables {
-  fileprivate func add(to builder: StoreBuilder) throws {
-    do { try builder.add(contents()) } catch let error as StoreFormatError {
-      throw StoreError.unreadable(url, error)
-    }
-  }
-}

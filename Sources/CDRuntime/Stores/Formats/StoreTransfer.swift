@@ -33,6 +33,15 @@ package struct StoredTables {
   func contents() throws -> StoreContents {
     try StoreContents(StoreTables(plan(), store: 0), from: source, isCopy: true)
   }
+
+  /// Adds the complete contents to a new store.
+  ///
+  /// - Throws: ``StoreError``.
+  func add(to builder: StoreBuilder) throws {
+    do { try builder.add(contents()) } catch let error as StoreFormatError {
+      throw StoreError.unreadable(url, error)
+    }
+  }
 }
 
 /// Reads and writes whole stores of an engine other than SQLite, for copies.

@@ -42,9 +42,7 @@ final class RehearsalCopy {
 
   private func copyRows(_ original: URL, _ transfer: any StoreTransfer) throws {
     let copy = try SQLiteConnection(path: path, of: [original], isDefensive: false)
-    do {
-      try transfer.read { try StoreBuilder(copy, url: original).add($0.contents()) }
-    } catch let error as StoreFormatError { throw StoreError.unreadable(original, error) }
+    try transfer.read { try $0.add(to: StoreBuilder(copy, url: original)) }
   }
 
   @_optimize(none)
