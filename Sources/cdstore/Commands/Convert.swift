@@ -49,7 +49,7 @@ struct Convert: ParsableCommand {
 
   func run() throws {
     let (source, target) = (StoreName(store), StoreName(out))
-    guard try source.exists() else { throw Failure("there is no store at \(source.title)") }
+    try source.requireStore()
     let location = try target.newLocation(type)
     if source.isCoreData {
       guard !target.isOnServer else {

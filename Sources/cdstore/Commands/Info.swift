@@ -28,6 +28,7 @@ struct Info: ParsableCommand {
     let name = StoreName(store)
     if name.isCoreData { return try describeCoreDataStore() }
     if model != nil { try CoreDataModel.refuseOther(store) }
+    try name.requireStore()
     let metadata = try name.metadata()
     var lines = [
       ("type", "\(try name.type()), format \(metadata.formatVersion)"),

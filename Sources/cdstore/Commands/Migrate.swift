@@ -68,6 +68,7 @@ struct Migrate: ParsableCommand {
     try CoreDataModel.refuse(store)
     let model = try ModelSource.load(model, version: to)
     let name = StoreName(store)
+    try name.requireStore()
     let location = try name.location()
     let interruption = Interruption()
     let progress = ProgressLine(isQuiet: format == .json)

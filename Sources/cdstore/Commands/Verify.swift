@@ -45,7 +45,7 @@ struct Verify: ParsableCommand {
 
   private func findings() throws -> [StoreFinding] {
     let name = StoreName(store)
-    guard try name.exists() else { throw Failure("there is no store at \(name.title)") }
+    try name.requireStore()
     try CoreDataModel.refuse(store)
     // The data hash decides whether a store is opened or first migrated. So a wrong hash is reported by itself.
     let metadata = try name.metadata()

@@ -46,7 +46,7 @@ enum ModelSource {
     _ store: String, model: String? = nil, version: Int? = nil, isReadOnly: Bool = false
   ) throws -> PersistentContainer {
     let name = StoreName(store)
-    guard try name.exists() else { throw Failure("there is no store at \(name.title)") }
+    try name.requireStore()
     if let url = name.file, name.isCoreData {
       return try openCoreDataStore(url, model: model, version: version, isReadOnly: isReadOnly)
     }

@@ -39,13 +39,13 @@ struct StoreName {
     return try server().hasStore
   }
 
-  /// The location of an existing store.
-  ///
-  /// - Throws: ``Failure`` if there is none.
-  func location() throws -> StoreLocation {
+  /// - Throws: ``Failure`` if there is no store.
+  func requireStore() throws {
     guard try exists() else { throw Failure("there is no store at \(title)") }
-    return try file.map { try StoreLocation(recognizing: $0) } ?? server()
   }
+
+  /// The location of an existing store.
+  func location() throws -> StoreLocation { try file.map { try StoreLocation(recognizing: $0) } ?? server() }
 
   func metadata() throws -> PersistentStoreMetadata {
     try PersistentStoreCoordinator.metadata(forStoreAt: location())
