@@ -55,7 +55,7 @@ extension ParsableCommand {
   /// Writes the completions of this program to the place where a shell looks for them.
   ///
   /// - Throws: ``Failure``.
-  package static func installCompletions(for shell: Shell?) throws {
+  fileprivate static func installCompletions(for shell: Shell?) throws {
     guard let shell = shell ?? .current else {
       throw Failure("the shell is not known; name it with --shell bash, zsh or fish")
     }
@@ -64,5 +64,31 @@ extension ParsableCommand {
     try file.write()
     try Console.write(line: file.path)
     if let remark = shell.remark { Console.report(remark) }
+  }
+}
+
+/// `install-completions`, a command of each program.
+package struct InstallCompletions<Program: ParsableCommand>: ParsableCommand {
+  package static var configuration: CommandConfiguration {
+    let program = Program._commandName
+    return CommandConfiguration(
+      commandName: "install-completions", abstract: "Install the completions for a shell.",
+      discussion: """
+        Afterwards, the shell completes the commands, options and files of \(program) when you press the Tab key. The \
+        command prints the path of the file that it has written. '\(program) --generate-completion-script' prints the completions instead.
+
+          \(program) install-completions
+          \(program) install-completions --shell zsh
+        """)
+  }
+
+  @Option(
+    help: "The shell: bash, zsh or fish. The default is the shell that the environment variable SHELL names.")
+  package var shell: Shell?
+
+  package init() {}
+
+  package func run() throws {
+    try reportingFailures { try Program.installCompletions(for: shell) }
   }
 }
