@@ -1,6 +1,5 @@
 """What is due, with a clock that the tests set."""
 
-import json
 import signal
 import time
 
@@ -58,7 +57,7 @@ class AlertTests(ApplicationTest):
         answer("dismiss")
         # The dates are kept in the store, and the window was not edited by them.
         self.assertNotIn("edited", browser.driver.title)
-        exported = json.loads(server.get(client.base.removeprefix(server.url) + "/export.json")[1])
+        exported = client.export()
         dates = {item["title"]: item.get("lastAlertDate") for item in exported["items"]}
         self.assertEqual(dates["Tea"], "2030-06-01T12:07:00Z")
         self.assertEqual(dates["Bins"], "2030-06-01T12:13:00Z")
@@ -76,7 +75,7 @@ class AlertTests(ApplicationTest):
         client.run({"set": {"id": item, "field": "notes", "value": "green"}})
         server.set_clock("2030-06-01T12:00:30Z")
         self.assertIn("Saved.", client.run({"save": {}}))
-        exported = json.loads(server.get(client.base.removeprefix(server.url) + "/export.json")[1])
+        exported = client.export()
         self.assertEqual(exported["items"][0]["notes"], "green")
         self.assertEqual(exported["items"][0]["lastAlertDate"], "2030-06-01T12:00:30Z")
 

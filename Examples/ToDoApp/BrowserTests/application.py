@@ -148,6 +148,36 @@ class Client:
     def add(self, title, due="2030-06-02T09:00"):
         return self.run({"add": {"title": title, "dueDate": due}})
 
+    def save_until_killed(self, prefix):
+        """Saves twenty new items at a time, on a thread of its own, until the server is killed.
+
+        Returns the thread, and the names of the saves that the server has acknowledged so far."""
+        saved = []
+
+        def work():
+            try:
+                for number in range(1_000):
+                    self.run({"load": {"document": {"categories": [], "items": [
+                        {"title": f"{prefix}-{number}-{part}", "dueDate": "2030-06-02T09:00:00Z"}
+                        for part in range(20)
+                    ]}}})
+                    if "Saved." in self.run({"save": {}}):
+                        saved.append(f"{prefix}-{number}")
+            except Exception:
+                pass  # The server was killed.
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        return thread, saved
+
+    def item_counts(self):
+        """The number of items of each save of `save_until_killed`, by the name of the save."""
+        counts = {}
+        for item in self.export()["items"]:
+            name = item["title"].rsplit("-", 1)[0]
+            counts[name] = counts.get(name, 0) + 1
+        return counts
+
     def import_items(self, count, **values):
         # None of them is due while a test runs.
         start = datetime.datetime(2030, 6, 2)
@@ -241,6 +271,12 @@ class Browser:
             self.set_date("#add [name=dueDate]", due)
         self.type("#add [name=title]", title)
         eventually(lambda: title in self.titles())
+
+    def begin_typing(self, title, text):
+        """Types a text at the end of a title, and stays in the field."""
+        field = self.find(self.row(title) + " [data-field=title]")
+        field.click()
+        field.send_keys(Keys.END, text)
 
     def save(self):
         eventually(lambda: self.find("#save").is_enabled())

@@ -197,31 +197,13 @@ class TeamTests(TeamTest):
         saved = []
         for round in range(3):
             server = self.server(self.url)
-            client = Client(server)
-
-            def work():
-                try:
-                    for number in range(1_000):
-                        client.run({"load": {"document": {"categories": [], "items": [
-                            {"title": f"{round}-{number}-{part}", "dueDate": "2030-06-02T09:00:00Z"}
-                            for part in range(20)
-                        ]}}})
-                        if "Saved." in client.run({"save": {}}):
-                            saved.append(f"{round}-{number}")
-                except OSError:
-                    pass  # The process was killed.
-
-            thread = threading.Thread(target=work)
-            thread.start()
-            count = len(saved)
-            eventually(lambda: len(saved) > count + round, 20)
+            thread, acknowledged = Client(server).save_until_killed(round)
+            eventually(lambda: len(acknowledged) > round, 20)
             time.sleep(0.017 * round)
             server.stop(signal.SIGKILL)
             thread.join()
-        counts = {}
-        for item in Client(self.server(self.url)).export()["items"]:
-            name = item["title"].rsplit("-", 1)[0]
-            counts[name] = counts.get(name, 0) + 1
+            saved += acknowledged
+        counts = Client(self.server(self.url)).item_counts()
         self.assertEqual(set(counts.values()), {20}, "a save was torn")
         self.assertEqual(set(saved) - set(counts), set())
 

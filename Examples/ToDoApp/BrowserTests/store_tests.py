@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 
 from application import ApplicationTest, Client, MODEL, eventually
 

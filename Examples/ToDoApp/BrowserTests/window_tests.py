@@ -1,7 +1,6 @@
 """Several windows, browsers and processes on one list."""
 
 import re
-import time
 
 from application import ApplicationTest, Client, Keys, eventually
 
@@ -28,9 +27,7 @@ class SeveralWindowsTests(ApplicationTest):
         browser = self.browser.open(one)
         browser.add("Tea")
         browser.save()
-        field = browser.find(browser.row("Tea") + " [data-field=title]")
-        field.click()
-        field.send_keys(Keys.END, " and mi")
+        browser.begin_typing("Tea", " and mi")
         other = Client(two)
         other.add("Coffee", "2030-06-09T09:00")
         self.assertIn("Saved.", other.run({"save": {}}))
@@ -46,9 +43,7 @@ class SeveralWindowsTests(ApplicationTest):
         browser = self.browser.open(server)
         browser.add("Tea")
         browser.save()
-        field = browser.find(browser.row("Tea") + " [data-field=title]")
-        field.click()
-        field.send_keys(Keys.END, " and mi")
+        browser.begin_typing("Tea", " and mi")
         other = Client(server)
         other.run({"set": {"id": other.ids()[0], "field": "title", "value": "Green tea"}})
         self.assertIn("Saved.", other.run({"save": {}}))
