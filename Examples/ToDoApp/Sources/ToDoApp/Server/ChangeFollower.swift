@@ -3,8 +3,8 @@ import Foundation
 
 /// Follows the saves of all windows and of other programs, and tells the pages about them.
 ///
-/// A server that has the store can be away for a while. The pages then say so. When the server is back, they read the
-/// list again, because nobody has told them what was saved meanwhile.
+/// The server of a store can be unreachable for a while. The pages then say so. When the server answers again, the pages read
+/// the list again, because they may have missed saves.
 actor ChangeFollower {
   private let list: OpenList
   private let broadcast: Broadcast

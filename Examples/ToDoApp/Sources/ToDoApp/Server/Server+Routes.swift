@@ -108,7 +108,7 @@ extension Server {
         await windows.connect(window.id)
         do {
           try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
-          // What is due now: it may have changed since the page was made.
+          // The items that are due may have changed since the page was rendered.
           if let fragment = await alerts?.fragment {
             try await writer.write(ByteBuffer(string: Event.alerts(fragment).text))
           }

@@ -238,7 +238,7 @@ actor Window {
 
   /// The whole page.
   ///
-  /// - Parameter alerts: The dialog of what is due.
+  /// - Parameter alerts: The dialog of the due items.
   func page(alerts: Fragment?) throws -> HTML {
     try reading {
       results = nil
