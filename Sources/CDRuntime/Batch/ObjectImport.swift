@@ -302,7 +302,7 @@ extension ObjectImport {
     func index(_ relationship: RelationshipPlan) throws {}
 
     func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {
-      var run = try SaveRun(
+      let run = try SaveRun(
         context: context, session: writer, plan: plan, id: UUID.random(),
         changeCount: context.pendingChanges.changeCount)
       try run.writeInTransaction()

@@ -74,7 +74,7 @@ extension ManagedObjectContext {
     forgetEqualChanges(of: object)
     // The objects on the other side are not notified of pairs of a relationship without an inverse.
     if object.isPending, let extras = object.extras {
-      forgetRelationships(extras, of: object) { $0.inverse == nil }
+      forgetRelationships(extras, of: object) { !$0.hasInverse }
     }
     if !object.hasOwnChanges {
       object.becomeStale()

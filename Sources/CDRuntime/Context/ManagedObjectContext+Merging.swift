@@ -210,13 +210,13 @@ extension ManagedObjectContext {
     // Most models have no such relationship, and there may be as many objects to unite as there are changes.
     let isAny = model.entities.contains { entity in
       entity.relationships.contains { relationship in
-        relationship.map { $0.inverse == nil && object.scope.plan.lineage.contains($0.destination) } ?? false
+        relationship.map { !$0.hasInverse && object.scope.plan.lineage.contains($0.destination) } ?? false
       }
     }
     guard isAny else { return }
     for referrer in pending where referrer.isPending && referrer !== object {
       for case let relationship? in referrer.scope.plan.relationships
-      where relationship.inverse == nil && object.scope.plan.lineage.contains(relationship.destination) {
+      where !relationship.hasInverse && object.scope.plan.lineage.contains(relationship.destination) {
         if case .reference = relationship.storage {
           if referrer.referenceKey(relationship.slot) == object.key {
             setReference(of: referrer, relationship, to: other)

@@ -50,7 +50,7 @@ extension ManagedObjectContext {
   /// Whether a reference without an inverse leads to an object that was deleted before it was ever saved, here or in
   /// a parent. The reference counts as nil already: the deletion does not search for it, and the save clears it.
   func refersToDiscarded(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
-    guard key != 0, relationship.inverse == nil else { return false }
+    guard key != 0, !relationship.hasInverse else { return false }
     let known = registered(key, root: model.entities[relationship.destination].root)
     if let known, known.flags.contains(.inserted) { return known.flags.contains(.deleted) }
     return parent?.refersToDiscarded(key, relationship) == true

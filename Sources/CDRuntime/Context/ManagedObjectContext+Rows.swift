@@ -262,7 +262,7 @@ extension ManagedObjectContext {
     let plan = model.entities[relationship.destination]
     let known = registered(key, root: plan.root)
     if let known, !known.flags.contains(.deletionSaved) {
-      let isKnownByOthers = relationship.inverse != nil
+      let isKnownByOthers = relationship.hasInverse
       // A reference without an inverse is not updated when its row is deleted. The fault may have been created since,
       // by another reference that is not up to date.
       if parent == nil, !isKnownByOthers, known.flags.contains(.fault) { known._willRead() }
@@ -275,7 +275,7 @@ extension ManagedObjectContext {
     guard key > 0 else { return nil }
     // If the store guarantees the row and the destination has only one entity, the row can be read later. A reference
     // without an inverse would not be updated when the row is deleted, so its row is read now.
-    if known == nil, parent == nil, relationship.isGuaranteed, relationship.inverse != nil,
+    if known == nil, parent == nil, relationship.isGuaranteed, relationship.hasInverse,
       !plan.isPolymorphic
     {
       return makeFault(key, plan)

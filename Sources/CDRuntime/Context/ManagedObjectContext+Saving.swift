@@ -85,7 +85,7 @@ extension ManagedObjectContext {
     // A save that is tried again after a failed commit keeps its identifier.
     let id = historyPosition.unfinishedSave ?? UUID.random()
     try engine.save { session in
-      var run = try SaveRun(context: self, session: session, plan: plan, id: id, changeCount: mark)
+      let run = try SaveRun(context: self, session: session, plan: plan, id: id, changeCount: mark)
       do {
         partial = try run.write()
       } catch {

@@ -183,6 +183,11 @@ extension ManagedObjectContext {
         add(.missingValue, slot.name)
         continue
       }
+      if let relationship = slot.relationship {
+        // The relationships of a migration are complete only after its last object.
+        if importTarget == nil, let reason = mistake(of: object, relationship) { add(reason, slot.name) }
+        continue
+      }
       switch slot.kind {
       case .attribute(let attribute, let storageType):
         if importTarget != nil, attribute.derivation != nil { continue }
@@ -212,25 +217,20 @@ extension ManagedObjectContext {
               AttributeRules.brokenBound(reason, value, field.description))
           }
         }
-      case .relationship(let relationship):
-        // The relationships of a migration are complete only after its last object.
-        if importTarget != nil { continue }
-        if let reason = mistake(of: object, relationship) { add(reason, slot.name) }
+      case .relationship: continue
       }
     }
   }
 
   private func mistake(of object: ManagedObject, _ relationship: RelationshipPlan) -> ValidationError.Reason?
   {
-    let description = relationship.description
     guard relationship.isToMany else {
       // A reference to an object that is deleted in this context counts as nil.
-      return !description.isOptional && object.relatedObject(relationship) == nil ? .missingValue : nil
+      return relationship.hasMinimum && object.relatedObject(relationship) == nil ? .missingValue : nil
     }
-    let minimum = max(description.minimumCount ?? 0, description.isOptional ? 0 : 1)
-    guard minimum > 0 || description.maximumCount != nil else { return nil }
+    guard relationship.minimumCount > 0 || relationship.maximumCount != nil else { return nil }
     let count = countWithOthers(of: object, relationship)
-    let isWrong = count < minimum || count > description.maximumCount ?? Int.max
+    let isWrong = count < relationship.minimumCount || count > relationship.maximumCount ?? Int.max
     return isWrong ? .wrongCount(count) : nil
   }
 
@@ -262,7 +262,7 @@ extension ManagedObjectContext {
   /// of relationships with an inverse. A merge policy that takes a deletion back must not bring back the other pairs.
   private func dropPairsWithDeleted(of object: ManagedObject) {
     for (slot, state) in object.extras?.toMany ?? [] where !state.added.isEmpty {
-      guard let relationship = object.scope.plan.relationships[slot], relationship.inverse == nil else {
+      guard let relationship = object.scope.plan.relationships[slot], !relationship.hasInverse else {
         continue
       }
       let root = model.entities[relationship.destination].root

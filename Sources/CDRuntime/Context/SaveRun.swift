@@ -15,7 +15,9 @@ struct PartialSave {
 /// SQLite checks unique indexes at each statement, so the order matters: deleted rows free their unique values first.
 /// Updates that block each other are tried again after others have succeeded. If they block each other in a circle,
 /// their unique columns get placeholder values.
-struct SaveRun {
+///
+/// It is a class, because closures that write a row capture it: a structure of this size would be copied for each row.
+final class SaveRun {
   let context: ManagedObjectContext
   let session: any StoreWriteSession
   let plan: SavePlan
@@ -70,7 +72,7 @@ struct SaveRun {
   ///
   /// - Returns: The stores that have been written, if not all stores could be; nil if everything has been written.
   /// - Throws: ``SaveError`` or ``StoreError``; nothing has been written then.
-  mutating func write() throws -> PartialSave? {
+  func write() throws -> PartialSave? {
     do {
       try session.begin()
       return try writeAndCommit()
@@ -82,7 +84,7 @@ struct SaveRun {
   }
 
   /// Forgets what has been recorded of rows that were not written.
-  private mutating func forgetRows() {
+  private func forgetRows() {
     saves.removeAll()
     updated = ObjectGroups()
     conflicts.removeAll()
@@ -92,7 +94,7 @@ struct SaveRun {
     positions.removeAll()
   }
 
-  private mutating func writeAndCommit() throws -> PartialSave? {
+  private func writeAndCommit() throws -> PartialSave? {
     do {
       try writeRows()
       if context.importTarget == nil { try writeHistory() }
@@ -113,7 +115,7 @@ struct SaveRun {
   /// Writes the rows in a transaction of the caller, who also writes the history.
   ///
   /// - Throws: ``SaveError`` or ``StoreError``. The caller must then roll back.
-  mutating func writeInTransaction() throws {
+  func writeInTransaction() throws {
     try session.writePart {
       forgetRows()
       try writeRows()
@@ -121,7 +123,7 @@ struct SaveRun {
     takePositions()
   }
 
-  private mutating func writeRows() throws {
+  private func writeRows() throws {
     for object in plan.deleted { try delete(object) }
     try update()
     for object in plan.inserted { try insert(object) }
@@ -139,7 +141,7 @@ struct SaveRun {
     }
   }
 
-  private mutating func commit() throws -> PartialSave? {
+  private func commit() throws -> PartialSave? {
     do {
       try session.commit(changed: changedStores) {
         // The app's code encodes values, and store formats write.
@@ -198,7 +200,7 @@ struct SaveRun {
 
 // Single rows: deleted, updated, inserted.
 extension SaveRun {
-  mutating func delete(_ object: ManagedObject) throws {
+  func delete(_ object: ManagedObject) throws {
     try external?.replace(object, slots: object.scope.plan.externalSlots)
     try noteUnknownPairs(of: object)
     if case .missing = try session.delete(object.scope.plan, object.key, version: object.version) {
@@ -206,7 +208,7 @@ extension SaveRun {
     }
   }
 
-  private mutating func noteConflict(_ object: ManagedObject) throws {
+  private func noteConflict(_ object: ManagedObject) throws {
     if let store = try storedValues(of: object) {
       conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
     } else if !object.flags.contains(.deleted) {
@@ -218,7 +220,7 @@ extension SaveRun {
   /// Records the conflict of an object whose row was to be inserted again, but another context has inserted it first.
   ///
   /// - Returns: Whether the row exists.
-  private mutating func noteConflictOfNewRow(_ object: ManagedObject) throws -> Bool {
+  private func noteConflictOfNewRow(_ object: ManagedObject) throws -> Bool {
     guard object.version != 0, let store = try storedValues(of: object) else { return false }
     conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
     return true
@@ -238,7 +240,7 @@ extension SaveRun {
   }
 
   /// - Returns: The properties of a unique index that refuses the row; nil if there is none.
-  mutating func update(_ object: ManagedObject) throws -> [String]? {
+  func update(_ object: ManagedObject) throws -> [String]? {
     let entity = object.scope.plan
     guard let extras = object.extras else {
       updated.add(object.key, of: entity, SlotSet())
@@ -257,7 +259,7 @@ extension SaveRun {
     return nil
   }
 
-  mutating func insert(_ object: ManagedObject) throws {
+  func insert(_ object: ManagedObject) throws {
     let entity = object.scope.plan
     switch try session.insert(entity, object.key, { encode(object, entity.storedSlots, $0) }) {
     case .done, .missing:
@@ -324,7 +326,7 @@ extension SaveRun {
     }
   }
 
-  private mutating func writePositions(of object: ManagedObject) throws {
+  private func writePositions(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isOrderChanged {
       guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
       try writePositions(of: object, relationship, state)
@@ -332,7 +334,7 @@ extension SaveRun {
   }
 
   @_optimize(none)
-  private mutating func writePositions(
+  private func writePositions(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws {
     guard session.hasPositions(relationship) else { return }
@@ -375,7 +377,7 @@ extension SaveRun {
         // The reference is in the deleted row itself, so no foreign key protects it.
         case .reference where !relationship.isSymmetric: []
         case .reference, .inverseReference, .referencesOfOthers:
-          relationship.inverse == nil || relationship.description.deleteRule.leavesReferences
+          !relationship.hasInverse || relationship.description.deleteRule.leavesReferences
             ? [] : try session.reader.relatedKeys(of: relationship, of: object.key)
         }
       }
@@ -384,7 +386,7 @@ extension SaveRun {
 
   /// Records the conflict of an object that is about to be deleted and has pairs that the context does not know, if
   /// its delete rule does more than remove them. The pairs are deleted with the row, so no foreign key reports them.
-  private mutating func noteUnknownPairs(of object: ManagedObject) throws {
+  private func noteUnknownPairs(of object: ManagedObject) throws {
     guard object.scope.plan.hasRuledPairs else { return }
     let conflict = try conflict(of: object) { relationship in
       guard relationship.hasRuledPairs else { return [] }
@@ -419,7 +421,7 @@ extension SaveRun {
 
 // Updates whose unique values block each other.
 extension SaveRun {
-  mutating func update() throws {
+  func update() throws {
     var blocked = try blocked(among: plan.updated)
     while !blocked.isEmpty {
       let left = try self.blocked(among: blocked.map(\.object))
@@ -437,7 +439,7 @@ extension SaveRun {
   }
 
   /// Updates rows, and returns the objects that a unique index refuses, with the properties of the index.
-  private mutating func blocked(
+  private func blocked(
     among objects: [ManagedObject]
   ) throws -> [(object: ManagedObject, properties: [String])] {
     var blocked: [(object: ManagedObject, properties: [String])] = []
@@ -452,7 +454,7 @@ extension SaveRun {
   /// Gives placeholder values, which no other row has, to the unique columns of rows that block each other, until the
   /// other rows have been updated.
   @_optimize(none)
-  private mutating func writePlaceholder(_ objects: [ManagedObject]) throws {
+  private func writePlaceholder(_ objects: [ManagedObject]) throws {
     for object in objects {
       guard let changed = object.extras?.changed else { continue }
       let entity = object.scope.plan
@@ -492,7 +494,7 @@ extension SaveRun {
   /// Records that a unique index refuses an object's row, with all rows that hold its values.
   ///
   /// - Parameter properties: The properties of the index, if the store names them.
-  private mutating func noteRefusal(of object: ManagedObject, _ properties: [String]) throws {
+  private func noteRefusal(of object: ManagedObject, _ properties: [String]) throws {
     let plan = object.scope.plan
     refused.append(object)
     if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
@@ -534,7 +536,7 @@ extension SaveRun {
   /// Finds, for each `unique:` list, the objects that have the same values as refused objects: rows that were written
   /// after a refusal, and other refused objects without rows.
   @_optimize(none)
-  private mutating func findUniquenessConflicts() throws {
+  private func findUniquenessConflicts() throws {
     var orderOfWriting: [ManagedObjectID: Int] = [:]
     for object in plan.updated + plan.inserted { orderOfWriting[object.objectID] = orderOfWriting.count }
     var groups: [UniqueValues: Int] = [:]
@@ -614,7 +616,7 @@ extension SaveRun {
 
 // The row that a save adds to the history of each store.
 extension SaveRun {
-  private mutating func writeHistory() throws {
+  private func writeHistory() throws {
     // The history of each file says that the save goes to several files, so that a verification finds files that it
     // has not reached.
     let isOneOfSeveral = changedStores.count > 1 || context.historyPosition.unfinishedSave != nil

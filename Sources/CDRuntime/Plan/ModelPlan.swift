@@ -92,14 +92,14 @@ package final class ModelPlan: Sendable {
     var cleared: [Int: [(entity: EntityPlan, slot: Int)]] = [:]
     for entity in entities {
       for slot in entity.clearableSlots {
-        guard let relationship = entity.relationships[slot], relationship.inverse == nil else { continue }
+        guard let relationship = entity.relationships[slot], !relationship.hasInverse else { continue }
         cleared[entities[relationship.destination].root, default: []].append((entity, slot))
       }
     }
     clearedReferences = cleared
     oneSidedMinimums = entities.flatMap { entity in
       entity.relationships.compactMap(\.self).filter {
-        $0.owner == entity.name && $0.inverse == nil && $0.isToMany && $0.hasMinimum
+        $0.owner == entity.name && !$0.hasInverse && $0.isToMany && $0.hasMinimum
       }
     }
     hasPairMinimums = entities.contains { entity in

@@ -1,8 +1,8 @@
 /// A property of an entity, with the information for reading and writing it. It is a class so that passing it costs
 /// little.
 package final class PropertyPlan: Sendable {
-  /// What a property is.
-  package enum Kind: Sendable {
+  /// What a property is. It is indirect, because a description is large, and reading `kind` copies it.
+  package indirect enum Kind: Sendable {
     case attribute(AttributeDescription, StorageType)
     case composite(AttributeDescription, [FieldPlan])
     case relationship(RelationshipPlan)
@@ -24,6 +24,8 @@ package final class PropertyPlan: Sendable {
   package let isDerived: Bool
   /// Whether the property is an attribute whose large values are files beside the store.
   package let storesExternally: Bool
+  /// The relationship, if the property is one. It is stored here for the same reason.
+  package let relationship: RelationshipPlan?
   let reading: Reading
   /// Whether a value can break only two rules: a mandatory value is missing, or a number is NaN.
   let isMerelyMandatory: Bool
@@ -39,9 +41,11 @@ package final class PropertyPlan: Sendable {
     case .attribute(let attribute, _), .composite(let attribute, _):
       isDerived = attribute.derivation != nil
       storesExternally = attribute.storesExternally
-    case .relationship:
+      relationship = nil
+    case .relationship(let relationship):
       isDerived = false
       storesExternally = false
+      self.relationship = relationship
     }
     guard case .attribute(let attribute, let storageType) = kind else {
       self.storageType = nil
@@ -87,10 +91,6 @@ package final class PropertyPlan: Sendable {
     }
   }
 
-  package var relationship: RelationshipPlan? {
-    if case .relationship(let relationship) = kind { return relationship }
-    return nil
-  }
 }
 
 extension PropertyPlan {
@@ -121,6 +121,8 @@ package struct FieldPlan: Sendable {
 }
 
 /// A relationship, with the information about its storage. It is a class so that passing it costs little.
+///
+/// What is asked for each object is stored, because copying a description retains all of its values.
 package final class RelationshipPlan: Sendable {
   /// Where the keys of related objects are.
   package enum Storage: Sendable {
@@ -144,9 +146,31 @@ package final class RelationshipPlan: Sendable {
   package let inverseSlot: Int?
   /// The inverse; nil for a relationship without one.
   package let inverse: RelationshipDescription?
+  package let hasInverse: Bool
   package let storage: Storage
   /// Whether the same store holds the objects of both sides.
   package let isWithinStore: Bool
+  package let name: String
+  package let isToMany: Bool
+  /// Whether the related objects have an order that the store keeps.
+  package let isOrdered: Bool
+  /// Whether a rule requires a minimum number of objects.
+  package let hasMinimum: Bool
+  /// The fewest objects that the rules allow.
+  let minimumCount: Int
+  /// The most objects that the rules allow; nil if they allow any number.
+  let maximumCount: Int?
+  /// Whether both sides are to-one.
+  package let isOneToOne: Bool
+  /// Whether the store guarantees that the object of a reference exists.
+  package let isGuaranteed: Bool
+  /// Whether the relationship is its own inverse.
+  package let isSymmetric: Bool
+  /// Whether the relationship has a join table and a delete rule that needs the related objects.
+  let hasRuledPairs: Bool
+  /// Whether the relationship's pairs stay in memory when an object is deleted, until the save removes them from the
+  /// store.
+  let leavesPairs: Bool
 
   init(
     description: RelationshipDescription, slot: Int, owner: String, destination: Int, inverseSlot: Int?,
@@ -158,43 +182,27 @@ package final class RelationshipPlan: Sendable {
     self.destination = destination
     self.inverseSlot = inverseSlot
     self.inverse = inverse
+    hasInverse = inverse != nil
     self.storage = storage
     self.isWithinStore = isWithinStore
+    name = description.name
+    isToMany = description.isToMany
+    isOrdered = description.isToMany && description.isOrdered
+    hasMinimum = !description.isOptional || description.isToMany && description.minimumCount ?? 0 > 0
+    minimumCount = max(
+      description.isToMany ? description.minimumCount ?? 0 : 0, description.isOptional ? 0 : 1)
+    maximumCount = description.isToMany ? description.maximumCount : nil
+    isOneToOne = !description.isToMany && inverse?.isToMany == false
+    isGuaranteed = isWithinStore && inverse?.deleteRule.leavesReferences != true
+    isSymmetric = inverse != nil && inverseSlot == slot && inverse == description
+    var hasPairs = false
+    if case .join = storage { hasPairs = true }
+    hasRuledPairs = hasPairs && description.deleteRule.needsRelatedObjects
+    leavesPairs = hasPairs && description.deleteRule.leavesReferences && inverse != nil
   }
 
-  /// Whether the relationship has a join table and a delete rule that needs the related objects.
-  var hasRuledPairs: Bool {
-    guard case .join = storage else { return false }
-    return description.deleteRule.needsRelatedObjects
-  }
-
-  /// Whether the relationship's pairs stay in memory when an object is deleted, until the save removes them from the
-  /// store.
-  var leavesPairs: Bool {
-    guard case .join = storage else { return false }
-    return description.deleteRule.leavesReferences && inverse != nil
-  }
-
-  package var name: String { description.name }
   /// The name, with the entity that declares the relationship.
   package var path: String { "\(owner).\(name)" }
-  package var isToMany: Bool { description.isToMany }
-  /// Whether the related objects have an order that the store keeps.
-  package var isOrdered: Bool { description.isToMany && description.isOrdered }
-
-  /// Whether a rule requires a minimum number of objects.
-  package var hasMinimum: Bool {
-    !description.isOptional || description.isToMany && description.minimumCount ?? 0 > 0
-  }
-
-  /// Whether both sides are to-one.
-  package var isOneToOne: Bool { !isToMany && inverse?.isToMany == false }
-
-  /// Whether the store guarantees that the object of a reference exists.
-  package var isGuaranteed: Bool { isWithinStore && inverse?.deleteRule.leavesReferences != true }
-
-  /// Whether the relationship is its own inverse.
-  package var isSymmetric: Bool { inverse != nil && inverseSlot == slot && inverse == description }
 }
 
 /// A table that holds the pairs of a many-to-many or one-sided to-many relationship.

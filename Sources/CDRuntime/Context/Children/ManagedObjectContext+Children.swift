@@ -358,7 +358,7 @@ extension ManagedObjectContext {
   private func isClearedOnly(
     _ former: AttributeValue?, _ theirs: AttributeValue?, _ relationship: RelationshipPlan?
   ) -> Bool {
-    guard let relationship, relationship.inverse == nil, theirs == .null, case .int(let key)? = former,
+    guard let relationship, !relationship.hasInverse, theirs == .null, case .int(let key)? = former,
       let parent
     else { return false }
     return target(key, relationship, in: parent) == nil

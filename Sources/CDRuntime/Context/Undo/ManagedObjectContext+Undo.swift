@@ -326,7 +326,7 @@ extension ManagedObjectContext {
     let lineage = object.scope.plan.lineage
     for plan in model.entities where storeReader.hasStore(of: plan) {
       for case let relationship? in plan.relationships
-      where relationship.inverse == nil && relationship.owner == plan.name
+      where !relationship.hasInverse && relationship.owner == plan.name
         && lineage.contains(relationship.destination)
       {
         var seen: Set<ObjectKey> = []

@@ -349,7 +349,7 @@ struct UndoRestoration {
       return
     }
     // When the row was deleted, the store has cleared the reference, which has no inverse.
-    if relationship.inverse == nil, object.flags.contains(.inserted), !source.flags.contains(.inserted) {
+    if !relationship.hasInverse, object.flags.contains(.inserted), !source.flags.contains(.inserted) {
       if let index = source.extras?.old.firstIndex(where: { $0.slot == relationship.slot }) {
         if source.extras?.old[index].value == .int(object.key) { source.extras?.old[index].value = .null }
       } else {

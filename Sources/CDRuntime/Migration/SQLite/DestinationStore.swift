@@ -108,7 +108,7 @@ final class DestinationStore: ImportTarget {
     if !unset.isEmpty { throw SaveError.validation(unset) }
     do {
       try MigrationFaults.reach("save of new objects")
-      var run = try SaveRun(
+      let run = try SaveRun(
         context: context, session: SQLiteWriteSession(sqlite, of: database), plan: plan, id: UUID.random(),
         changeCount: context.pendingChanges.changeCount)
       // With a single file, there is no second store that could be left in an earlier state.

@@ -42,8 +42,9 @@ package struct EntitySQL: Sendable {
   }
 }
 
-/// The SELECT for rows of an entity and its subentities: one statement with the columns of all of them.
-package struct EntitySelect: Sendable {
+/// The SELECT for rows of an entity and its subentities: one statement with the columns of all of them. It is a class so
+/// that passing it costs little: a lookup of one object passes it.
+package final class EntitySelect: Sendable {
   /// `SELECT … FROM … AS t0`, without a condition.
   package let sql: String
   /// The columns of `sql`, for statements that add more columns.

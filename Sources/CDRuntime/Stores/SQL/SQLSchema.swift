@@ -94,7 +94,7 @@ package struct SQLSchema {
     // A relationship without an inverse has no other code that clears the reference.
     return ColumnLayout.Reference(
       table: model.entities[relationship.destination].table,
-      action: relationship.inverse == nil && relationship.description.isOptional ? " ON DELETE SET NULL" : "")
+      action: !relationship.hasInverse && relationship.description.isOptional ? " ON DELETE SET NULL" : "")
   }
 
   /// The position columns of ordered to-many relationships that are stored as references in this table.
