@@ -9,46 +9,46 @@ extension Attribute<Bool> {
 
 extension TypedPredicate {
   /// Creates the condition that an attribute is true.
-  public init(_ path: KeyPath<Fields<Root>, Attribute<Bool>>) {
-    self.init(Fields()[keyPath: path].isTrue)
+  public init(_ path: KeyPath<Keys<Root>, Attribute<Bool>>) {
+    self.init(Keys()[keyPath: path].isTrue)
   }
 }
 
 // MARK: Key paths
 
 /// Returns the condition that an attribute is false.
-public prefix func ! <Root>(path: KeyPath<Fields<Root>, Attribute<Bool>>) -> TypedPredicate<Root> {
+public prefix func ! <Root>(path: KeyPath<Keys<Root>, Attribute<Bool>>) -> TypedPredicate<Root> {
   !TypedPredicate(path)
 }
 
 /// Returns a condition that is met if the attribute is true and the other condition is met.
 public func && <Root>(
-  path: KeyPath<Fields<Root>, Attribute<Bool>>, condition: TypedPredicate<Root>
+  path: KeyPath<Keys<Root>, Attribute<Bool>>, condition: TypedPredicate<Root>
 ) -> TypedPredicate<Root> { TypedPredicate(path) && condition }
 
 /// Returns a condition that is met if the other condition is met and the attribute is true.
 public func && <Root>(
-  condition: TypedPredicate<Root>, path: KeyPath<Fields<Root>, Attribute<Bool>>
+  condition: TypedPredicate<Root>, path: KeyPath<Keys<Root>, Attribute<Bool>>
 ) -> TypedPredicate<Root> { condition && TypedPredicate(path) }
 
 /// Returns a condition that is met if both attributes are true.
 public func && <Root>(
-  path: KeyPath<Fields<Root>, Attribute<Bool>>, other: KeyPath<Fields<Root>, Attribute<Bool>>
+  path: KeyPath<Keys<Root>, Attribute<Bool>>, other: KeyPath<Keys<Root>, Attribute<Bool>>
 ) -> TypedPredicate<Root> { TypedPredicate(path) && TypedPredicate(other) }
 
 /// Returns a condition that is met if the attribute is true or the other condition is met.
 public func || <Root>(
-  path: KeyPath<Fields<Root>, Attribute<Bool>>, condition: TypedPredicate<Root>
+  path: KeyPath<Keys<Root>, Attribute<Bool>>, condition: TypedPredicate<Root>
 ) -> TypedPredicate<Root> { TypedPredicate(path) || condition }
 
 /// Returns a condition that is met if the other condition is met or the attribute is true.
 public func || <Root>(
-  condition: TypedPredicate<Root>, path: KeyPath<Fields<Root>, Attribute<Bool>>
+  condition: TypedPredicate<Root>, path: KeyPath<Keys<Root>, Attribute<Bool>>
 ) -> TypedPredicate<Root> { condition || TypedPredicate(path) }
 
 /// Returns a condition that is met if at least one of the attributes is true.
 public func || <Root>(
-  path: KeyPath<Fields<Root>, Attribute<Bool>>, other: KeyPath<Fields<Root>, Attribute<Bool>>
+  path: KeyPath<Keys<Root>, Attribute<Bool>>, other: KeyPath<Keys<Root>, Attribute<Bool>>
 ) -> TypedPredicate<Root> { TypedPredicate(path) || TypedPredicate(other) }
 
 // MARK: Closures

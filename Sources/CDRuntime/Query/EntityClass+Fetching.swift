@@ -11,7 +11,7 @@ extension EntityClass {
     matching path: KeyPath<Fields<Self>, Attribute<Value>>, _ value: Value, in context: ManagedObjectContext
   ) throws -> [Self] {
     if let found = try context.matches(path, value.attributeValue, isSingle: false) { return found }
-    return try context.fetch(FetchRequest<Self>(where: (path == value).predicate))
+    return try context.fetch(FetchRequest<Self>(where: Fields()[keyPath: path] == value))
   }
 
   /// Returns the object whose attribute has a value; nil if there is none.
@@ -24,7 +24,7 @@ extension EntityClass {
       guard found.count < 2 else { throw FetchError.tooManyObjects(entity: entityName) }
       return found.first
     }
-    return try context.single(FetchRequest<Self>(where: (path == value).predicate))
+    return try context.single(FetchRequest<Self>(where: Fields()[keyPath: path] == value))
   }
 
   /// Returns the objects whose to-one relationship leads to an object. Nil matches objects without a related object.
@@ -32,7 +32,7 @@ extension EntityClass {
     matching path: KeyPath<Fields<Self>, ToOne<Destination>>, _ object: Destination?,
     in context: ManagedObjectContext
   ) throws -> [Self] {
-    try context.fetch(FetchRequest<Self>(where: (path == object).predicate))
+    try context.fetch(FetchRequest<Self>(where: Fields()[keyPath: path] == object))
   }
 
   /// Returns the object whose to-one relationship leads to an object; nil if there is none.
@@ -42,7 +42,7 @@ extension EntityClass {
     matching path: KeyPath<Fields<Self>, ToOne<Destination>>, _ object: Destination?,
     in context: ManagedObjectContext
   ) throws -> Self? {
-    try context.single(FetchRequest<Self>(where: (path == object).predicate))
+    try context.single(FetchRequest<Self>(where: Fields()[keyPath: path] == object))
   }
 
   /// Returns the objects that match all of these values, or with `.or`, at least one of them. Without values, returns
@@ -108,7 +108,7 @@ extension EntityClass {
 
   /// Returns the objects that meet a condition, in ascending order of an attribute.
   public static func fetch<Value>(
-    where condition: TypedPredicate<Self>? = nil, sortedBy path: KeyPath<Fields<Self>, Attribute<Value>>,
+    where condition: TypedPredicate<Self>? = nil, sortedBy path: KeyPath<Keys<Self>, Attribute<Value>>,
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
     try fetch(where: condition, sortedBy: .ascending(path), limit: limit, offset: offset, in: context)
@@ -125,7 +125,7 @@ extension EntityClass {
 
   /// Returns the objects that meet a condition, in ascending order of an attribute.
   public static func fetch<Value>(
-    where condition: (Fields<Self>) -> FetchPredicate, sortedBy path: KeyPath<Fields<Self>, Attribute<Value>>,
+    where condition: (Fields<Self>) -> FetchPredicate, sortedBy path: KeyPath<Keys<Self>, Attribute<Value>>,
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
     try fetch(
@@ -134,7 +134,7 @@ extension EntityClass {
 
   /// Returns the objects whose attribute is true, in the given order: `ToDo.fetch(where: \.completed, in: context)`.
   public static func fetch(
-    where path: KeyPath<Fields<Self>, Attribute<Bool>>, sortedBy order: TypedSort<Self> = [],
+    where path: KeyPath<Keys<Self>, Attribute<Bool>>, sortedBy order: TypedSort<Self> = [],
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
     try fetch(where: TypedPredicate(path), sortedBy: order, limit: limit, offset: offset, in: context)
@@ -142,8 +142,8 @@ extension EntityClass {
 
   /// Returns the objects whose attribute is true, in ascending order of another attribute.
   public static func fetch<Value>(
-    where path: KeyPath<Fields<Self>, Attribute<Bool>>,
-    sortedBy order: KeyPath<Fields<Self>, Attribute<Value>>,
+    where path: KeyPath<Keys<Self>, Attribute<Bool>>,
+    sortedBy order: KeyPath<Keys<Self>, Attribute<Value>>,
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
     try fetch(
@@ -170,7 +170,7 @@ extension EntityClass {
 
   /// Returns the first object, in the given order, whose attribute is true; nil if there is none.
   public static func first(
-    where path: KeyPath<Fields<Self>, Attribute<Bool>>, sortedBy order: TypedSort<Self> = [],
+    where path: KeyPath<Keys<Self>, Attribute<Bool>>, sortedBy order: TypedSort<Self> = [],
     in context: ManagedObjectContext
   ) throws -> Self? {
     try first(where: TypedPredicate(path), sortedBy: order, in: context)
@@ -192,7 +192,7 @@ extension EntityClass {
 
   /// Returns the number of objects whose attribute is true.
   public static func count(
-    where path: KeyPath<Fields<Self>, Attribute<Bool>>, in context: ManagedObjectContext
+    where path: KeyPath<Keys<Self>, Attribute<Bool>>, in context: ManagedObjectContext
   ) throws -> Int {
     try count(where: TypedPredicate(path), in: context)
   }
@@ -215,7 +215,7 @@ extension EntityClass {
 
   /// Returns whether the attribute of an object is true.
   public static func exists(
-    where path: KeyPath<Fields<Self>, Attribute<Bool>>, in context: ManagedObjectContext
+    where path: KeyPath<Keys<Self>, Attribute<Bool>>, in context: ManagedObjectContext
   ) throws -> Bool {
     try exists(where: TypedPredicate(path), in: context)
   }
@@ -251,7 +251,7 @@ extension EntityClass {
   /// - Returns: The number of these objects.
   @discardableResult
   public static func delete(
-    where path: KeyPath<Fields<Self>, Attribute<Bool>>, in context: ManagedObjectContext
+    where path: KeyPath<Keys<Self>, Attribute<Bool>>, in context: ManagedObjectContext
   ) throws -> Int {
     try delete(where: TypedPredicate(path), in: context)
   }

@@ -200,8 +200,8 @@ extension KeyPath {
   /// Returns a condition: the to-many relationship contains an object.
   public func contains<Object: ManagedObject, Destination: ManagedObject>(
     _ object: Destination
-  ) -> TypedPredicate<Object> where Root == Fields<Object>, Value == ToMany<Destination> {
-    TypedPredicate(Fields()[keyPath: self].contains(object))
+  ) -> TypedPredicate<Object> where Root == Keys<Object>, Value == ManyKeys<Destination> {
+    TypedPredicate(Keys()[keyPath: self].relationship.contains(object))
   }
 }
 

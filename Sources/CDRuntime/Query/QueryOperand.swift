@@ -332,31 +332,31 @@ extension Range where Bound: AttributeValueConvertible {
 }
 
 // The same conditions on key paths. A key path literal needs its root type here, as in
-// `(\Fields<Book>.title).hasPrefix("W")`. The closure form does not.
+// `(\Keys<Book>.title).hasPrefix("W")`. The closure form does not.
 extension KeyPath where Value: QueryOperand {
-  private func operand<Object>() -> Value where Root == Fields<Object> { Fields()[keyPath: self] }
+  private func operand<Object>() -> Value where Root == Keys<Object> { Keys()[keyPath: self] }
 
   /// Returns a condition: the value is one of these.
   public func isIn<Object>(_ values: [Value.Value]) -> TypedPredicate<Object>
-  where Root == Fields<Object>, Value.Value: AttributeValueConvertible {
+  where Root == Keys<Object>, Value.Value: AttributeValueConvertible {
     TypedPredicate(operand().isIn(values))
   }
 
   /// Returns a condition: the string begins with a text.
   public func hasPrefix<Object>(_ text: String, options: ComparisonOptions = []) -> TypedPredicate<Object>
-  where Root == Fields<Object>, Value.Value: StringAttributeValue {
+  where Root == Keys<Object>, Value.Value: StringAttributeValue {
     TypedPredicate(operand().hasPrefix(text, options: options))
   }
 
   /// Returns a condition: the string ends with a text.
   public func hasSuffix<Object>(_ text: String, options: ComparisonOptions = []) -> TypedPredicate<Object>
-  where Root == Fields<Object>, Value.Value: StringAttributeValue {
+  where Root == Keys<Object>, Value.Value: StringAttributeValue {
     TypedPredicate(operand().hasSuffix(text, options: options))
   }
 
   /// Returns a condition: the string contains a text.
   public func contains<Object>(_ text: String, options: ComparisonOptions = []) -> TypedPredicate<Object>
-  where Root == Fields<Object>, Value.Value: StringAttributeValue {
+  where Root == Keys<Object>, Value.Value: StringAttributeValue {
     TypedPredicate(operand().contains(text, options: options))
   }
 }

@@ -132,12 +132,12 @@ extension EntityClass {
   ///
   /// - Throws: The errors of ``ManagedObjectContext/aggregates(for:)``.
   public static func aggregate<Key: AttributeValueConvertible, each Value>(
-    by path: KeyPath<Fields<Self>, Attribute<Key>>, _ aggregates: repeat TypedAggregate<Self, each Value>,
+    by path: KeyPath<Keys<Self>, Attribute<Key>>, _ aggregates: repeat TypedAggregate<Self, each Value>,
     where condition: TypedPredicate<Self>? = nil, in context: ManagedObjectContext
   ) throws -> [(key: Key, values: (repeat each Value))] {
     var all: [Aggregate] = []
     repeat all.append((each aggregates).aggregate)
-    let keyPath = Fields<Self>()[keyPath: path].keyPath
+    let keyPath = Keys<Self>()[keyPath: path].keyPath
     return try context.aggregateRows(Self.self, all, [keyPath], condition).map { values in
       var row = AggregateRow(values: values, entity: entityName)
       let key: Key = try row.next(keyPath)

@@ -51,24 +51,24 @@ public struct TypedSort<Root: ManagedObject>: Hashable, Sendable {
   }
 
   /// Puts smaller values first.
-  public static func ascending<Value>(_ path: KeyPath<Fields<Root>, Attribute<Value>>) -> Self {
-    Self(SortKey(Fields()[keyPath: path].keyPath))
+  public static func ascending<Value>(_ path: KeyPath<Keys<Root>, Attribute<Value>>) -> Self {
+    Self(SortKey(Keys()[keyPath: path].keyPath))
   }
   /// Puts greater values first.
-  public static func descending<Value>(_ path: KeyPath<Fields<Root>, Attribute<Value>>) -> Self {
-    Self(SortKey(Fields()[keyPath: path].keyPath, ascending: false))
+  public static func descending<Value>(_ path: KeyPath<Keys<Root>, Attribute<Value>>) -> Self {
+    Self(SortKey(Keys()[keyPath: path].keyPath, ascending: false))
   }
   /// Puts smaller strings first, compared under options.
   public static func ascending<Value: StringAttributeValue>(
-    _ path: KeyPath<Fields<Root>, Attribute<Value>>, options: ComparisonOptions
+    _ path: KeyPath<Keys<Root>, Attribute<Value>>, options: ComparisonOptions
   ) -> Self {
-    Self(SortKey(Fields()[keyPath: path].keyPath, options: options))
+    Self(SortKey(Keys()[keyPath: path].keyPath, options: options))
   }
   /// Puts greater strings first, compared under options.
   public static func descending<Value: StringAttributeValue>(
-    _ path: KeyPath<Fields<Root>, Attribute<Value>>, options: ComparisonOptions
+    _ path: KeyPath<Keys<Root>, Attribute<Value>>, options: ComparisonOptions
   ) -> Self {
-    Self(SortKey(Fields()[keyPath: path].keyPath, ascending: false, options: options))
+    Self(SortKey(Keys()[keyPath: path].keyPath, ascending: false, options: options))
   }
 }
 
@@ -117,7 +117,7 @@ extension FetchRequest where Object: EntityClass {
 
   /// Creates a request for the objects of a generated class whose attribute is true, in the given order.
   public init(
-    where path: KeyPath<Fields<Object>, Attribute<Bool>>, sortedBy order: TypedSort<Object> = [],
+    where path: KeyPath<Keys<Object>, Attribute<Bool>>, sortedBy order: TypedSort<Object> = [],
     limit: Int? = nil, offset: Int = 0
   ) {
     self.init(where: TypedPredicate(path).predicate, sortedBy: order, limit: limit, offset: offset)

@@ -15,6 +15,14 @@ import Testing
     }
   }
 
+  /// What the compiler says of a property that a class lacks.
+  static func unknown(_ type: String) -> [String] {
+    [
+      "subscript 'subscript(dynamicMember:)' requires that '\(type)' conform to 'HasPropertyOfThisName'",
+      "subscript index of type 'NoSuchProperty<\(type)>' in a key path must be Hashable",
+    ]
+  }
+
   static let mistakes = [
     Mistake(
       "an object of an abstract entity",
@@ -33,6 +41,50 @@ import Testing
       "a comparison with another type",
       "func f(_ c: ManagedObjectContext) throws { _ = try Book.fetch(where: \\.title == 5, in: c) }",
       "cannot convert value of type 'Int' to expected argument type 'String'"),
+    Mistake(
+      "an unknown attribute in a condition",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Book.fetch(where: \\.titel == \"\", in: c) }",
+      unknown("Book")[0], unknown("Book")[1]),
+    Mistake(
+      "an unknown attribute behind a known one",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Book.fetch(where: \\.title == \"\" && \\.pagse < 3, in: c) }",
+      unknown("Book")[0], unknown("Book")[1]),
+    Mistake(
+      "an unknown attribute compared with nil",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Book.count(where: \\.salesRnak == nil, in: c) }",
+      unknown("Book")[0], unknown("Book")[1]),
+    Mistake(
+      "an unknown attribute at the end of a path",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Book.fetch(where: \\.publisher.nmae == \"\", in: c) }",
+      unknown("Publisher")[0], unknown("Publisher")[1]),
+    Mistake(
+      "an unknown relationship in the middle of a path",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Book.fetch(where: \\.publishr.name == \"\", in: c) }",
+      unknown("Book")[0], unknown("Book")[1]),
+    Mistake(
+      "an unknown relationship",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Book.fetch(where: \\.publishr == p, in: c) }",
+      unknown("Book")[0], unknown("Book")[1]),
+    Mistake(
+      "an unknown condition",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Book.exists(where: \\.isSold, in: c) }",
+      unknown("Book")[0], unknown("Book")[1]),
+    Mistake(
+      "an unknown number of objects",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Book.fetch(where: \\.reviews.cuont > 3, in: c) }",
+      unknown("Review")[0], unknown("Review")[1]),
+    Mistake(
+      "an unknown field of a composite",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Author.fetch(where: \\.address.ctiy == \"\", in: c) }",
+      "subscript index of type 'NoSuchField<Address?, String>' in a key path must be Hashable"),
+    Mistake(
+      "an unknown attribute as a sort order",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Book.fetch(sortedBy: \\.titel, in: c) }",
+      unknown("Book")[0], unknown("Book")[1]),
+    Mistake(
+      "an unknown attribute in a list of sort orders",
+      "func f(_ c: ManagedObjectContext, _ p: Publisher) throws { _ = try Book.fetch(sortedBy: [.descending(\\.titel)], in: c) }",
+      unknown("Book")[0], unknown("Book")[1]),
     Mistake(
       "a key of another entity",
       "func f(_ c: ManagedObjectContext) throws { _ = try Book.objects(matching: [.barcode: 1], in: c) }",

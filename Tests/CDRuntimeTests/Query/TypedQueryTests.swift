@@ -65,7 +65,7 @@ extension Fields where Root: Book {
     try expect("title IN[c] {'a', 'b'}") { $0.title.isIn(["a", "b"], options: .caseInsensitive) }
     try expect("ANY reviews.text CONTAINS 'good'") { $0.reviews.text.any.contains("good") }
     try expect("NONE tags.name BEGINSWITH 'x'") { $0.tags.name.none.hasPrefix("x") }
-    try expect((\Fields<Book>.title).hasPrefix("W") && \.isbn == "1", "title BEGINSWITH 'W' AND isbn == '1'")
+    try expect((\Keys<Book>.title).hasPrefix("W") && \.isbn == "1", "title BEGINSWITH 'W' AND isbn == '1'")
   }
 
   @Test func membershipInClosures() throws {

@@ -31,7 +31,7 @@
 /// - ``init(where:)``
 /// - ``init(where:sortedBy:limit:offset:)-15gsi``
 /// - ``init(where:sortedBy:limit:offset:)-3zz9y``
-/// - ``init(where:sortedBy:limit:offset:)-5jtyz``
+/// - ``init(where:sortedBy:limit:offset:)-(KeyPath<Keys<Object>,Attribute<Bool>>,_,_,_)``
 /// - ``init(where:sortedBy:limit:offset:)-60slq``
 /// - ``init(entityName:where:)``
 ///

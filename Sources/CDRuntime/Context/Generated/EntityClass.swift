@@ -15,24 +15,24 @@
 ///
 /// ### Fetching by a condition
 /// - ``fetch(where:sortedBy:limit:offset:in:)-938lq``
-/// - ``fetch(where:sortedBy:limit:offset:in:)-5xxiv``
+/// - ``fetch(where:sortedBy:limit:offset:in:)-(TypedPredicate<Self>?,KeyPath<Keys<Self>,Attribute<Value>>,_,_,_)``
 /// - ``fetch(where:sortedBy:limit:offset:in:)-18z3v``
-/// - ``fetch(where:sortedBy:limit:offset:in:)-85s47``
-/// - ``fetch(where:sortedBy:limit:offset:in:)-7lf4p``
-/// - ``fetch(where:sortedBy:limit:offset:in:)-805ud``
+/// - ``fetch(where:sortedBy:limit:offset:in:)-((Fields<Self>)->FetchPredicate,KeyPath<Keys<Self>,Attribute<Value>>,_,_,_)``
+/// - ``fetch(where:sortedBy:limit:offset:in:)-(KeyPath<Keys<Self>,Attribute<Bool>>,TypedSort<Self>,_,_,_)``
+/// - ``fetch(where:sortedBy:limit:offset:in:)-(KeyPath<Keys<Self>,Attribute<Bool>>,KeyPath<Keys<Self>,Attribute<Value>>,_,_,_)``
 /// - ``fetch(where:sortedBy:limit:offset:in:)-7xw8r``
 /// - ``first(where:sortedBy:in:)-3t3ls``
 /// - ``first(where:sortedBy:in:)-6srvu``
-/// - ``first(where:sortedBy:in:)-8pfp6``
+/// - ``first(where:sortedBy:in:)-(KeyPath<Keys<Self>,Attribute<Bool>>,_,_)``
 ///
 /// ### Counting
 /// - ``count(where:in:)-5kbxx``
 /// - ``count(where:in:)-4qkh3``
-/// - ``count(where:in:)-2y8bp``
+/// - ``count(where:in:)-(KeyPath<Keys<Self>,Attribute<Bool>>,_)``
 /// - ``count(where:in:)-8e4z9``
 /// - ``exists(where:in:)-6sz7m``
 /// - ``exists(where:in:)-44vad``
-/// - ``exists(where:in:)-9fmeh``
+/// - ``exists(where:in:)-(KeyPath<Keys<Self>,Attribute<Bool>>,_)``
 ///
 /// ### Fetching by values
 /// - ``objects(in:)``
@@ -55,7 +55,7 @@
 /// ### Deleting
 /// - ``delete(where:in:)-87x2m``
 /// - ``delete(where:in:)-r1zp``
-/// - ``delete(where:in:)-98i4l``
+/// - ``delete(where:in:)-(KeyPath<Keys<Self>,Attribute<Bool>>,_)``
 public protocol EntityClass: ManagedObject {}
 
 // Converting the parameters of generated functions to constants of predicates.
