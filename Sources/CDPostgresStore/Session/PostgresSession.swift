@@ -243,7 +243,25 @@ final class PostgresSession: StoreSession {
 // The history of saves.
 extension PostgresSession {
   func newestSave(of store: any AttachedStore) throws -> Int64 {
-    try run(#"SELECT max("id") FROM \#(systemTable("_cdgen_history", of: store))"#).int(0, 0)
+    try run(newestSaveText(of: store)).int(0, 0)
+  }
+
+  var isRemote: Bool { true }
+
+  func whenRowsAreRead(
+    _ body: @escaping (_ newest: [(store: any AttachedStore, number: Int64)]) throws -> Void
+  ) throws -> Bool {
+    if link.isWriting { return false }
+    let stores = stores.all
+    let statements = stores.map { PostgresStatement(newestSaveText(of: $0)) }
+    link.readAlong(statements) { results in
+      try body(zip(stores, results).map { (store: $0, number: $1.int(0, 0)) })
+    }
+    return true
+  }
+
+  private func newestSaveText(of store: any AttachedStore) -> String {
+    #"SELECT max("id") FROM \#(systemTable("_cdgen_history", of: store))"#
   }
 
   func forEachSave(

@@ -191,14 +191,13 @@ final class PostgresEngine: StoreEngine {
     writers.withLock { _ = $0.insert(thread) }
     defer { writers.withLock { _ = $0.remove(thread) } }
     let current = current.withLock { $0 }
-    let urls = current.all.map(\.url)
-    let connection: PostgresConnection
-    do { connection = try pool.take() } catch { throw error.error(of: urls, during: "connecting") }
-    defer { pool.give(connection) }
     let transaction = WriteTransaction(
-      connection, server, urls: urls, check: current.check, writeLocks: current.writeLocks,
+      pool, server, urls: current.all.map(\.url), check: current.check, writeLocks: current.writeLocks,
       lockTimeout: lockTimeout)
-    let session = PostgresWriteSession(self.session(current), transaction) { [self] in wasCommitted($0, $1) }
+    defer { transaction.giveConnectionBack() }
+    let session = PostgresWriteSession(
+      self.session(current), transaction
+    ) { [self] in wasCommitted($0, $1) }
     defer { session.end() }
     return try body(session)
   }

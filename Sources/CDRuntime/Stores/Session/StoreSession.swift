@@ -90,6 +90,16 @@ package protocol StoreSession: AnyObject {
 
   /// Returns the number of the newest save in a store's history, or 0 if there is none.
   func newestSave(of store: any AttachedStore) throws -> Int64
+  /// Whether reads wait for another machine, so that ``whenRowsAreRead(_:)`` is worth its call.
+  var isRemote: Bool { get }
+  /// Reads the numbers of the newest saves together with the next rows, so that they need no round trip of their own.
+  ///
+  /// - Parameter body: Called with each store and the number of its newest save, before the operation that has read rows
+  ///   returns. If it throws, the operation throws the error, and the next operation calls it again.
+  /// - Returns: Whether the session does so. If not, the caller asks for ``newestSave(of:)``.
+  func whenRowsAreRead(
+    _ body: @escaping (_ newest: [(store: any AttachedStore, number: Int64)]) throws -> Void
+  ) throws -> Bool
   /// Calls a body with the number and the text of each later save, the oldest first.
   func forEachSave(
     of store: any AttachedStore, after save: Int64, _ body: (Int64, String) throws -> Void
@@ -113,6 +123,15 @@ package protocol StoreSession: AnyObject {
   func defects() throws -> [StoreDefect]
   /// Returns a text that changes when another connection has written to a store since the last call.
   func changeMark() throws -> String
+}
+
+extension StoreSession {
+  package var isRemote: Bool { false }
+
+  // A session that reads a file needs no round trips.
+  package func whenRowsAreRead(
+    _ body: @escaping (_ newest: [(store: any AttachedStore, number: Int64)]) throws -> Void
+  ) throws -> Bool { false }
 }
 
 /// A defect of the stored data that no object shows. A session finds it, because only the engine knows how the data are
