@@ -321,6 +321,15 @@ extension PostgresSession {
     ).rowCount > 0
   }
 
+  func pairs(ofJoin index: Int, isSource: Bool, of keys: [ObjectKey]) throws -> [JoinedPair] {
+    let select = PairSQL(ofJoin: index, isSource: isSource, model, dialect).select
+    let result = try run("\(select) = ANY(?)", [.keys(keys)])
+    return (0..<result.rowCount).map { row in
+      JoinedPair(
+        owner: result.int(row, 0), member: result.int(row, 1), position: result.optionalInt(row, 2))
+    }
+  }
+
   func rows(of relationship: RelationshipPlan, of key: ObjectKey, _ entity: EntityPlan) throws -> RowCursor {
     let destination = model.entities[relationship.destination]
     if link.hasSnapshot, hasTable(destination) {

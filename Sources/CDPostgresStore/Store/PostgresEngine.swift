@@ -20,6 +20,8 @@ final class PostgresEngine: StoreEngine {
   private let server: PostgresServer
   private let pool: ConnectionPool
   private let lockTimeout: Double
+  /// The tables that are in stores of other engines.
+  private let others: Set<String>
   private let current: Mutex<Current>
   private let removals = Atomic<Int>(0)
   private let removalObservers = Mutex<[(id: ObjectIdentifier, notify: @Sendable () -> Void)]>([])
@@ -38,12 +40,15 @@ final class PostgresEngine: StoreEngine {
     /// Locks that exclude migrations, while rows are written.
     let writeLocks: [PostgresStatement]
 
-    init(_ all: [PostgresStore], removals: Int, model: ModelPlan) {
+    init(
+      _ all: [PostgresStore], removals: Int, model: ModelPlan, others: Set<String>
+    ) {
       self.all = all
       stores = StoreSet(all, removals: removals)
       tables = PostgresTables(
-        model, schemas: Dictionary(all.map { ($0.index, $0.schema) }, uniquingKeysWith: { first, _ in first })
-      )
+        model,
+        schemas: Dictionary(all.map { ($0.index, $0.schema) }, uniquingKeysWith: { first, _ in first }),
+        others: others)
       sql = ModelSQL(model, tables.dialect)
       check = VersionMark(
         all.map {
@@ -70,19 +75,21 @@ final class PostgresEngine: StoreEngine {
     lockTimeout = settings.map(\.busyTimeout).max() ?? 0
     files = settings.map { _ in nil }
     let pool = ConnectionPool(server, toWrite: settings.contains { !$0.isReadOnly })
+    others = model.tables(outside: Set(settings.indices.map(settings.storeIndex)))
     self.pool = pool
     let urls = servers.map(\.url)
     let stores = try Self.opening(pool, urls) { connection in
       try settings.indices.map { index in
-        var others = settings.map(\.configuration)
-        others.remove(at: index)
-        return try PostgresOpening(
-          connection: connection, server: servers[index], url: urls[index], model: model, storeIndex: index,
-          settings: settings[index], others: others
+        try PostgresOpening(
+          connection: connection, server: servers[index], url: urls[index], model: model,
+          storeIndex: settings.storeIndex(index), settings: settings[index],
+          others: settings.configurations(otherThan: index)
         ).open()
       }
     }
-    current = Mutex(Current(stores, removals: 0, model: model))
+    current = Mutex(
+      Current(
+        stores, removals: 0, model: model, others: others))
   }
 
   deinit { pool.closeIdle() }
@@ -140,7 +147,8 @@ final class PostgresEngine: StoreEngine {
     let isRemoved = current.withLock { current in
       guard current.stores[id] != nil else { return false }
       current = Current(
-        current.all.filter { $0.storeID != id }, removals: current.stores.removals + 1, model: model)
+        current.all.filter { $0.storeID != id }, removals: current.stores.removals + 1, model: model,
+        others: others)
       return true
     }
     guard isRemoved else { return false }

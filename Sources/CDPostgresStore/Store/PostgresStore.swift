@@ -41,8 +41,8 @@ final class PostgresStore: AttachedStore {
 extension StoreLocation {
   /// A schema of a database of a PostgreSQL server. It is created if it does not exist.
   ///
-  /// All stores of a coordinator must be schemas of the same database. <doc:StoresOnAServer> says what such a store
-  /// does differently.
+  /// A coordinator can also have stores in files, but its stores on servers must be schemas of one database.
+  /// <doc:StoresOnAServer> says what such a store does differently.
   ///
   /// ```swift
   /// let server = PostgresServer(host: "db.example.com", database: "library", schema: "tenant_7")

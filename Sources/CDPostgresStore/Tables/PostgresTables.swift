@@ -12,7 +12,8 @@ struct PostgresTables: Sendable {
 
   /// - Parameter schemas: The schema of each store, by the store's index. The tables of entities in no store read as
   ///   empty.
-  init(_ model: ModelPlan, schemas: [Int: String]) {
+  /// - Parameter others: The tables that are in stores of other engines.
+  init(_ model: ModelPlan, schemas: [Int: String], others: Set<String>) {
     self.schemas = schemas
     var tables: [String: String] = [:]
     var properties: [String: [String]] = [:]
@@ -33,7 +34,7 @@ struct PostgresTables: Sendable {
         properties[Self.name("\(table).\(column.name)")] = [entity.slots[column.slot].name]
       }
     }
-    dialect = PostgresDialect(tables: tables)
+    dialect = PostgresDialect(tables: tables, others: others)
     uniqueProperties = properties
   }
 

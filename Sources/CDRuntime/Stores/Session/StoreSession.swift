@@ -47,6 +47,11 @@ package protocol StoreSession: AnyObject {
 
   /// Returns whether a join table has a pair of two objects.
   func hasPair(ofJoin index: Int, source: ObjectKey, target: ObjectKey) throws -> Bool
+  /// Returns the pairs of a join table that have any of the given objects on one side, in no particular order. Each pair
+  /// is seen from that side.
+  ///
+  /// - Parameter isSource: Whether the objects are the source of the pairs; otherwise, they are the target.
+  func pairs(ofJoin index: Int, isSource: Bool, of keys: [ObjectKey]) throws -> [JoinedPair]
   /// Returns the rows of the objects of a to-many relationship, in the relationship's order.
   ///
   /// - Parameter entity: The entity of the object that has the relationship.
@@ -132,6 +137,26 @@ extension StoreSession {
   package func whenRowsAreRead(
     _ body: @escaping (_ newest: [(store: any AttachedStore, number: Int64)]) throws -> Void
   ) throws -> Bool { false }
+}
+
+/// A pair of a join table, seen from one side.
+package struct JoinedPair {
+  package let owner: ObjectKey
+  package let member: ObjectKey
+  /// The position of the member among the owner's objects; nil if there is none.
+  package let position: Int64?
+
+  /// Creates a pair.
+  package init(owner: ObjectKey, member: ObjectKey, position: Int64?) {
+    self.owner = owner
+    self.member = member
+    self.position = position
+  }
+
+  /// Whether a pair is before another one in the order of the owners and of their relationships.
+  static func precedes(_ left: JoinedPair, _ right: JoinedPair) -> Bool {
+    (left.owner, left.position ?? .min, left.member) < (right.owner, right.position ?? .min, right.member)
+  }
 }
 
 /// A defect of the stored data that no object shows. A session finds it, because only the engine knows how the data are
