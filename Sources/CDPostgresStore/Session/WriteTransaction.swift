@@ -164,6 +164,23 @@ final class WriteTransaction {
     failure = nil
   }
 
+  /// Copies rows into a table, within a savepoint. The transaction goes on if they are refused.
+  ///
+  /// - Throws: ``PostgresFailure`` or ``StoreError``.
+  func copyInSavepoint(_ text: String, _ produce: (inout PostgresBytes) -> Bool) throws {
+    _ = try run([Self.savepoint])
+    do {
+      try copy(text, produce)
+      _ = try run([Self.release])
+    } catch let failure as PostgresFailure {
+      if isConnected, !failure.endsConnection {
+        _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_write"), Self.release])
+        self.failure = nil
+      }
+      throw failure
+    }
+  }
+
   /// Copies rows into a table.
   func copy(_ text: String, _ produce: (inout PostgresBytes) -> Bool) throws {
     if !hasBegun { _ = try run([]) }
