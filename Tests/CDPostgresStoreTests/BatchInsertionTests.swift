@@ -86,6 +86,34 @@ import Testing
     #expect(try store.count("Shelf") == 0)
   }
 
+  @Test(arguments: [PostgresServer.Features.common, .postgresql])
+  func aReferenceToNothingIsRefused(features: PostgresServer.Features) throws {
+    let store = try ServerStore { $0.features = features }
+    let context = try store.context()
+    let shelf = try context.insert(entityNamed: "Shelf")
+    try shelf.setValue("a", forKey: "name")
+    try context.save()
+    func rows(_ id: ManagedObjectID) -> [[String: FetchedValue]] {
+      (0..<700).map {
+        ["title": .attribute(.string("\($0)")), "shelf": .object($0 == 650 ? id : shelf.objectID)]
+      }
+    }
+    let other = try context.insert(entityNamed: "Shelf")
+    try other.setValue("b", forKey: "name")
+    try context.save()
+    let id = other.objectID
+    context.delete(other)
+    try context.save()
+    #expect(throws: BatchError.danglingReferences(entity: "Book")) {
+      try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Book", rows: rows(id)))
+    }
+    #expect(try store.count("Book") == 0)
+    let result = try context.execute(
+      BatchInsertRequest<ManagedObject>(entityName: "Book", rows: rows(shelf.objectID)))
+    #expect(result.count == 700)
+    #expect(try context.titles("shelf.name == 'a'").count == 700)
+  }
+
   @Test func largeValuesAreSentInParts() throws {
     let context = try store.context()
     let text = String(repeating: "x", count: 200_000)

@@ -237,6 +237,7 @@ final class PostgresBatchSession: StoreBatchSession {
     for (column, source) in assignments {
       switch source {
       case .value(let value):
+        write.noteReferences([value], in: [column], of: entity)
         texts.append(SQLText.quoted(column) + " = ?")
         parameters.append(.typed(try write.storable(value), type(ofColumn: column, of: entity)))
       case .calculation(let calculation):
@@ -275,7 +276,10 @@ final class PostgresBatchSession: StoreBatchSession {
     let arrays = ["CAST(? AS bigint[])"] + types.map { "CAST(? AS \($0.name)[])" }
     let names = ["k"] + columns.indices.map { "c\($0)" }
     let assignments = columns.enumerated().map { "\(SQLText.quoted($0.element)) = v.c\($0.offset)" }
-    for row in rows { for value in row.values { _ = try write.storable(value) } }
+    for row in rows {
+      for value in row.values { _ = try write.storable(value) }
+      write.noteReferences(row.values, in: columns, of: entity)
+    }
     try change(
       "UPDATE \(table(entity)) AS t0 SET "
         + (texts + assignments + [RowStatements.nextVersion]).joined(separator: ", ")
@@ -306,7 +310,10 @@ final class PostgresBatchSession: StoreBatchSession {
     let result = try change(
       "DELETE FROM \(table(entity)) AS t0 WHERE \(condition.text) RETURNING \(Self.keyColumns(of: entity))",
       condition.parameters)
-    return changedKeys(result, entity)
+    let deleted = changedKeys(result, entity)
+    let keys = deleted.values.flatMap { $0.ranges.flatMap { Array($0) } }
+    for statement in write.cleared(keys, of: entity) { try change(statement.text, statement.parameters) }
+    return deleted
   }
 
   func deletePairs(ofJoin index: Int, isSource: Bool, _ keys: [ObjectKey]) throws {

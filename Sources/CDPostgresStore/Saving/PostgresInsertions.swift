@@ -92,6 +92,7 @@ final class PostgresSetInsertion: RowInsertion {
 
   func write(_ key: ObjectKey) throws -> ObjectKey? {
     let row = try writer?.values(and: defaults, session) ?? []
+    session.noteReferences(row, in: target.names, of: target.entity)
     keys.append(key)
     numbers.append(count)
     values += row
@@ -191,6 +192,7 @@ final class PostgresRowInsertion: RowInsertion {
 
   func write(_ key: ObjectKey) throws -> ObjectKey? {
     let row = try writer?.values(and: defaults, session) ?? []
+    session.noteReferences(row, in: target.names, of: target.entity)
     let values = zip(row, target.types).map { PostgresParameter.typed($0, $1) }
     try session.flush()
     session.noteRowsWritten()

@@ -172,7 +172,7 @@ final class SessionLink {
     while true {
       let connection = try pool.take(isCancellable: mayFail)
       var list = [PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")]
-      if server.isPooled { list += PostgresConnection.limits(of: server, isLocal: true) }
+      if !server.keepsSessions { list += PostgresConnection.limits(of: server, isLocal: true) }
       let first = list.count
       list += check.statements
       let companions = list.count..<list.count + others.count

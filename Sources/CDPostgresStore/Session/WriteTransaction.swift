@@ -76,7 +76,7 @@ final class WriteTransaction {
   // READ COMMITTED, because the versions of the rows find all conflicts, and each row by itself.
   private var beginning: [PostgresStatement] {
     var list = [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE")]
-    if server.isPooled { list += PostgresConnection.limits(of: server, isLocal: true) }
+    if !server.keepsSessions { list += PostgresConnection.limits(of: server, isLocal: true) }
     list.append(PostgresConnection.lockLimit(seconds: lockTimeout))
     return list + writeLocks + check.statements
   }

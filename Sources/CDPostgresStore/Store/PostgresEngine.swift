@@ -40,8 +40,11 @@ final class PostgresEngine: StoreEngine {
     /// Locks that exclude migrations, while rows are written.
     let writeLocks: [PostgresStatement]
 
+    /// Checks references; nil if all stores have foreign keys.
+    let references: ReferenceChecks?
+
     init(
-      _ all: [PostgresStore], removals: Int, model: ModelPlan, others: Set<String>
+      _ all: [PostgresStore], removals: Int, model: ModelPlan, others: Set<String>, usesAllFeatures: Bool
     ) {
       self.all = all
       stores = StoreSet(all, removals: removals)
@@ -54,7 +57,12 @@ final class PostgresEngine: StoreEngine {
         all.map {
           (PostgresTables.systemTable("_cdgen_metadata", schema: $0.schema), $0.dataHash, $0.url)
         })
-      writeLocks = all.map { PostgresStatement(PostgresTables.writeLock(schema: $0.schema)) }
+      // With common features, the check of the version has to be enough.
+      writeLocks =
+        usesAllFeatures ? all.map { PostgresStatement(PostgresTables.writeLock(schema: $0.schema)) } : []
+      references =
+        usesAllFeatures && all.allSatisfy(\.hasForeignKeys)
+        ? nil : ReferenceChecks(model, tables.dialect, stores)
     }
   }
 
@@ -89,7 +97,7 @@ final class PostgresEngine: StoreEngine {
     }
     current = Mutex(
       Current(
-        stores, removals: 0, model: model, others: others))
+        stores, removals: 0, model: model, others: others, usesAllFeatures: server.features == .postgresql))
   }
 
   deinit { pool.closeIdle() }
@@ -148,7 +156,7 @@ final class PostgresEngine: StoreEngine {
       guard current.stores[id] != nil else { return false }
       current = Current(
         current.all.filter { $0.storeID != id }, removals: current.stores.removals + 1, model: model,
-        others: others)
+        others: others, usesAllFeatures: server.features == .postgresql)
       return true
     }
     guard isRemoved else { return false }
@@ -204,7 +212,7 @@ final class PostgresEngine: StoreEngine {
       lockTimeout: lockTimeout)
     defer { transaction.giveConnectionBack() }
     let session = PostgresWriteSession(
-      self.session(current), transaction
+      self.session(current), transaction, current.references
     ) { [self] in wasCommitted($0, $1) }
     defer { session.end() }
     return try body(session)

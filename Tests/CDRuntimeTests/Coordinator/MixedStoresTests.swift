@@ -288,7 +288,7 @@ struct MixedStoresTests {
     #expect(try store.coordinator().history().count >= 7)
   }
 
-  @Test(arguments: Mix.mixed)
+  @Test(.enabled(if: !TestServer.hasCommonFeaturesOnly), arguments: Mix.mixed)
   func bothAreMigrated(mix: Mix) throws {
     let store = try MixedStores(mix)
     let before = try {
