@@ -11,7 +11,7 @@ import Testing
       url:
         "postgresql://me:p%40ss@db1.example.com:5433,[::1]:5434,db2/library?schema=tenant%207&sslmode=verify-ca"
         + "&sslrootcert=/ca.crt&pool_size=3&pooled=true&connect_timeout=2&statement_timeout=1.5&replay_timeout=4"
-        + "&service=main")
+        + "&service=main&features=common")
     #expect(
       server.hosts == [
         .init("db1.example.com", port: 5433), .init("::1", port: 5434), .init("db2"),
@@ -19,7 +19,7 @@ import Testing
     #expect(server.user == "me" && server.password == "p@ss" && server.database == "library")
     #expect(server.schema == "tenant 7" && server.service == "main")
     #expect(server.tls == .verifyCertificate(rootCertificates: "/ca.crt"))
-    #expect(server.poolSize == 3 && server.isPooled)
+    #expect(server.poolSize == 3 && server.isPooled && server.features == .common)
     #expect(server.connectTimeout == 2 && server.statementTimeout == 1.5 && server.replayTimeout == 4)
   }
 
@@ -39,7 +39,8 @@ import Testing
     "postgresql://[::1]x/db", "postgresql://,/db", "postgresql://host/db?schema",
     "postgresql://host/db?schema=",
     "postgresql://host/db?other=1", "postgresql://host/db?sslmode=prefer", "postgresql://host/db?pool_size=0",
-    "postgresql://host/db?pooled=perhaps", "postgresql://host/d%2", "postgresql://host/d%00b",
+    "postgresql://host/db?pooled=perhaps", "postgresql://host/db?features=some", "postgresql://host/d%2",
+    "postgresql://host/d%00b",
     "postgresql://host/d%+1b", "postgresql://host/d%FF", "postgresql://host/db?statement_timeout=-1",
     "postgresql://host/db?connect_timeout=nan", "postgresql://host/db?schema=a%00b",
   ]

@@ -42,7 +42,9 @@ final class ConnectionPool: @unchecked Sendable {
   ///
   /// A thread that already has one does not wait: it could wait for itself. So there may be more connections than the
   /// limit, if code that reads a context makes another context read.
-  func take() throws(PostgresFailure) -> PostgresConnection {
+  ///
+  /// - Parameter isCancellable: Whether the wait for a connection ends if the task is cancelled.
+  func take(isCancellable: Bool = false) throws(PostgresFailure) -> PostgresConnection {
     let thread = Self.thisThread
     var waiter: Waiter?
     var found: PostgresConnection?
@@ -59,7 +61,7 @@ final class ConnectionPool: @unchecked Sendable {
       }
       if waiter == nil { holders[thread, default: 0] += 1 }
     }
-    if let waiter { found = try wait(waiter, thread) }
+    if let waiter { found = try wait(waiter, thread, isCancellable: isCancellable) }
     if let connection = found {
       if connection.isOpen, !connection.hasEnded() {
         connection.holder = thread
@@ -77,21 +79,30 @@ final class ConnectionPool: @unchecked Sendable {
     }
   }
 
-  private func wait(_ waiter: Waiter, _ thread: UInt) throws(PostgresFailure) -> PostgresConnection? {
-    let isSignaled = waiter.semaphore.wait(timeout: .now() + server.connectTimeout) == .success
+  private func wait(
+    _ waiter: Waiter, _ thread: UInt, isCancellable: Bool
+  ) throws(PostgresFailure) -> PostgresConnection? {
+    let deadline = Deadline(seconds: server.connectTimeout)
+    let watchesTask = isCancellable && WaitingTask.exists
+    var isSignaled = false
+    var isCancelled = false
+    repeat {
+      let time = watchesTask ? min(deadline.milliseconds, WaitingTask.interval) : deadline.milliseconds
+      isSignaled = waiter.semaphore.wait(timeout: .now() + .milliseconds(Int(time))) == .success
+      isCancelled = watchesTask && WaitingTask.isCancelled
+    } while !isSignaled && !isCancelled && !deadline.isOver
     var isServed = isSignaled
     lock.withLock { _ in
       // The connection may have come at the last moment.
       isServed = isSignaled || waiter.isServed
       if isServed { holders[thread, default: 0] += 1 } else { waiters.removeAll { $0 === waiter } }
     }
-    guard isServed else {
-      throw PostgresFailure(
-        code: PostgresFailure.tooManyConnections,
-        message: "all \(server.poolSize) connections of the coordinator were in use for longer than "
-          + "\(server.connectTimeout) s")
-    }
-    return waiter.connection
+    if isServed { return waiter.connection }
+    if isCancelled { throw PostgresFailure.cancelled(endsConnection: false) }
+    throw PostgresFailure(
+      code: PostgresFailure.tooManyConnections,
+      message: "all \(server.poolSize) connections of the coordinator were in use for longer than "
+        + "\(server.connectTimeout) s")
   }
 
   /// Gives a connection back. It must have no transaction, or be closed.

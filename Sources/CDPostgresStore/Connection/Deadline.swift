@@ -41,3 +41,14 @@ enum Waiting {
     usleep(UInt32(Double.random(in: longest / 2...longest) * 1_000_000))
   }
 }
+
+/// The task of the calling code, whose cancellation ends waits.
+enum WaitingTask {
+  /// The time between two looks whether the task is cancelled, in milliseconds. Synchronous code is not told of it.
+  static let interval: Int32 = 20
+
+  /// Whether the calling code belongs to a task.
+  static var exists: Bool { withUnsafeCurrentTask { $0 != nil } }
+
+  static var isCancelled: Bool { Task<Never, Never>.isCancelled }
+}

@@ -59,8 +59,8 @@ extension PostgresConnection {
     }
     // Longer than the server's own limit, so that usually the server ends the statement and keeps the connection.
     let connection = try PostgresConnection(
-      handle, replyTimeout: server.statementTimeout + 2, keepsStatements: !server.isPooled)
-    if !server.isPooled { _ = try connection.run(limits(of: server, isLocal: false)) }
+      handle, replyTimeout: server.statementTimeout + 2, keepsStatements: server.keepsSessions)
+    if server.keepsSessions { _ = try connection.run(limits(of: server, isLocal: false)) }
     return connection
   }
 

@@ -39,6 +39,10 @@ final class PostgresConnection {
   private var buffer = PostgresBytes()
   /// The number of pipelines whose replies nobody has waited for: see ``send(_:)``.
   private var unreadReplies = 0
+  /// Whether the current wait ends when the task is cancelled.
+  private var watchesTask = false
+  /// When the server must have replied after the task was cancelled; nil if it was not.
+  private var cancellation: Deadline?
   /// The thread that took the connection from the pool.
   var holder: UInt = 0
 
@@ -128,9 +132,44 @@ final class PostgresConnection {
 
   /// Sends statements together and waits once, for all their results.
   ///
-  /// - Parameter timeout: How many seconds the replies may take; nil for the usual time.
+  /// - Parameters:
+  ///   - timeout: How many seconds the replies may take; nil for the usual time.
+  ///   - isCancellable: Whether the server ends the statements if the task is cancelled. The connection can then be used
+  ///     again, unless the server takes too long.
   /// - Throws: The error of the first statement that failed. The server has ignored those after it.
-  func run(_ list: [PostgresStatement], timeout: Double? = nil) throws(PostgresFailure) -> [PostgresResult] {
+  func run(
+    _ list: [PostgresStatement], timeout: Double? = nil, isCancellable: Bool = false
+  ) throws(PostgresFailure) -> [PostgresResult] {
+    try watchingTask(isCancellable) { () throws(PostgresFailure) in try runToEnd(list, timeout) }
+  }
+
+  /// Runs a body whose waits end if the task is cancelled.
+  private func watchingTask<R>(
+    _ isCancellable: Bool, _ body: () throws(PostgresFailure) -> R
+  ) throws(PostgresFailure) -> R {
+    guard isCancellable, WaitingTask.exists else { return try body() }
+    watchesTask = true
+    defer {
+      watchesTask = false
+      cancellation = nil
+    }
+    do {
+      let result = try body()
+      guard cancellation != nil else { return result }
+    } catch {
+      guard cancellation != nil else { throw error }
+      if isOpen, error.code == PostgresFailure.queryCanceled, !error.endsConnection {
+        throw PostgresFailure.cancelled(endsConnection: false)
+      }
+    }
+    // The request may still be on its way, and would end another statement.
+    close()
+    throw PostgresFailure.cancelled(endsConnection: true)
+  }
+
+  private func runToEnd(
+    _ list: [PostgresStatement], _ timeout: Double?
+  ) throws(PostgresFailure) -> [PostgresResult] {
     guard let handle else { throw lose() }
     let deadline = Deadline(seconds: timeout ?? replyTimeout)
     var steps: [Step] = []
@@ -340,10 +379,17 @@ final class PostgresConnection {
     guard let handle else { throw lose() }
     var descriptor = pollfd(fd: PQsocket(handle), events: events, revents: 0)
     while true {
-      let count = poll(&descriptor, 1, deadline.milliseconds)
+      let limit = cancellation ?? deadline
+      let interval = watchesTask && cancellation == nil ? WaitingTask.interval : .max
+      let count = poll(&descriptor, 1, min(limit.milliseconds, interval))
       if count > 0 { return descriptor.revents }
       if count < 0, errno != EINTR { throw lose("the connection cannot be waited for") }
-      if deadline.isOver {
+      if watchesTask, cancellation == nil, WaitingTask.isCancelled {
+        cancel()
+        cancellation = Deadline(seconds: Self.cancellationTime)
+        continue
+      }
+      if limit.isOver {
         cancel()
         close()
         throw PostgresFailure(
@@ -352,6 +398,9 @@ final class PostgresConnection {
       }
     }
   }
+
+  /// How many seconds the server has to end a statement after the task was cancelled.
+  private static let cancellationTime: Double = 1
 
   /// Asks the server to end the running statement, on a thread of its own: the request itself may have to wait.
   private func cancel() {
@@ -365,8 +414,17 @@ final class PostgresConnection {
   ///
   /// - Parameters:
   ///   - text: The COPY statement.
+  ///   - isCancellable: Whether the server ends the statement if the task is cancelled.
   ///   - produce: Appends the fields of the next rows to a buffer; returns false after the last one.
-  func copy(_ text: String, _ produce: (inout PostgresBytes) -> Bool) throws(PostgresFailure) {
+  func copy(
+    _ text: String, isCancellable: Bool = false, _ produce: (inout PostgresBytes) -> Bool
+  ) throws(PostgresFailure) {
+    try watchingTask(isCancellable) { () throws(PostgresFailure) in try copyToEnd(text, produce) }
+  }
+
+  private func copyToEnd(
+    _ text: String, _ produce: (inout PostgresBytes) -> Bool
+  ) throws(PostgresFailure) {
     var failure = try beginCopy(text)
     if failure == nil {
       var chunk = PostgresBytes()

@@ -18,6 +18,8 @@ struct PostgresFailure: Error {
   var statement = 0
   /// Whether the connection can no longer be used.
   var endsConnection = false
+  /// Whether the wait has ended because the task was cancelled.
+  var isCancellation = false
 
   init(code: String, message: String, endsConnection: Bool = false) {
     self.code = code
@@ -44,6 +46,14 @@ struct PostgresFailure: Error {
   /// The connection was lost.
   static func lost(_ message: String) -> PostgresFailure {
     PostgresFailure(code: connectionFailure, message: message, endsConnection: true)
+  }
+
+  /// A wait that the task's cancellation has ended.
+  static func cancelled(endsConnection: Bool) -> PostgresFailure {
+    var failure = PostgresFailure(
+      code: queryCanceled, message: "the task was cancelled", endsConnection: endsConnection)
+    failure.isCancellation = true
+    return failure
   }
 
   /// The same error, as the reason why the connection has ended.
@@ -81,6 +91,11 @@ struct PostgresFailure: Error {
     // A failed serialization, a deadlock, and a server that shuts down, has crashed or does not accept connections yet.
     ["40001", Self.deadlock, "57P01", "57P02", "57P03"].contains(code)
       || code.hasPrefix("08") && code != Self.unknownResult
+  }
+
+  /// The error that an operation throws: `CancellationError` if the task was cancelled, or else a ``StoreError``.
+  func thrownError(of stores: [URL], during operation: String) -> any Error {
+    isCancellation ? CancellationError() : error(of: stores, during: operation)
   }
 
   /// The error that a store throws.

@@ -38,7 +38,7 @@ final class PostgresBatchSession: StoreBatchSession {
     }
   }
 
-  fileprivate static func converted(_ failure: PostgresFailure, _ write: PostgresWriteSession) -> any Error {
+  static func converted(_ failure: PostgresFailure, _ write: PostgresWriteSession) -> any Error {
     if failure.isUniquenessViolation {
       return UniquenessViolation(properties: write.refusedProperties(failure))
     }
@@ -237,6 +237,7 @@ final class PostgresBatchSession: StoreBatchSession {
     for (column, source) in assignments {
       switch source {
       case .value(let value):
+        write.noteReferences([value], in: [column], of: entity)
         texts.append(SQLText.quoted(column) + " = ?")
         parameters.append(.typed(try write.storable(value), type(ofColumn: column, of: entity)))
       case .calculation(let calculation):
@@ -275,7 +276,10 @@ final class PostgresBatchSession: StoreBatchSession {
     let arrays = ["CAST(? AS bigint[])"] + types.map { "CAST(? AS \($0.name)[])" }
     let names = ["k"] + columns.indices.map { "c\($0)" }
     let assignments = columns.enumerated().map { "\(SQLText.quoted($0.element)) = v.c\($0.offset)" }
-    for row in rows { for value in row.values { _ = try write.storable(value) } }
+    for row in rows {
+      for value in row.values { _ = try write.storable(value) }
+      write.noteReferences(row.values, in: columns, of: entity)
+    }
     try change(
       "UPDATE \(table(entity)) AS t0 SET "
         + (texts + assignments + [RowStatements.nextVersion]).joined(separator: ", ")
@@ -306,7 +310,10 @@ final class PostgresBatchSession: StoreBatchSession {
     let result = try change(
       "DELETE FROM \(table(entity)) AS t0 WHERE \(condition.text) RETURNING \(Self.keyColumns(of: entity))",
       condition.parameters)
-    return changedKeys(result, entity)
+    let deleted = changedKeys(result, entity)
+    let keys = deleted.values.flatMap { $0.ranges.flatMap { Array($0) } }
+    for statement in write.cleared(keys, of: entity) { try change(statement.text, statement.parameters) }
+    return deleted
   }
 
   func deletePairs(ofJoin index: Int, isSource: Bool, _ keys: [ObjectKey]) throws {
@@ -367,31 +374,14 @@ final class PostgresBatchSession: StoreBatchSession {
 
   func insertion(_ plan: InsertionPlan) throws -> any RowInsertion {
     let entity = plan.entity
-    var names = ["_pk", "_version"]
-    var values = ["?", "1"]
-    if entity.hasEntityColumn {
-      names.append("_entity")
-      values.append(SQLText.literal(entity.name))
-    }
-    let types = plan.columns.map { type(ofColumn: $0, of: entity) }
-    for name in plan.columns {
-      names.append(SQLText.quoted(name))
-      values.append("?")
-    }
-    var constants: [PostgresParameter] = []
-    for (name, value) in plan.defaults {
-      names.append(SQLText.quoted(name))
-      if let value {
-        values.append("?")
-        constants.append(.typed(try write.storable(value), type(ofColumn: name, of: entity)))
-      } else {
-        values.append("gen_random_uuid()")
-      }
-    }
-    let text =
-      "INSERT INTO \(table(entity)) AS t0 (\(names.joined(separator: ", "))) "
-      + "VALUES (\(values.joined(separator: ", ")))"
-    return PostgresRowInsertion(write, text: text, types, constants, conflicts(plan))
+    let names = plan.columns + plan.defaults.map(\.column)
+    let defaults = try plan.defaults.map { name, value in try value.map { try write.storable($0) } }
+    let target = InsertedColumns(
+      table: table(entity), entity: entity, names: names, types: names.map { type(ofColumn: $0, of: entity) })
+    let conflicts = conflicts(plan)
+    return conflicts.isEmpty
+      ? PostgresSetInsertion(write, target, defaults)
+      : PostgresRowInsertion(write, target, defaults, conflicts)
   }
 
   /// What happens to a row that the index of a `unique:` list refuses, by the name of the index.
@@ -432,69 +422,6 @@ final class PostgresBatchSession: StoreBatchSession {
 /// A calculation as an expression of SQL.
 private struct PostgresCalculation: StoreCalculation {
   let sql: SQLText
-}
-
-/// The insertion of a batch's rows.
-private final class PostgresRowInsertion: RowInsertion {
-  /// What happens to a row that an index refuses.
-  enum Conflict {
-    case skip
-    /// Updates the existing row. The columns are the numbers of the new row's values that are the parameters.
-    case update(text: String, columns: [Int])
-  }
-
-  private let session: PostgresWriteSession
-  private let text: String
-  private let types: [PostgresType]
-  private let constants: [PostgresParameter]
-  private let conflicts: [String: Conflict]
-  private var writer: RowWriter?
-
-  init(
-    _ session: PostgresWriteSession, text: String, _ types: [PostgresType], _ constants: [PostgresParameter],
-    _ conflicts: [String: Conflict]
-  ) {
-    self.session = session
-    self.text = text
-    self.types = types
-    self.constants = constants
-    self.conflicts = conflicts
-  }
-
-  func start(_ writer: RowWriter) {
-    writer.startCapture()
-    self.writer = writer
-  }
-
-  func write(_ key: ObjectKey) throws -> ObjectKey? {
-    var values: [PostgresParameter] = []
-    for (value, type) in zip(writer?.values ?? [], types) {
-      values.append(.typed(try session.storable(value), type))
-    }
-    try session.flush()
-    session.noteRowsWritten()
-    do {
-      _ = try session.transaction.runInSavepoint([
-        PostgresStatement(text, [.value(.int(key))] + values + constants)
-      ])
-      return key
-    } catch let failure as PostgresFailure {
-      guard failure.isUniquenessViolation, let conflict = failure.constraint.flatMap({ conflicts[$0] }) else {
-        throw PostgresBatchSession.converted(failure, session)
-      }
-      guard case .update(let text, let columns) = conflict else { return nil }
-      return try update(text, columns.map { values[$0] })
-    }
-  }
-
-  private func update(_ text: String, _ values: [PostgresParameter]) throws -> ObjectKey? {
-    do {
-      let result = try session.transaction.runInSavepoint([PostgresStatement(text, values)]).last
-      return result.flatMap { $0.rowCount > 0 ? $0.int(0, 0) : nil }
-    } catch let failure as PostgresFailure {
-      throw PostgresBatchSession.converted(failure, session)
-    }
-  }
 }
 
 private final class PostgresRowSearch: RowSearch {

@@ -23,6 +23,8 @@ final class PostgresWriteSession: StoreWriteSession {
   /// Whether rows were written whose references have not been checked yet.
   private var hasUncheckedRows = false
   private var hasDanglingRows = false
+  /// Checks references in place of foreign keys; nil if all stores have these.
+  private var references: ReferenceChecks?
   private var saves: [(id: UUID, store: any AttachedStore)] = []
   /// Whether nobody knows whether the transaction was committed.
   private(set) var isUnresolved = false
@@ -34,11 +36,12 @@ final class PostgresWriteSession: StoreWriteSession {
   var urls: [URL] { session.link.urls }
 
   init(
-    _ session: PostgresSession, _ transaction: WriteTransaction,
+    _ session: PostgresSession, _ transaction: WriteTransaction, _ references: ReferenceChecks?,
     wasCommitted: @escaping (_ save: UUID, _ store: any AttachedStore) -> Bool?
   ) {
     self.session = session
     self.transaction = transaction
+    self.references = references
     self.wasCommitted = wasCommitted
     statements = RowStatements(model: session.model, sql: session.sql)
     session.link.beginWrite(transaction)
@@ -66,6 +69,7 @@ final class PostgresWriteSession: StoreWriteSession {
     isRowByRow = rowByRow
     hasUncheckedRows = false
     hasDanglingRows = false
+    references?.removeAll()
     saves = []
   }
 
@@ -162,7 +166,9 @@ final class PostgresWriteSession: StoreWriteSession {
     let rows = buffer
     buffer = RowBuffer()
     if !rows.isEmpty { hasUncheckedRows = true }
-    var list = rows.deletes.map(statements.delete) + rows.updates.map(statements.update)
+    var list = rows.deletes.map(statements.delete)
+    for group in rows.deletes { list += cleared(group.keys, of: group.entity).map { ($0, nil) } }
+    list += rows.updates.map(statements.update)
     for group in rows.inserts where group.keys.count > Self.leastCopied {
       try send(list, checkingReferences: false)
       list = []
@@ -180,6 +186,7 @@ final class PostgresWriteSession: StoreWriteSession {
   ///   missing rows, so that these can be found.
   private func send(_ list: [RowStatements.Sent], checkingReferences checksReferences: Bool) throws {
     if list.isEmpty, !checksReferences { return }
+    if checksReferences, let references { return try send(list, references) }
     let checks = checksReferences ? WriteTransaction.referenceCheck : []
     let results: [PostgresResult]
     do {
@@ -199,6 +206,38 @@ final class PostgresWriteSession: StoreWriteSession {
     }
     for (sent, result) in zip(list, results) {
       if let expected = sent.expected, result.affectedCount != expected { throw UnexpectedRows() }
+    }
+  }
+
+  /// Sends statements and checks the references of all rows, which no foreign keys check.
+  private func send(_ list: [RowStatements.Sent], _ references: ReferenceChecks) throws {
+    let check = references.check
+    let results = try unexpectedRows { try transaction.run(list.map(\.statement) + check.statements) }
+    for (sent, result) in zip(list, results) {
+      if let expected = sent.expected, result.affectedCount != expected { throw UnexpectedRows() }
+    }
+    hasUncheckedRows = false
+    let found = Array(results.dropFirst(list.count))
+    hasDanglingRows = references.findsDanglingReferences(check, found)
+    let missing = references.missingReferences(check, found)
+    if hasDanglingRows || missing.isEmpty { return }
+    hasDanglingRows = try converting { try transaction.run(missing).contains { $0.rowCount > 0 } }
+  }
+
+  /// The statements that clear the references and remove the pairs that lead to deleted rows, unless foreign keys do so.
+  func cleared(_ keys: [ObjectKey], of entity: EntityPlan) -> [PostgresStatement] {
+    references?.noteDeleted(keys, of: entity.root) ?? []
+  }
+
+  /// Notes the references in values of columns that a batch writes.
+  func noteReferences(_ values: [AttributeValue], in names: [String], of entity: EntityPlan) {
+    guard references != nil else { return }
+    for (name, value) in zip(names, values) {
+      for kind in model.entities[entity.root].subtree.map({ model.entities[$0] }) {
+        guard let column = kind.columns.firstIndex(where: { $0.name == name }) else { continue }
+        references?.note([value], in: [column], of: kind, model)
+        break
+      }
     }
   }
 
@@ -277,6 +316,7 @@ final class PostgresWriteSession: StoreWriteSession {
 
   func insert(_ entity: EntityPlan, _ key: ObjectKey, _ encode: (RowWriter) -> Void) throws -> RowOutcome {
     guard let values = captured(encode) else { return .unwritable }
+    references?.note(values[...], in: Array(entity.columns.indices), of: entity, model)
     var rows = RowBuffer()
     guard isRowByRow else {
       buffer.insert(entity, key, values)
@@ -299,6 +339,7 @@ final class PostgresWriteSession: StoreWriteSession {
     let slots = entity.storedSlots.filter(changed.contains)
     guard let values = try captured({ try encode(slots, $0) }) else { return .unwritable }
     let columns = slots.flatMap { entity.slots[$0].columns }
+    references?.note(values[...], in: columns, of: entity, model)
     guard isRowByRow else {
       buffer.update(entity, changed, columns, key, version: version, values)
       if buffer.count >= Self.mostRows { try flush() }
@@ -317,7 +358,12 @@ final class PostgresWriteSession: StoreWriteSession {
     }
     var rows = RowBuffer()
     rows.delete(entity, key, version: version)
-    return try runRow(rows.deletes.map(statements.delete))
+    let outcome = try runRow(rows.deletes.map(statements.delete))
+    if case .done = outcome {
+      let list = cleared([key], of: entity)
+      if !list.isEmpty { _ = try converting { try transaction.run(list) } }
+    }
+    return outcome
   }
 
   /// Writes one row at once.
@@ -431,6 +477,12 @@ extension PostgresWriteSession {
 
   func insertPairs(ofJoin index: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws {
     buffer.addPairs(ofJoin: index, source, targets)
+    if references != nil, !targets.isEmpty {
+      let join = model.joins[index]
+      let (own, other) = (model.entities[join.source], model.entities[join.target])
+      references?.note(source, to: own.root)
+      if own.storeIndex == other.storeIndex { for key in targets { references?.note(key, to: other.root) } }
+    }
     if isRowByRow || buffer.count >= Self.mostRows { try flush() }
   }
 

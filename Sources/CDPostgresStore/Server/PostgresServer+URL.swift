@@ -17,7 +17,7 @@ public struct ServerURLError: Error, Hashable, Sendable, CustomStringConvertible
 extension PostgresServer {
   /// Reads a URL such as `postgresql://user:password@host1:5432,host2/database?schema=tenant_7`.
   ///
-  /// The parameters of the query are `schema`, `sslmode`, `sslrootcert`, `service`, `pool_size`, `pooled`,
+  /// The parameters of the query are `schema`, `sslmode`, `sslrootcert`, `service`, `pool_size`, `pooled`, `features`,
   /// `connect_timeout`, `statement_timeout`, `replay_timeout`, `application_name`, and `host`, `port`, `dbname`, `user` and `password` for
   /// what is not before the query. Timeouts are in seconds.
   ///
@@ -96,6 +96,11 @@ extension PostgresServer {
       case "pool_size": poolSize = try Self.number(pair[1], "the size of the pool", 1...10_000)
       case "application_name": applicationName = value
       case "pooled": isPooled = try Self.flag(value, key)
+      case "features":
+        guard let found = Features(rawValue: value) else {
+          throw ServerURLError(reason: "the features are '\(value)' and not one of postgresql and common")
+        }
+        features = found
       case "connect_timeout": connectTimeout = try Self.seconds(value, key)
       case "statement_timeout": statementTimeout = try Self.seconds(value, key)
       case "replay_timeout": replayTimeout = try Self.seconds(value, key)

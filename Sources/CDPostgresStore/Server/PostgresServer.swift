@@ -48,6 +48,16 @@ public struct PostgresServer: Hashable, Sendable {
     case none
   }
 
+  /// What the program may use of the server.
+  public enum Features: String, Hashable, Sendable {
+    /// All that PostgreSQL has.
+    case postgresql
+    /// Only what the databases with PostgreSQL's protocol have in common: no foreign keys that are checked at the end of a
+    /// transaction, no locks of tables, no changes of tables within transactions, and no state of a session. The program
+    /// checks references itself. Stores are not migrated. <doc:StoresOnAServer> describes the differences.
+    case common
+  }
+
   /// The addresses; empty for the environment's.
   public var hosts: [Host]
   /// The database; nil for the environment's, or else the one with the user's name.
@@ -75,6 +85,11 @@ public struct PostgresServer: Hashable, Sendable {
   /// Whether a pooler that lends connections for single transactions, such as pgbouncer, is between the program and the
   /// server. No statement then depends on an earlier transaction.
   public var isPooled = false
+  /// What the program may use of the server.
+  public var features = Features.postgresql
+
+  /// Whether a statement may depend on an earlier transaction of its connection.
+  var keepsSessions: Bool { !isPooled && features == .postgresql }
 
   /// Creates a description of a server.
   public init(

@@ -243,7 +243,25 @@ final class PostgresSession: StoreSession {
 // The history of saves.
 extension PostgresSession {
   func newestSave(of store: any AttachedStore) throws -> Int64 {
-    try run(#"SELECT max("id") FROM \#(systemTable("_cdgen_history", of: store))"#).int(0, 0)
+    try run(newestSaveText(of: store)).int(0, 0)
+  }
+
+  var isRemote: Bool { true }
+
+  func whenRowsAreRead(
+    _ body: @escaping (_ newest: [(store: any AttachedStore, number: Int64)]) throws -> Void
+  ) throws -> Bool {
+    if link.isWriting { return false }
+    let stores = stores.all
+    let statements = stores.map { PostgresStatement(newestSaveText(of: $0)) }
+    link.readAlong(statements) { results in
+      try body(zip(stores, results).map { (store: $0, number: $1.int(0, 0)) })
+    }
+    return true
+  }
+
+  private func newestSaveText(of store: any AttachedStore) -> String {
+    #"SELECT max("id") FROM \#(systemTable("_cdgen_history", of: store))"#
   }
 
   func forEachSave(
@@ -301,6 +319,15 @@ extension PostgresSession {
       "SELECT 1 FROM \(dialect.table(model.joins[index].table)) AS t WHERE _source = ? AND _target = ?",
       [.value(.int(source)), .value(.int(target))]
     ).rowCount > 0
+  }
+
+  func pairs(ofJoin index: Int, isSource: Bool, of keys: [ObjectKey]) throws -> [JoinedPair] {
+    let select = PairSQL(ofJoin: index, isSource: isSource, model, dialect).select
+    let result = try run("\(select) = ANY(?)", [.keys(keys)])
+    return (0..<result.rowCount).map { row in
+      JoinedPair(
+        owner: result.int(row, 0), member: result.int(row, 1), position: result.optionalInt(row, 2))
+    }
   }
 
   func rows(of relationship: RelationshipPlan, of key: ObjectKey, _ entity: EntityPlan) throws -> RowCursor {

@@ -75,6 +75,8 @@ extension PostgresSession {
         JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.conkey[1]
         WHERE n.nspname = ? AND k.contype = 'f' AND k.convalidated
         """, name))
+    // The program checks the references of a store without foreign keys.
+    if found.isEmpty { return [] }
     return schema.layouts.flatMap { table in
       table.columns.compactMap { column in
         guard let reference = column.reference, !found.contains([table.name, column.name, reference.table])

@@ -21,6 +21,9 @@ final class SessionLink {
   /// Called before a read within a write, so that the read sees all rows that were written before.
   var willReadInWrite: (() throws -> Void)?
 
+  /// What is read together with the next statement.
+  private var companions: (statements: [PostgresStatement], body: ([PostgresResult]) throws -> Void)?
+
   private enum State {
     case free
     /// A snapshot is wanted. It has a transaction if there is a connection.
@@ -84,30 +87,56 @@ final class SessionLink {
 
   // MARK: Statements
 
+  /// Runs statements together with the next one, before it, and calls a body with their results before that one's result
+  /// is returned. If the body throws, the next statement does so again.
+  func readAlong(_ statements: [PostgresStatement], _ body: @escaping ([PostgresResult]) throws -> Void) {
+    companions = (statements, body)
+  }
+
   /// Runs a statement.
   ///
-  /// - Parameter mayFail: Whether the statement may fail because of a row. A transaction then goes on.
+  /// - Parameter mayFail: Whether the caller can handle a failure: because of a row, after which a transaction goes on,
+  ///   or because the task is cancelled.
   func run(_ statement: PostgresStatement, mayFail: Bool) throws -> PostgresResult {
+    let companions = state == .write ? nil : companions
+    let others = companions?.statements ?? []
     do {
       let results: [PostgresResult]
       switch state {
-      case .free: results = try runAlone(statement)
-      case .snapshot: results = try runInSnapshot(statement, mayFail: mayFail)
+      case .free: results = try runAlone(others + [statement], isCancellable: mayFail)
+      case .snapshot: results = try runInSnapshot(others, statement, mayFail: mayFail)
       case .write:
         try willReadInWrite?()
         guard let transaction else { throw PostgresFailure.lost("the write has ended") }
         results = try mayFail ? transaction.runInSavepoint([statement]) : transaction.run([statement])
       }
-      guard let result = results.last else { throw PostgresFailure.lost("the server did not answer") }
+      guard results.count > others.count, let result = results.last else {
+        throw PostgresFailure.lost("the server did not answer")
+      }
+      if let companions { try tell(companions.body, Array(results.prefix(others.count))) }
       return result
     } catch let failure as PostgresFailure {
-      throw failure.error(of: urls, during: "reading")
+      throw failure.thrownError(of: urls, during: "reading")
     }
   }
 
-  private func runAlone(_ statement: PostgresStatement) throws -> [PostgresResult] {
-    try withFreshConnection { connection in
-      do { return try connection.run(check.statements + [statement]) } catch let failure as PostgresFailure {
+  private func tell(_ body: @escaping ([PostgresResult]) throws -> Void, _ results: [PostgresResult]) throws {
+    let former = companions
+    // The body may read.
+    companions = nil
+    do { try body(results) } catch {
+      if companions == nil { companions = former }
+      throw error
+    }
+  }
+
+  /// - Returns: The results of the statements.
+  private func runAlone(_ list: [PostgresStatement], isCancellable: Bool) throws -> [PostgresResult] {
+    try withFreshConnection(isCancellable: isCancellable) { connection in
+      do {
+        let results = try connection.run(check.statements + list, isCancellable: isCancellable)
+        return Array(results.dropFirst(check.statements.count))
+      } catch let failure as PostgresFailure {
         if let refusal = check.refusal(failure, start: 0) { throw refusal }
         throw failure
       }
@@ -116,10 +145,12 @@ final class SessionLink {
 
   /// Runs a body with a connection of the pool. If the connection turns out to have been lost before, another one is
   /// used: the server or the network may have ended it while it was idle.
-  private func withFreshConnection<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
+  private func withFreshConnection<R>(
+    isCancellable: Bool, _ body: (PostgresConnection) throws -> R
+  ) throws -> R {
     var attempts = 0
     while true {
-      let connection = try pool.take()
+      let connection = try pool.take(isCancellable: isCancellable)
       defer { pool.give(connection) }
       do {
         return try body(connection)
@@ -132,21 +163,26 @@ final class SessionLink {
     }
   }
 
-  private func runInSnapshot(_ statement: PostgresStatement, mayFail: Bool) throws -> [PostgresResult] {
-    if connection != nil { return try runInTransaction(statement, mayFail: mayFail) }
+  /// - Returns: The results of the other statements, and that of the last one.
+  private func runInSnapshot(
+    _ others: [PostgresStatement], _ statement: PostgresStatement, mayFail: Bool
+  ) throws -> [PostgresResult] {
+    if connection != nil { return try runInTransaction(others, statement, mayFail: mayFail) }
     var attempts = 0
     while true {
-      let connection = try pool.take()
+      let connection = try pool.take(isCancellable: mayFail)
       var list = [PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")]
-      if server.isPooled { list += PostgresConnection.limits(of: server, isLocal: true) }
+      if !server.keepsSessions { list += PostgresConnection.limits(of: server, isLocal: true) }
       let first = list.count
       list += check.statements
+      let companions = list.count..<list.count + others.count
+      list += others
       if mayFail { list.append(Self.savepoint) }
       let start = list.count
       do {
-        let results = try connection.run(list + [statement])
+        let results = try connection.run(list + [statement], isCancellable: mayFail)
         self.connection = connection
-        return results
+        return Array(results[companions]) + results.suffix(1)
       } catch let failure {
         if mayFail, connection.isOpen, !failure.endsConnection, failure.statement >= start {
           // The snapshot stays.
@@ -175,14 +211,16 @@ final class SessionLink {
     ])
   }
 
-  private func runInTransaction(_ statement: PostgresStatement, mayFail: Bool) throws -> [PostgresResult] {
+  private func runInTransaction(
+    _ others: [PostgresStatement], _ statement: PostgresStatement, mayFail: Bool
+  ) throws -> [PostgresResult] {
     guard let connection else { throw PostgresFailure.lost("the connection is closed") }
     do {
-      guard mayFail, connection.isInTransaction else { return try connection.run([statement]) }
-      return Array(
-        try connection.run([
-          Self.savepoint, statement, PostgresStatement("RELEASE SAVEPOINT _cdgen_read"),
-        ]).dropLast())
+      guard mayFail, connection.isInTransaction else { return try connection.run(others + [statement]) }
+      let results = try connection.run(
+        others + [Self.savepoint, statement, PostgresStatement("RELEASE SAVEPOINT _cdgen_read")],
+        isCancellable: true)
+      return Array(results.prefix(others.count)) + [results[others.count + 1]]
     } catch {
       if mayFail, connection.isOpen, connection.isInTransaction, !error.endsConnection {
         try rollBackToSavepoint(connection)

@@ -7,14 +7,19 @@ import CDRuntime
 #endif
 
 /// The transaction of a write: its connection, and what is known of its end.
+///
+/// It takes a connection for the first statement. So a save that concerns only stores of other engines needs none.
 final class WriteTransaction {
-  let connection: PostgresConnection
+  private let pool: ConnectionPool
+  private var taken: PostgresConnection?
   private let server: PostgresServer
   private let urls: [URL]
   private let check: VersionMark
   private let writeLocks: [PostgresStatement]
   /// How many seconds to wait for the lock of a row.
   private let lockTimeout: Double
+  /// Whether the task's cancellation ends waits before the COMMIT. A task that was cancelled before can still write.
+  private let isCancellable = !WaitingTask.isCancelled
   /// Whether the transaction was wanted, and not ended yet.
   private(set) var isOpen = false
   /// Whether the server has begun the transaction.
@@ -26,16 +31,40 @@ final class WriteTransaction {
 
   /// - Parameter writeLocks: The statements that wait for migrations, and keep them waiting.
   init(
-    _ connection: PostgresConnection, _ server: PostgresServer, urls: [URL], check: VersionMark,
+    _ pool: ConnectionPool, _ server: PostgresServer, urls: [URL], check: VersionMark,
     writeLocks: [PostgresStatement], lockTimeout: Double
   ) {
-    self.connection = connection
+    self.pool = pool
     self.server = server
     self.urls = urls
     self.check = check
     self.writeLocks = writeLocks
     self.lockTimeout = lockTimeout
   }
+
+  /// The connection, which is taken from the pool for the first statement.
+  ///
+  /// - Throws: ``StoreError``.
+  private func connection() throws -> PostgresConnection {
+    if let taken { return taken }
+    do {
+      let connection = try pool.take(isCancellable: isCancellable)
+      taken = connection
+      return connection
+    } catch {
+      failure = error
+      throw error.thrownError(of: urls, during: "connecting")
+    }
+  }
+
+  /// Gives the connection back after the end of the transaction.
+  func giveConnectionBack() {
+    if let taken { pool.give(taken) }
+    taken = nil
+  }
+
+  /// Whether the connection can be used.
+  private var isConnected: Bool { taken?.isOpen == true }
 
   /// Begins a transaction. The server learns of it with the first statement.
   func begin() {
@@ -47,7 +76,7 @@ final class WriteTransaction {
   // READ COMMITTED, because the versions of the rows find all conflicts, and each row by itself.
   private var beginning: [PostgresStatement] {
     var list = [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE")]
-    if server.isPooled { list += PostgresConnection.limits(of: server, isLocal: true) }
+    if !server.keepsSessions { list += PostgresConnection.limits(of: server, isLocal: true) }
     list.append(PostgresConnection.lockLimit(seconds: lockTimeout))
     return list + writeLocks + check.statements
   }
@@ -59,26 +88,32 @@ final class WriteTransaction {
   func run(_ list: [PostgresStatement]) throws -> [PostgresResult] {
     guard isOpen, !hasBegun else { return try runBegun(list) }
     let beginning = beginning
-    do {
-      let results = try connection.run(beginning + list)
+    let connection = try self.connection()
+    do throws(PostgresFailure) {
+      let results = try connection.run(beginning + list, isCancellable: isCancellable)
       hasBegun = true
       return Array(results[beginning.count...])
-    } catch var failure {
+    } catch {
+      var failure = error
       hasBegun = connection.isOpen && connection.isInTransaction
       if let refusal = check.refusal(failure, start: beginning.count - check.statements.count) {
         throw refusal
       }
       failure.statement -= beginning.count
       self.failure = failure
+      if failure.isCancellation { throw CancellationError() }
       throw failure
     }
   }
 
-  private func runBegun(_ list: [PostgresStatement]) throws -> [PostgresResult] {
-    do {
-      return try connection.run(list)
+  /// - Parameter isCommit: Whether the statements end the transaction. Their result must be known.
+  private func runBegun(_ list: [PostgresStatement], isCommit: Bool = false) throws -> [PostgresResult] {
+    let connection = try self.connection()
+    do throws(PostgresFailure) {
+      return try connection.run(list, isCancellable: isCancellable && !isCommit)
     } catch {
       failure = error
+      if error.isCancellation { throw CancellationError() }
       throw error
     }
   }
@@ -92,7 +127,7 @@ final class WriteTransaction {
       let results = try run([Self.savepoint] + list + [Self.release])
       return Array(results[1..<list.count + 1])
     } catch let failure as PostgresFailure {
-      if connection.isOpen, !failure.endsConnection, failure.statement > 0 {
+      if isConnected, !failure.endsConnection, failure.statement > 0 {
         _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_write"), Self.release])
         self.failure = nil
       }
@@ -129,13 +164,32 @@ final class WriteTransaction {
     failure = nil
   }
 
+  /// Copies rows into a table, within a savepoint. The transaction goes on if they are refused.
+  ///
+  /// - Throws: ``PostgresFailure`` or ``StoreError``.
+  func copyInSavepoint(_ text: String, _ produce: (inout PostgresBytes) -> Bool) throws {
+    _ = try run([Self.savepoint])
+    do {
+      try copy(text, produce)
+      _ = try run([Self.release])
+    } catch let failure as PostgresFailure {
+      if isConnected, !failure.endsConnection {
+        _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_write"), Self.release])
+        self.failure = nil
+      }
+      throw failure
+    }
+  }
+
   /// Copies rows into a table.
   func copy(_ text: String, _ produce: (inout PostgresBytes) -> Bool) throws {
     if !hasBegun { _ = try run([]) }
-    do {
-      try connection.copy(text, produce)
+    let connection = try self.connection()
+    do throws(PostgresFailure) {
+      try connection.copy(text, isCancellable: isCancellable, produce)
     } catch {
       failure = error
+      if error.isCancellation { throw CancellationError() }
       throw error
     }
   }
@@ -151,7 +205,7 @@ final class WriteTransaction {
       return
     }
     wasCommitSent = true
-    let results = try runBegun([PostgresStatement("COMMIT")])
+    let results = try runBegun([PostgresStatement("COMMIT")], isCommit: true)
     isOpen = false
     hasBegun = false
     // A failed transaction is rolled back instead.
@@ -175,7 +229,7 @@ final class WriteTransaction {
     wasCommitSent = false
     guard hasBegun else { return }
     hasBegun = false
-    guard connection.isOpen, connection.isInTransaction else { return }
+    guard let connection = taken, connection.isOpen, connection.isInTransaction else { return }
     // The caller's error is more important than one of the end. The connection ends the transaction in any case.
     do { _ = try connection.run([PostgresStatement("ROLLBACK")], timeout: 5) } catch { connection.close() }
   }

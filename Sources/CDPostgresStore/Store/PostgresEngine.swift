@@ -20,6 +20,8 @@ final class PostgresEngine: StoreEngine {
   private let server: PostgresServer
   private let pool: ConnectionPool
   private let lockTimeout: Double
+  /// The tables that are in stores of other engines.
+  private let others: Set<String>
   private let current: Mutex<Current>
   private let removals = Atomic<Int>(0)
   private let removalObservers = Mutex<[(id: ObjectIdentifier, notify: @Sendable () -> Void)]>([])
@@ -38,18 +40,29 @@ final class PostgresEngine: StoreEngine {
     /// Locks that exclude migrations, while rows are written.
     let writeLocks: [PostgresStatement]
 
-    init(_ all: [PostgresStore], removals: Int, model: ModelPlan) {
+    /// Checks references; nil if all stores have foreign keys.
+    let references: ReferenceChecks?
+
+    init(
+      _ all: [PostgresStore], removals: Int, model: ModelPlan, others: Set<String>, usesAllFeatures: Bool
+    ) {
       self.all = all
       stores = StoreSet(all, removals: removals)
       tables = PostgresTables(
-        model, schemas: Dictionary(all.map { ($0.index, $0.schema) }, uniquingKeysWith: { first, _ in first })
-      )
+        model,
+        schemas: Dictionary(all.map { ($0.index, $0.schema) }, uniquingKeysWith: { first, _ in first }),
+        others: others)
       sql = ModelSQL(model, tables.dialect)
       check = VersionMark(
         all.map {
           (PostgresTables.systemTable("_cdgen_metadata", schema: $0.schema), $0.dataHash, $0.url)
         })
-      writeLocks = all.map { PostgresStatement(PostgresTables.writeLock(schema: $0.schema)) }
+      // With common features, the check of the version has to be enough.
+      writeLocks =
+        usesAllFeatures ? all.map { PostgresStatement(PostgresTables.writeLock(schema: $0.schema)) } : []
+      references =
+        usesAllFeatures && all.allSatisfy(\.hasForeignKeys)
+        ? nil : ReferenceChecks(model, tables.dialect, stores)
     }
   }
 
@@ -70,19 +83,21 @@ final class PostgresEngine: StoreEngine {
     lockTimeout = settings.map(\.busyTimeout).max() ?? 0
     files = settings.map { _ in nil }
     let pool = ConnectionPool(server, toWrite: settings.contains { !$0.isReadOnly })
+    others = model.tables(outside: Set(settings.indices.map(settings.storeIndex)))
     self.pool = pool
     let urls = servers.map(\.url)
     let stores = try Self.opening(pool, urls) { connection in
       try settings.indices.map { index in
-        var others = settings.map(\.configuration)
-        others.remove(at: index)
-        return try PostgresOpening(
-          connection: connection, server: servers[index], url: urls[index], model: model, storeIndex: index,
-          settings: settings[index], others: others
+        try PostgresOpening(
+          connection: connection, server: servers[index], url: urls[index], model: model,
+          storeIndex: settings.storeIndex(index), settings: settings[index],
+          others: settings.configurations(otherThan: index)
         ).open()
       }
     }
-    current = Mutex(Current(stores, removals: 0, model: model))
+    current = Mutex(
+      Current(
+        stores, removals: 0, model: model, others: others, usesAllFeatures: server.features == .postgresql))
   }
 
   deinit { pool.closeIdle() }
@@ -140,7 +155,8 @@ final class PostgresEngine: StoreEngine {
     let isRemoved = current.withLock { current in
       guard current.stores[id] != nil else { return false }
       current = Current(
-        current.all.filter { $0.storeID != id }, removals: current.stores.removals + 1, model: model)
+        current.all.filter { $0.storeID != id }, removals: current.stores.removals + 1, model: model,
+        others: others, usesAllFeatures: server.features == .postgresql)
       return true
     }
     guard isRemoved else { return false }
@@ -191,14 +207,13 @@ final class PostgresEngine: StoreEngine {
     writers.withLock { _ = $0.insert(thread) }
     defer { writers.withLock { _ = $0.remove(thread) } }
     let current = current.withLock { $0 }
-    let urls = current.all.map(\.url)
-    let connection: PostgresConnection
-    do { connection = try pool.take() } catch { throw error.error(of: urls, during: "connecting") }
-    defer { pool.give(connection) }
     let transaction = WriteTransaction(
-      connection, server, urls: urls, check: current.check, writeLocks: current.writeLocks,
+      pool, server, urls: current.all.map(\.url), check: current.check, writeLocks: current.writeLocks,
       lockTimeout: lockTimeout)
-    let session = PostgresWriteSession(self.session(current), transaction) { [self] in wasCommitted($0, $1) }
+    defer { transaction.giveConnectionBack() }
+    let session = PostgresWriteSession(
+      self.session(current), transaction, current.references
+    ) { [self] in wasCommitted($0, $1) }
     defer { session.end() }
     return try body(session)
   }

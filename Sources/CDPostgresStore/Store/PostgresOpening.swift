@@ -29,8 +29,14 @@ struct PostgresOpening {
     while true {
       do {
         return try openOnce(after: migration)
-      } catch StoreError.needsMigration where settings.migrator != nil && migration == nil {
+      } catch StoreError.needsMigration(_, let model, let from, let to)
+        where settings.migrator != nil && migration == nil
+      {
         rollBack()
+        if server.features == .common {
+          throw StoreError.notSupported(
+            "the migration of '\(model)' from version \(from) to version \(to) with common features only")
+        }
         // Nil if another program is migrating the store, or has done it.
         if let migrator = settings.migrator { migration = try migrate(by: migrator) }
       } catch let failure as PostgresFailure {
@@ -52,6 +58,7 @@ struct PostgresOpening {
   }
 
   private func openOnce(after migration: MigrationResult?) throws -> PostgresStore {
+    if server.features == .common { return try openWithCommonFeatures() }
     let isReadOnly = settings.isReadOnly
     _ = try connection.run(
       "BEGIN ISOLATION LEVEL READ COMMITTED, " + (isReadOnly ? "READ ONLY" : "READ WRITE"))
@@ -63,10 +70,98 @@ struct PostgresOpening {
       if isReadOnly { throw StoreError.foreignDatabase(url) }
       storeID = try create()
     }
+    let references = try connection.run(PostgresTables.countOfReferences, [.value(.string(server.schema))])
     _ = try connection.run("COMMIT")
-    return PostgresStore(
-      index: storeIndex, url: url, storeID: storeID, isReadOnly: isReadOnly, schema: server.schema,
-      dataHash: model.dataHash(ofStore: storeIndex).description, migration: migration)
+    return store(
+      storeID,
+      hasForeignKeys: references.int(0, 0) == PostgresTables.referenceCount(of: model, store: storeIndex),
+      after: migration)
+  }
+
+  private func store(_ storeID: UUID, hasForeignKeys: Bool, after migration: MigrationResult?)
+    -> PostgresStore
+  {
+    PostgresStore(
+      index: storeIndex, url: url, storeID: storeID, isReadOnly: settings.isReadOnly, schema: server.schema,
+      dataHash: model.dataHash(ofStore: storeIndex).description, hasForeignKeys: hasForeignKeys,
+      migration: migration)
+  }
+
+  // MARK: Common features
+
+  /// Opens the store without changes of tables in transactions. A store exists when its metadata do, which are written
+  /// after all tables.
+  private func openWithCommonFeatures() throws -> PostgresStore {
+    let names = try PostgresTransfer.existingTables(of: server, connection)
+    var found: Found?
+    if names.contains("_cdgen_metadata") { found = try inspect(names) }
+    if found == nil {
+      // The tables of an interrupted creation, and those that another program is creating, are the same ones.
+      let own = Set(SQLSchema(model, store: storeIndex, PostgresDialect()).layouts.map(\.name))
+      guard names.isSubset(of: own.union(PostgresTables.systemNames)) else {
+        throw StoreError.foreignDatabase(url)
+      }
+      if settings.isReadOnly { throw StoreError.foreignDatabase(url) }
+      try createWithCommonFeatures()
+      found = try inspect(try PostgresTransfer.existingTables(of: server, connection))
+    }
+    guard let found else { throw StoreError.foreignDatabase(url) }
+    if let wanted = found.wanted, !settings.isReadOnly { try updateWithCommonFeatures(to: wanted) }
+    let references = try connection.run(PostgresTables.countOfReferences, [.value(.string(server.schema))])
+    return store(
+      found.storeID,
+      hasForeignKeys: references.int(0, 0) == PostgresTables.referenceCount(of: model, store: storeIndex),
+      after: nil)
+  }
+
+  private func createWithCommonFeatures() throws {
+    try PostgresTransfer.checkNames(model, store: storeIndex)
+    try PostgresTransfer.createSchema(of: server, connection)
+    for text in PostgresTables.repeatableCreation(of: model, store: storeIndex, schema: server.schema) {
+      _ = try connection.run([PostgresStatement(text, isKept: false)])
+    }
+    let metadata = StoreMetadata(model, storeID: UUID.random(), store: storeIndex)
+    // Whoever writes the metadata first decides about the identifier of the store.
+    let entries = metadata.entries.sorted { $0.key < $1.key }
+    _ = try connection.run([
+      PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"),
+      PostgresStatement(
+        #"INSERT INTO \#(systemTable("_cdgen_keys")) ("entity", "next") VALUES (?, 1) ON CONFLICT DO NOTHING"#,
+        [.value(.string(PostgresTables.historyKey))]),
+      PostgresStatement(
+        #"INSERT INTO \#(systemTable("_cdgen_metadata")) ("key", "value") "#
+          + "SELECT k, v FROM unnest(CAST(? AS text[]), CAST(? AS text[])) AS u(k, v) "
+          + #"WHERE NOT EXISTS (SELECT 1 FROM \#(systemTable("_cdgen_metadata")))"#,
+        [
+          .array(entries.map { .string($0.key) }, .text), .array(entries.map { .string($0.value) }, .text),
+        ]),
+      PostgresStatement("COMMIT"),
+    ])
+  }
+
+  /// Creates and removes indexes, each by itself, and then updates the metadata.
+  private func updateWithCommonFeatures(to metadata: StoreMetadata) throws {
+    let wanted = PostgresTables.indexes(of: SQLSchema(model, store: storeIndex, PostgresDialect()))
+    for name in try presentIndexes().sorted() where !wanted.contains(where: { $0.name == name }) {
+      _ = try connection.run(
+        "DROP INDEX IF EXISTS \(SQLText.quoted(server.schema)).\(SQLText.quoted(name))")
+    }
+    for index in wanted {
+      _ = try connection.run([
+        PostgresStatement(PostgresTables.repeatable(index.sql, schema: server.schema), isKept: false)
+      ])
+    }
+    try PostgresTransfer.write(metadata.entries, of: server, connection)
+  }
+
+  private func presentIndexes() throws -> Set<String> {
+    let found = try connection.run(
+      // Indexes of primary keys and of constraints belong to their tables.
+      "SELECT c.relname::text FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid "
+        + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = ? "
+        + "AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint AS k WHERE k.conindid = c.oid AND k.contype <> 'f')",
+      [.value(.string(server.schema))])
+    return Set((0..<found.rowCount).compactMap { found.string($0, 0) })
   }
 
   func systemTable(_ name: String) -> String {
@@ -85,9 +180,14 @@ struct PostgresOpening {
   /// - Returns: Nil if the schema is empty or does not exist.
   func inspect() throws -> Found? {
     let names = try PostgresTransfer.tables(of: server, connection, url: url)
-    if names.isEmpty { return nil }
+    return names.isEmpty ? nil : try inspect(names)
+  }
+
+  /// - Returns: Nil if the creation of the store has not ended.
+  private func inspect(_ names: Set<String>) throws -> Found? {
     let entries = PostgresSession.entries(
       try connection.run(#"SELECT "key", "value" FROM \#(systemTable("_cdgen_metadata"))"#))
+    if entries.isEmpty, server.features == .common { return nil }
     let found = try StoreMetadata(entries: entries, url: url)
     let wanted = try StoreVersionCheck(
       url: url, model: model, storeIndex: storeIndex, configurations: (settings.configuration, others)
@@ -131,13 +231,7 @@ struct PostgresOpening {
       #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = 'layoutHash' FOR UPDATE"#)
     let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
     let wanted = PostgresTables.indexes(of: layout)
-    let found = try connection.run(
-      // Indexes of primary keys and of constraints belong to their tables.
-      "SELECT c.relname::text FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid "
-        + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = ? "
-        + "AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint AS k WHERE k.conindid = c.oid AND k.contype <> 'f')",
-      [.value(.string(server.schema))])
-    let present = Set((0..<found.rowCount).compactMap { found.string($0, 0) })
+    let present = try presentIndexes()
     _ = try connection.run("SET LOCAL search_path TO \(schema)")
     for name in present.sorted() where !wanted.contains(where: { $0.name == name }) {
       _ = try connection.run("DROP INDEX \(schema).\(SQLText.quoted(name))")

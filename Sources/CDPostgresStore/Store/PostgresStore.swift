@@ -16,6 +16,8 @@ final class PostgresStore: AttachedStore {
   let schema: String
   /// The hash of the data of the store's version.
   let dataHash: String
+  /// Whether foreign keys check the references at the end of a transaction. If not, the program checks them.
+  let hasForeignKeys: Bool
   var isInMemory: Bool { false }
   // The rows have all values.
   var files: ExternalFiles? { nil }
@@ -23,7 +25,7 @@ final class PostgresStore: AttachedStore {
 
   init(
     index: Int, url: URL, storeID: UUID, isReadOnly: Bool, schema: String, dataHash: String,
-    migration: MigrationResult?
+    hasForeignKeys: Bool, migration: MigrationResult?
   ) {
     self.index = index
     self.url = url
@@ -31,6 +33,7 @@ final class PostgresStore: AttachedStore {
     self.isReadOnly = isReadOnly
     self.schema = schema
     self.dataHash = dataHash
+    self.hasForeignKeys = hasForeignKeys
     self.migration = migration
   }
 
@@ -41,8 +44,8 @@ final class PostgresStore: AttachedStore {
 extension StoreLocation {
   /// A schema of a database of a PostgreSQL server. It is created if it does not exist.
   ///
-  /// All stores of a coordinator must be schemas of the same database. <doc:StoresOnAServer> says what such a store
-  /// does differently.
+  /// A coordinator can also have stores in files, but its stores on servers must be schemas of one database.
+  /// <doc:StoresOnAServer> says what such a store does differently.
   ///
   /// ```swift
   /// let server = PostgresServer(host: "db.example.com", database: "library", schema: "tenant_7")

@@ -13,9 +13,16 @@ import CDRuntime
 struct PostgresDialect: SQLDialect {
   /// The form in which statements find each table; the table's name for those that are not here.
   private let tables: [String: String]
+  /// The tables that are in stores of other engines.
+  private let others: Set<String>
 
-  /// - Parameter tables: The form in which statements find each table, by its name.
-  init(tables: [String: String] = [:]) { self.tables = tables }
+  /// - Parameters:
+  ///   - tables: The form in which statements find each table, by its name.
+  ///   - others: The tables that are in stores of other engines.
+  init(tables: [String: String] = [:], others: Set<String> = []) {
+    self.tables = tables
+    self.others = others
+  }
 
   static let spelling = SQLSpelling(parameters: .numbered(prefix: "$"))
 
@@ -24,6 +31,8 @@ struct PostgresDialect: SQLDialect {
   var limits: SQLLimits { SQLLimits() }
 
   func table(_ name: String) -> String { tables[name] ?? SQLText.quoted(name) }
+
+  func isReachable(_ table: String) -> Bool { others.isEmpty || !others.contains(table) }
 
   // The limit is 65,535 parameters. This leaves room for the rest of the statement.
   func accepts(_ condition: SQLText) -> Bool { condition.bindings.count <= 60_000 }

@@ -12,7 +12,8 @@ struct PostgresTables: Sendable {
 
   /// - Parameter schemas: The schema of each store, by the store's index. The tables of entities in no store read as
   ///   empty.
-  init(_ model: ModelPlan, schemas: [Int: String]) {
+  /// - Parameter others: The tables that are in stores of other engines.
+  init(_ model: ModelPlan, schemas: [Int: String], others: Set<String>) {
     self.schemas = schemas
     var tables: [String: String] = [:]
     var properties: [String: [String]] = [:]
@@ -33,7 +34,7 @@ struct PostgresTables: Sendable {
         properties[Self.name("\(table).\(column.name)")] = [entity.slots[column.slot].name]
       }
     }
-    dialect = PostgresDialect(tables: tables)
+    dialect = PostgresDialect(tables: tables, others: others)
     uniqueProperties = properties
   }
 
@@ -122,6 +123,46 @@ struct PostgresTables: Sendable {
   static func creation(of model: ModelPlan, store: Int) -> [String] {
     systemTables + tables(of: model, store: store) + constraints(of: model, store: store)
   }
+
+  /// The statements that create the tables and indexes of a store without foreign keys, each by itself: it does nothing if
+  /// the table or index exists.
+  static func repeatableCreation(of model: ModelPlan, store: Int, schema: String) -> [String] {
+    let layout = SQLSchema(model, store: store, PostgresDialect())
+    return (systemTables + layout.layouts.map(table)).map { repeatable($0, schema: schema) }
+      + indexes(of: layout).map { repeatable($0.sql, schema: schema) }
+  }
+
+  /// Makes a statement that creates a table or an index in a schema, unless it exists.
+  static func repeatable(_ creation: String, schema: String) -> String {
+    let schema = SQLText.quoted(schema) + "."
+    for start in ["CREATE TABLE ", "CREATE UNIQUE INDEX ", "CREATE INDEX "] where creation.hasPrefix(start) {
+      let rest = creation.dropFirst(start.count)
+      if start == "CREATE TABLE " { return start + "IF NOT EXISTS " + schema + rest }
+      // An index is in the schema of its table, whose name is after the word ON.
+      let name = rest.prefix(quotedEnd(rest))
+      return start + "IF NOT EXISTS " + name + " ON " + schema + rest.dropFirst(name.count + " ON ".count)
+    }
+    return creation
+  }
+
+  /// The number of characters of the quoted name at the start of a text.
+  private static func quotedEnd(_ text: Substring) -> Int {
+    var isInside = false
+    for (offset, character) in text.enumerated() {
+      if character == "\"" { isInside.toggle() } else if !isInside { return offset }
+    }
+    return text.count
+  }
+
+  /// The number of foreign keys of a store.
+  static func referenceCount(of model: ModelPlan, store: Int) -> Int {
+    SQLSchema(model, store: store, PostgresDialect()).layouts.flatMap(references).count
+  }
+
+  /// The statement that counts the foreign keys of a schema, its parameter, that are checked at the end of transactions.
+  static let countOfReferences =
+    "SELECT count(*) FROM pg_catalog.pg_constraint AS k JOIN pg_catalog.pg_namespace AS n "
+    + "ON n.oid = k.connamespace WHERE n.nspname = ? AND k.contype = 'f' AND k.condeferrable"
 
   /// The statements that create the tables of a model's entities and relationships.
   static func tables(of model: ModelPlan, store: Int) -> [String] {

@@ -34,6 +34,7 @@ struct PostgresTransfer: StoreTransfer {
   // MARK: Writing
 
   func create(_ contents: StoreContents, of model: ModelPlan) throws {
+    if server.features == .common { return try createWithCommonFeatures(contents, of: model) }
     try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) { connection in
       guard try Self.tables(of: server, connection, url: url).isEmpty else {
         throw StoreError.cannotCreate(url, reason: "the schema already has tables; it was not changed")
@@ -47,14 +48,65 @@ struct PostgresTransfer: StoreTransfer {
       try writer.copyObjects(of: contents, parts)
       try writer.copyHistory(of: contents, parts)
       try run(PostgresTables.constraints(of: model, store: 0), connection)
-      try Self.write(contents.storedEntries, of: server, connection)
-      var keys = try writer.keys(of: contents, parts)
-      if keys[PostgresTables.historyKey] == nil { keys[PostgresTables.historyKey] = 1 }
-      try Self.write(keys, of: server, connection)
+      try writeSystem(contents, parts, writer, connection)
     }
   }
 
+  /// Writes the metadata and the next keys.
+  private func writeSystem(
+    _ contents: StoreContents, _ parts: [StoreTables.Part], _ writer: PostgresRowWriter,
+    _ connection: PostgresConnection
+  ) throws {
+    try Self.write(contents.storedEntries, of: server, connection)
+    var keys = try writer.keys(of: contents, parts)
+    if keys[PostgresTables.historyKey] == nil { keys[PostgresTables.historyKey] = 1 }
+    try Self.write(keys, of: server, connection)
+  }
+
+  /// Creates the tables, each by itself, and then writes all rows in one transaction. The metadata are among them, without
+  /// which there is no store.
+  private func createWithCommonFeatures(_ contents: StoreContents, of model: ModelPlan) throws {
+    try withoutTransaction(toWrite: true) { connection in
+      guard try Self.existingTables(of: server, connection).isEmpty else {
+        throw StoreError.cannotCreate(url, reason: "the schema already has tables; it was not changed")
+      }
+      try Self.checkNames(model, store: 0)
+      try Self.createSchema(of: server, connection)
+      for text in PostgresTables.repeatableCreation(of: model, store: 0, schema: server.schema) {
+        try run([text], connection)
+      }
+    }
+    do {
+      try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) { connection in
+        let writer = PostgresRowWriter(connection: connection, schema: server.schema)
+        let parts = StoreTables(model, store: 0).parts
+        try writer.copyObjects(of: contents, parts)
+        try writer.copyHistory(of: contents, parts)
+        try writeSystem(contents, parts, writer, connection)
+      }
+    } catch {
+      // Empty tables without metadata are no store. The next creation would find them.
+      try? withoutTransaction(toWrite: true) { try dropTables(of: model, $0) }
+      throw error
+    }
+  }
+
+  private func dropTables(of model: ModelPlan, _ connection: PostgresConnection) throws {
+    try run(
+      [TableReplacement.drop(model, and: PostgresTables.systemNames, schema: server.schema)], connection)
+  }
+
   func remove() throws {
+    if server.features == .common {
+      let plan = try withTransaction("READ ONLY", toWrite: true) { connection -> ModelPlan? in
+        let names = try Self.tables(of: server, connection, url: url)
+        if names.isEmpty { return nil }
+        let rows = PostgresRows(connection, schema: server.schema, history: .bounds, url: url)
+        return try StoredTables(rows, names: names, url: url).plan()
+      }
+      if let plan { try withoutTransaction(toWrite: true) { try dropTables(of: plan, $0) } }
+      return
+    }
     try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) { connection in
       let names = try Self.tables(of: server, connection, url: url)
       if names.isEmpty { return }
@@ -74,13 +126,22 @@ struct PostgresTransfer: StoreTransfer {
   private func withTransaction<R>(
     _ mode: String, toWrite: Bool, _ body: (PostgresConnection) throws -> R
   ) throws -> R {
-    do {
-      let connection = try PostgresConnection.open(server, toWrite: toWrite)
-      defer { connection.close() }
+    try withoutTransaction(toWrite: toWrite) { connection in
       _ = try connection.run([PostgresStatement("BEGIN \(mode)")] + Self.longLimits)
       let result = try body(connection)
       try Self.commit(connection)
       return result
+    }
+  }
+
+  /// Runs a body with a connection, on which each group of statements is a transaction.
+  private func withoutTransaction<R>(
+    toWrite: Bool, _ body: (PostgresConnection) throws -> R
+  ) throws -> R {
+    do {
+      let connection = try PostgresConnection.open(server, toWrite: toWrite)
+      defer { connection.close() }
+      return try body(connection)
     } catch let failure as PostgresFailure {
       throw failure.error(of: [url], during: "copying the store")
     } catch let value as PostgresRowWriter.Unstorable {
@@ -114,20 +175,29 @@ struct PostgresTransfer: StoreTransfer {
   static func tables(
     of server: PostgresServer, _ connection: PostgresConnection, url: URL
   ) throws -> Set<String> {
-    let tables = try connection.run(PostgresTables.listing, [.value(.string(server.schema))])
-    if tables.rowCount == 0 { return [] }
-    let names = Set((0..<tables.rowCount).compactMap { tables.string($0, 0) })
+    let names = try existingTables(of: server, connection)
+    if names.isEmpty { return [] }
     guard names.isSuperset(of: PostgresTables.systemNames) else {
       throw StoreError.foreignDatabase(url)
     }
     return names
   }
 
+  /// The names of all tables and views in a schema.
+  static func existingTables(
+    of server: PostgresServer, _ connection: PostgresConnection
+  ) throws -> Set<String> {
+    let tables = try connection.run(PostgresTables.listing, [.value(.string(server.schema))])
+    return Set((0..<tables.rowCount).compactMap { tables.string($0, 0) })
+  }
+
   static func createSchema(of server: PostgresServer, _ connection: PostgresConnection) throws {
     let exists = try connection.run(
       "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = ?", [.value(.string(server.schema))])
     // Without the check, a user who may not create schemas could not use one that exists.
-    if exists.rowCount == 0 { _ = try connection.run("CREATE SCHEMA \(SQLText.quoted(server.schema))") }
+    if exists.rowCount == 0 {
+      _ = try connection.run("CREATE SCHEMA IF NOT EXISTS \(SQLText.quoted(server.schema))")
+    }
   }
 
   /// Refuses names that PostgreSQL would cut.

@@ -265,11 +265,14 @@ extension BatchRun {
           replaced.append(FetchedKey(key: written, entity: entity.index))
         }
       } catch let violation as UniquenessViolation {
-        throw notUnique(violation, row.number)
+        throw notUnique(violation, row.number - violation.rowsSince)
       }
     }
     guard row.mistakes.isEmpty else {
       throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.maximumMistakes)))
+    }
+    do { try insertion.finish() } catch let violation as UniquenessViolation {
+      throw notUnique(violation, row.number - violation.rowsSince)
     }
     try finishInsert(first..<key, replaced, properties, FormerRows())
     return Int(key - first) + replaced.count

@@ -5,14 +5,22 @@ extension ManagedObjectContext {
   /// again. Objects with unsaved changes keep their values until these changes end; their save detects conflicts.
   ///
   /// Called when a snapshot begins, and before a fetch without a snapshot.
-  func catchUp(_ session: any StoreSession) throws {
+  ///
+  /// - Parameter isLazy: Whether the session may do so with the next rows that it reads.
+  func catchUp(_ session: any StoreSession, isLazy: Bool = true) throws {
     // No other context writes to a store that a migration is creating.
     if importTarget != nil { return }
-    for store in storeReader.stores.all {
-      try historyPosition.advance(to: session.newestSave(of: store), of: store) { seen in
-        try apply(saves: seen, of: store, session)
+    if isLazy, session.isRemote {
+      let isDone = try session.whenRowsAreRead { [weak self, unowned session] newest in
+        for (store, number) in newest { try self?.catchUp(to: number, of: store, session) }
       }
+      if isDone { return }
     }
+    for store in storeReader.stores.all { try catchUp(to: session.newestSave(of: store), of: store, session) }
+  }
+
+  private func catchUp(to newest: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {
+    try historyPosition.advance(to: newest, of: store) { seen in try apply(saves: seen, of: store, session) }
   }
 
   private func apply(saves seen: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {

@@ -27,7 +27,8 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the changes
   ///   are still in the context; conflicts that a policy has resolved before stay resolved. The exception is
-  ///   ``SaveError/partlySaved(written:reason:)``: some of several stores have been written.
+  ///   ``SaveError/partlySaved(written:reason:)``: some of several stores have been written. A save to a server throws
+  ///   `CancellationError` if the task is cancelled while the save waits, and has written nothing then.
   public func save() throws {
     try activity.checkMaySave()
     if let error = pendingChanges.takeInsertionErrors() { throw error }

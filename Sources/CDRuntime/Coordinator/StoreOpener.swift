@@ -13,34 +13,66 @@ struct StoreOpener {
   /// - Throws: ``StoreError`` or ``MigrationError``. Existing stores are then unchanged.
   @_optimize(none)
   func open() throws -> any StoreEngine {
-    for case .engine(let location) in descriptions.map(\.location) {
-      guard descriptions.allSatisfy({ $0.location.isOfEngine(location.engine) }) else {
-        throw StoreError.notSupported("stores of several engines in one coordinator")
-      }
-      do {
-        return try location.open(descriptions.indices.map(settings), plan)
-      } catch StoreError.needsMigration(_, let model, let from, let to)
-        where location.transfer == nil && descriptions.contains(where: \.migratesStoreAutomatically)
-      {
-        throw StoreError.notSupported("the migration of '\(model)' from version \(from) to version \(to)")
+    let groups = groups
+    guard groups.count > 1 else {
+      return try open(groups.first?.engine, Array(descriptions.indices))
+    }
+    return CombinedEngine(try groups.map { try open($0.engine, $0.stores) }, plan)
+  }
+
+  /// The engines with the indexes of their stores; nil stands for SQLite, which is the first one if there are several. Its
+  /// writes exclude each other.
+  private var groups: [(engine: StoreEngineLocation?, stores: [Int])] {
+    var groups: [(engine: StoreEngineLocation?, stores: [Int])] = []
+    for (index, description) in descriptions.enumerated() {
+      var engine: StoreEngineLocation?
+      if case .engine(let location) = description.location { engine = location }
+      if let group = groups.firstIndex(where: { $0.engine?.engine == engine?.engine }) {
+        groups[group].stores.append(index)
+      } else if engine == nil {
+        groups.insert((nil, [index]), at: 0)
+      } else {
+        groups.append((engine, [index]))
       }
     }
-    return try SQLiteDatabase(descriptions.map(\.settings), model: plan) { store, storeIndex in
-      do { return try store.open() } catch StoreError.needsMigration
-        where descriptions[storeIndex].migratesStoreAutomatically && !store.isReadOnly
-      {
-        return try migrate(store, storeIndex)
+    return groups
+  }
+
+  /// Opens the stores of one engine.
+  ///
+  /// - Parameter location: A location of the engine; nil for SQLite.
+  @_optimize(none)
+  private func open(_ location: StoreEngineLocation?, _ stores: [Int]) throws -> any StoreEngine {
+    let settings = stores.map(settings)
+    guard let location else {
+      return try SQLiteDatabase(settings, model: plan) { store, storeIndex in
+        do { return try store.open() } catch StoreError.needsMigration
+          where descriptions[storeIndex].migratesStoreAutomatically && !store.isReadOnly
+        {
+          return try migrate(store, storeIndex)
+        }
       }
+    }
+    do {
+      return try location.open(settings, plan)
+    } catch StoreError.needsMigration(_, let model, let from, let to)
+      where location.transfer == nil
+      && stores.contains(where: { descriptions[$0].migratesStoreAutomatically })
+    {
+      throw StoreError.notSupported("the migration of '\(model)' from version \(from) to version \(to)")
     }
   }
 
-  /// The settings of a store for an engine that migrates its stores row by row.
+  /// The settings of a store. An engine other than SQLite migrates its stores row by row.
   private func settings(_ storeIndex: Int) -> StoreSettings {
     let description = descriptions[storeIndex]
+    var others = descriptions
+    others.remove(at: storeIndex)
     var settings = description.settings
-    if description.migratesStoreAutomatically, !description.isReadOnly {
-      var others = descriptions
-      others.remove(at: storeIndex)
+    settings.index = storeIndex
+    settings.others = others.map(\.configuration)
+    if description.migratesStoreAutomatically, !description.isReadOnly, description.location.engineURL != nil
+    {
       settings.migrator = RowMigration(
         description: description, others: others, model: plan, storeIndex: storeIndex)
     }

@@ -48,7 +48,7 @@ enum EngineFeature: String {
     // The tests use SQLite's.
     case .tables: [.plain: true, .postgresql: true]
     // A store in memory is never older than its model.
-    case .migrations: [.plain: true, .memory: true]
+    case .migrations: [.plain: true, .memory: true, .postgresql: TestServer.hasCommonFeaturesOnly]
     case .decisions, .severalStores: [.plain: true]
     }
   }

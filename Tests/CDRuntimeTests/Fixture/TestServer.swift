@@ -14,6 +14,9 @@ enum TestServer {
 
   static var isConfigured: Bool { url != nil }
 
+  /// Whether stores use only what all databases with PostgreSQL's protocol have. They are then not migrated.
+  static var hasCommonFeaturesOnly: Bool { (try? server(schema: "public"))?.features == .common }
+
   /// The server of a store that would have a file.
   static func location(_ file: URL) -> StoreLocation {
     do {

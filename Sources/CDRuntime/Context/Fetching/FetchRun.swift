@@ -283,6 +283,7 @@ extension FetchRun {
     guard query.isSorted else {
       StoreLog.report(evaluationInMemory(query))
       let candidates = try context.objects(of: query, isSorted: false)
+      try context.prefetchSeparateObjects(predicate, sortKeys, of: candidates, plan)
       return window(try evaluator.sorted(try matching(candidates), by: sortKeys))
     }
     return try context.objects(of: query, window)
@@ -306,6 +307,7 @@ extension FetchRun {
       objects = stored.filter { !$0.isPending && !$0.isDeleted }
       if !query.isExact {
         StoreLog.report(evaluationInMemory(query))
+        try context.prefetchSeparateObjects(predicate, [], of: objects, plan)
         objects = try matching(objects)
       }
       objects += try matchingChanged()

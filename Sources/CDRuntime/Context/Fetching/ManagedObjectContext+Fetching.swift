@@ -98,18 +98,20 @@ extension ManagedObjectContext {
   /// Updates the context to the changes that other contexts have saved until now.
   func learnOfSaves() throws {
     endReading()
-    try catchUpForFetch()
+    try catchUpForFetch(isLazy: false)
     notifyObservers()
   }
 
   /// Updates the context to the changes that other contexts have saved, if no snapshot is held.
-  func catchUpForFetch() throws {
+  ///
+  /// - Parameter isLazy: Whether the next read may do so.
+  func catchUpForFetch(isLazy: Bool = true) throws {
     if let parent {
       noticeRemovals()
-      return try parent.catchUpForFetch()
+      return try parent.catchUpForFetch(isLazy: isLazy)
     }
-    let connection = try reader()
-    if !storeReader.isSnapshotOpen { try catchUp(connection) }
+    let session = try reader()
+    if !isLazy || !storeReader.isSnapshotOpen { try catchUp(session, isLazy: isLazy) }
   }
 
   func entityPlan<Object: ManagedObject>(of request: FetchRequest<Object>) throws -> EntityPlan {

@@ -189,3 +189,41 @@ extension ManagedObjectContext {
     return registered(key.key, root: plan.root) ?? makeFault(key.key, plan)
   }
 }
+
+// Objects in stores of other engines.
+extension ManagedObjectContext {
+  /// Reads the objects that the evaluator will need from stores of other engines, each relationship at once.
+  ///
+  /// - Parameter objects: The objects of the entity that the evaluator will look at.
+  func prefetchSeparateObjects(
+    _ predicate: FetchPredicate?, _ sortKeys: [SortKey], of objects: [ManagedObject], _ plan: EntityPlan
+  ) throws {
+    guard parent == nil, engine is CombinedEngine else { return }
+    var keys = Set(sortKeys.map { String($0.keyPath.prefix { $0 != "." }) })
+    if let predicate { Self.addFirstKeys(of: predicate, to: &keys) }
+    let paths = keys.sorted().compactMap { key -> PrefetchPath? in
+      guard let relationship = plan.slot(key)?.relationship,
+        model.entities[relationship.destination].storeIndex != plan.storeIndex
+      else { return nil }
+      return PrefetchPath(relationship: relationship)
+    }
+    if !paths.isEmpty { try prefetch(paths, of: objects) }
+  }
+
+  private static func addFirstKeys(of predicate: FetchPredicate, to keys: inout Set<String>) {
+    predicate.forEachPart { addFirstKeys(of: $0, to: &keys) }
+  }
+
+  private static func addFirstKeys(of part: ExpressionPart, to keys: inout Set<String>) {
+    switch part {
+    case .predicate(let predicate): addFirstKeys(of: predicate, to: &keys)
+    case .value(let value):
+      if case .path(let base, let steps) = value.kind, case .object = base.kind,
+        case .key(let key)? = steps.first(where: { if case .key = $0 { true } else { false } })
+      {
+        keys.insert(key)
+      }
+      value.forEachPart { addFirstKeys(of: $0, to: &keys) }
+    }
+  }
+}

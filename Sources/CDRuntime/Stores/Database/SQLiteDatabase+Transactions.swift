@@ -22,11 +22,12 @@ extension SQLiteDatabase {
     _ connection: SQLiteConnection, changed: [SQLiteStore], check: () throws -> Void = {}
   ) throws {
     let files = changed.compactMap { store in store.file.map { (store, $0) } }
+    // Another engine may commit in the check, after which nothing may be refused here.
+    try connection.checkDeferredReferences()
     guard !files.isEmpty else {
       try check()
       return try connection.execute("COMMIT")
     }
-    try connection.checkDeferredReferences()
     let stores = attached
     func prepare(_ store: SQLiteStore, _ file: StoreFile) throws -> StoreFile.Prepared {
       try file.prepare(

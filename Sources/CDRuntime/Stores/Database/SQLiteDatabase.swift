@@ -53,20 +53,21 @@ final class SQLiteDatabase: StoreEngine {
     // their stores.
     var kept: [SQLiteConnection] = []
     var stores: [SQLiteStore] = []
-    for (storeIndex, own) in settings.enumerated() {
+    for (place, own) in settings.enumerated() {
       if let url = own.location.url, stores.contains(where: { $0.isFile(at: url) }) {
         throw StoreError.openedTwice(url)
       }
-      var others = settings.map(\.configuration)
-      others.remove(at: storeIndex)
+      let storeIndex = settings.storeIndex(place)
       let opened = try open(
-        ClosedStore(own, storeIndex: storeIndex, model: model, others: others), storeIndex)
+        ClosedStore(
+          own, storeIndex: storeIndex, model: model, others: settings.configurations(otherThan: place)),
+        storeIndex)
       kept.append(opened.connection)
       stores.append(opened.store)
     }
     let set = SQLiteStoreSet(stores, isSingle: settings.count == 1, of: model)
     self.model = model
-    sql = ModelSQL(model, .sqlite)
+    sql = ModelSQL(model, SQLiteDialect(others: model.tables(outside: Set(stores.map(\.index)))))
     current = Mutex(set)
     files = stores.map(\.files)
     busyTimeout = settings.map(\.busyTimeout).max() ?? 0

@@ -85,6 +85,21 @@ final class SQLiteSession: StoreSession {
       target)
   }
 
+  func pairs(ofJoin index: Int, isSource: Bool, of keys: [ObjectKey]) throws -> [JoinedPair] {
+    let select = PairSQL(ofJoin: index, isSource: isSource, model, sql.dialect).select
+    let statement = try connection.statement("\(select) IN \(SQLite.boundKeys)")
+    defer { statement.reset() }
+    statement.bind([SQLite.list(keys)])
+    var pairs: [JoinedPair] = []
+    while try statement.step() {
+      pairs.append(
+        JoinedPair(
+          owner: statement.int64(0), member: statement.int64(1),
+          position: statement.isNull(2) ? nil : statement.int64(2)))
+    }
+    return pairs
+  }
+
   private func exists(_ sql: String, _ keys: ObjectKey...) throws -> Bool {
     let statement = try connection.statement(sql)
     defer { statement.reset() }

@@ -136,7 +136,7 @@ extension StoreLocation {
 
 /// The location of a store of an engine other than SQLite.
 ///
-/// The engine's module creates such locations. All stores of a coordinator must be of the same engine.
+/// The engine's module creates such locations. A coordinator can have stores of several engines.
 ///
 /// ```swift
 /// func describe(_ location: StoreLocation) -> String {
@@ -146,11 +146,11 @@ extension StoreLocation {
 public struct StoreEngineLocation: Sendable {
   /// The name by which two locations are compared.
   package let name: String
-  /// The name of the engine. All stores of a coordinator must have the same engine.
+  /// The name of the engine. It opens all stores of a coordinator with this name.
   package let engine: String
   /// What the engine's module needs to know of the location.
   package let details: (any Sendable)?
-  /// Opens all stores of a coordinator, and creates those that do not exist.
+  /// Opens all stores of a coordinator that have this engine, and creates those that do not exist.
   package let open: @Sendable (_ stores: [StoreSettings], ModelPlan) throws -> any StoreEngine
   /// Reads and writes the store as a whole; nil if the engine cannot.
   package let transfer: (any StoreTransfer)?
@@ -159,12 +159,11 @@ public struct StoreEngineLocation: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name by which two locations are compared, such as the address of a server.
-  ///   - engine: The name of the engine; nil for the location's own name. Stores of one coordinator have
-  ///     the same engine.
+  ///   - engine: The name of the engine; nil for the location's own name.
   ///   - details: What the engine's module needs to know of the location.
   ///   - transfer: Reads and writes the store as a whole; nil if the engine cannot. Such an engine migrates no store
   ///     either.
-  ///   - open: Opens all stores of a coordinator, and creates those that do not exist.
+  ///   - open: Opens all stores of a coordinator that have this engine, and creates those that do not exist.
   package init(
     name: String, engine: String? = nil, details: (any Sendable)? = nil,
     transfer: (any StoreTransfer)? = nil,
@@ -203,7 +202,35 @@ package struct StoreSettings: Sendable {
   package var isReadOnly = false
   /// How many seconds to wait for other writers.
   package var busyTimeout: Double = 10
+  /// The index of the store in the coordinator; nil for its place among the settings.
+  package var index: Int?
+  /// The configurations of the coordinator's other stores; nil for those of the other settings.
+  package var others: [String?]?
   /// Migrates the store if it is of an older version; nil if the store must not be migrated. SQLite's stores are migrated
   /// in another way.
   package var migrator: (any StoreMigrator)?
+}
+
+extension [StoreSettings] {
+  /// The index in the coordinator of the store at a place.
+  package func storeIndex(_ place: Int) -> Int { self[place].index ?? place }
+
+  /// The configurations of the coordinator's stores other than the one at a place.
+  package func configurations(otherThan place: Int) -> [String?] {
+    if let others = self[place].others { return others }
+    var configurations = map(\.configuration)
+    configurations.remove(at: place)
+    return configurations
+  }
+}
+
+extension ModelPlan {
+  /// The tables of entities in stores other than the given ones. If an engine opens only the given stores, the others are
+  /// those of other engines.
+  package func tables(outside stores: Set<Int>) -> Set<String> {
+    Set(
+      entities.compactMap { entity in
+        entity.storeIndex.flatMap { stores.contains($0) ? nil : entity.table }
+      })
+  }
 }

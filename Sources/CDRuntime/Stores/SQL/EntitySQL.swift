@@ -128,6 +128,21 @@ package struct RelatedSQL {
   }
 }
 
+/// The statement that selects the pairs of a join table that have any of many objects on one side.
+package struct PairSQL {
+  /// Selects the objects on that side, those on the other side, and their positions. It ends before the list of keys.
+  package let select: String
+
+  /// - Parameter isSource: Whether the objects are the source of the pairs.
+  package init(ofJoin index: Int, isSource: Bool, _ model: ModelPlan, _ dialect: any SQLDialect) {
+    let join = model.joins[index]
+    let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
+    let isOrdered = isSource ? join.isOrdered : join.isInverseOrdered
+    let position = isOrdered ? (isSource ? "j._position" : "j._inverse_position") : "NULL"
+    select = "SELECT j.\(own), j.\(other), \(position) FROM \(dialect.table(join.table)) AS j WHERE j.\(own)"
+  }
+}
+
 /// The statements on the positions of a relationship's objects.
 package struct PositionSQL {
   /// Selects the greatest position among the related objects.

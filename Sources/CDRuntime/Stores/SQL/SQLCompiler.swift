@@ -27,6 +27,8 @@ package struct SQLCompiler {
   /// The root entities of the rows that the condition reads in addition to the row itself.
   package private(set) var readRoots: Set<Int> = []
   private var aliasCount = 0
+  /// Whether the last comparison or operand needs rows that no statement can read together with the row itself.
+  private var isOutOfReach = false
 
   /// Creates a compiler of expressions on the rows of an entity's table, whose alias is `t0`.
   package init(
@@ -50,6 +52,7 @@ package struct SQLCompiler {
   /// Returns a new alias for rows of an entity, and records that the condition reads them.
   mutating func makeAlias(for entity: EntityPlan) -> String {
     readRoots.insert(entity.root)
+    if !dialect.isReachable(entity.table) { isOutOfReach = true }
     return makeAlias()
   }
 
@@ -66,7 +69,10 @@ package struct SQLCompiler {
     case .constant(let holds): return constant(holds != isNegated)
     case .not(let part): return try condition(part, isNegated: !isNegated)
     case .comparison(let comparison):
-      if let condition = try self.comparison(comparison, isNegated: isNegated) { return condition }
+      isOutOfReach = false
+      if let condition = try self.comparison(comparison, isNegated: isNegated), !isOutOfReach {
+        return condition
+      }
       if inexactParts.count < 10 { inexactParts.append(Self.outline(comparison)) }
       return SQLCondition(sql: SQLText(text: dialect.always), isExact: false)
     case .and(let parts): return try compound(parts, isNegated: isNegated, level: isNegated ? .or : .and)
@@ -183,6 +189,13 @@ package struct SQLCompiler {
 
   /// Compiles the value of an expression. Returns nil if SQL has no exact form of it.
   package mutating func operand(_ expression: ValueExpression) throws(EvaluationError) -> SQLOperand? {
+    let operand = try reachedOperand(expression)
+    return isOutOfReach ? nil : operand
+  }
+
+  private mutating func reachedOperand(
+    _ expression: ValueExpression
+  ) throws(EvaluationError) -> SQLOperand? {
     if isConstant(expression) {
       return .constant(try evaluator.value(of: expression, for: .value(.null)))
     }

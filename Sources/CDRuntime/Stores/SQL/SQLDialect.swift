@@ -40,6 +40,9 @@ package protocol SQLDialect: Sendable {
 
   /// A table in a statement that reads or changes its rows, for example with the name of a schema.
   func table(_ name: String) -> String
+  /// Whether a statement can read a table together with the others. It cannot if the table is in a store of another
+  /// engine.
+  func isReachable(_ table: String) -> Bool
   /// The type of a column.
   ///
   /// - Parameter mayNameFile: Whether the column holds either data, or a text with the name of the file that contains
@@ -199,6 +202,8 @@ package struct SQLSpelling: Sendable {
 
 extension SQLDialect {
   package func table(_ name: String) -> String { SQLText.quoted(name) }
+
+  package func isReachable(_ table: String) -> Bool { true }
 
   /// Returns a complete statement in the form that the database reads.
   package func rendered(_ text: String) -> String { spelling?.rendered(text) ?? text }

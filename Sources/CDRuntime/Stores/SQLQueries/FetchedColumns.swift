@@ -58,6 +58,7 @@ package struct FetchedColumns {
           readings.append(.object(destination, nameColumn: nil))
           continue
         }
+        guard dialect.isReachable(destination.table) else { return nil }
         let table = dialect.table(destination.table)
         readings.append(.object(destination, nameColumn: names.count + entityColumns.count))
         entityColumns.append("(SELECT e._entity FROM \(table) AS e WHERE e._pk = \(value.sql.text))")

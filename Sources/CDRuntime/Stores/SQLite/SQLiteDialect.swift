@@ -8,6 +8,12 @@ import CDModel
 
 /// The SQL of SQLite, on a connection that has the functions of ``PredicateFunctions``.
 struct SQLiteDialect: SQLDialect {
+  /// The tables that are in stores of other engines.
+  private let others: Set<String>
+
+  /// - Parameter others: The tables that are in stores of other engines.
+  init(others: Set<String> = []) { self.others = others }
+
   var name: String { "SQLite" }
   /// SQLite reads the neutral form.
   var spelling: SQLSpelling? { nil }
@@ -43,6 +49,8 @@ struct SQLiteDialect: SQLDialect {
   func comparesExactly(_ integers: ClosedRange<Int64>) -> Bool { true }
 
   // MARK: Tables
+
+  func isReachable(_ table: String) -> Bool { others.isEmpty || !others.contains(table) }
 
   func columnType(_ type: StorageType, mayNameFile: Bool) -> String {
     // The name of a file is TEXT, and data are BLOB.

@@ -25,9 +25,16 @@ package struct UniqueList {
 package struct UniquenessViolation: Error {
   /// The properties of the index, if the store's message names them.
   package let properties: [String]
+  /// The number of rows that were begun after the refused one, if an insertion sends many rows together.
+  package let rowsSince: Int
 
-  /// - Parameter properties: The properties of the index; empty if they are not known.
-  package init(properties: [String]) { self.properties = properties }
+  /// - Parameters:
+  ///   - properties: The properties of the index; empty if they are not known.
+  ///   - rowsSince: The number of rows that were begun after the refused one.
+  package init(properties: [String], rowsSince: Int = 0) {
+    self.properties = properties
+    self.rowsSince = rowsSince
+  }
 }
 
 /// The source of a column's new value.
@@ -78,7 +85,17 @@ package protocol RowInsertion: AnyObject {
   /// - Returns: The key of the row that now has the values: `key`, or the key of an existing row. Nil if the row was
   ///   skipped.
   /// - Throws: ``UniquenessViolation`` or ``StoreError``.
+  ///
+  /// If no conflict has an action other than to refuse the row, the row may be sent later, with others.
   func write(_ key: ObjectKey) throws -> ObjectKey?
+  /// Sends the rows that have not been sent yet.
+  ///
+  /// - Throws: ``UniquenessViolation`` or ``StoreError``.
+  func finish() throws
+}
+
+extension RowInsertion {
+  package func finish() throws {}
 }
 
 /// Finds the row that has the values of a `unique:` list.

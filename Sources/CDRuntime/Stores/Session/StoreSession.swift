@@ -47,6 +47,11 @@ package protocol StoreSession: AnyObject {
 
   /// Returns whether a join table has a pair of two objects.
   func hasPair(ofJoin index: Int, source: ObjectKey, target: ObjectKey) throws -> Bool
+  /// Returns the pairs of a join table that have any of the given objects on one side, in no particular order. Each pair
+  /// is seen from that side.
+  ///
+  /// - Parameter isSource: Whether the objects are the source of the pairs; otherwise, they are the target.
+  func pairs(ofJoin index: Int, isSource: Bool, of keys: [ObjectKey]) throws -> [JoinedPair]
   /// Returns the rows of the objects of a to-many relationship, in the relationship's order.
   ///
   /// - Parameter entity: The entity of the object that has the relationship.
@@ -90,6 +95,16 @@ package protocol StoreSession: AnyObject {
 
   /// Returns the number of the newest save in a store's history, or 0 if there is none.
   func newestSave(of store: any AttachedStore) throws -> Int64
+  /// Whether reads wait for another machine, so that ``whenRowsAreRead(_:)`` is worth its call.
+  var isRemote: Bool { get }
+  /// Reads the numbers of the newest saves together with the next rows, so that they need no round trip of their own.
+  ///
+  /// - Parameter body: Called with each store and the number of its newest save, before the operation that has read rows
+  ///   returns. If it throws, the operation throws the error, and the next operation calls it again.
+  /// - Returns: Whether the session does so. If not, the caller asks for ``newestSave(of:)``.
+  func whenRowsAreRead(
+    _ body: @escaping (_ newest: [(store: any AttachedStore, number: Int64)]) throws -> Void
+  ) throws -> Bool
   /// Calls a body with the number and the text of each later save, the oldest first.
   func forEachSave(
     of store: any AttachedStore, after save: Int64, _ body: (Int64, String) throws -> Void
@@ -113,6 +128,35 @@ package protocol StoreSession: AnyObject {
   func defects() throws -> [StoreDefect]
   /// Returns a text that changes when another connection has written to a store since the last call.
   func changeMark() throws -> String
+}
+
+extension StoreSession {
+  package var isRemote: Bool { false }
+
+  // A session that reads a file needs no round trips.
+  package func whenRowsAreRead(
+    _ body: @escaping (_ newest: [(store: any AttachedStore, number: Int64)]) throws -> Void
+  ) throws -> Bool { false }
+}
+
+/// A pair of a join table, seen from one side.
+package struct JoinedPair {
+  package let owner: ObjectKey
+  package let member: ObjectKey
+  /// The position of the member among the owner's objects; nil if there is none.
+  package let position: Int64?
+
+  /// Creates a pair.
+  package init(owner: ObjectKey, member: ObjectKey, position: Int64?) {
+    self.owner = owner
+    self.member = member
+    self.position = position
+  }
+
+  /// Whether a pair is before another one in the order of the owners and of their relationships.
+  static func precedes(_ left: JoinedPair, _ right: JoinedPair) -> Bool {
+    (left.owner, left.position ?? .min, left.member) < (right.owner, right.position ?? .min, right.member)
+  }
 }
 
 /// A defect of the stored data that no object shows. A session finds it, because only the engine knows how the data are

@@ -97,6 +97,16 @@ final class PlainSession: StoreSession {
     state.joins[place]?[PlainState.Pair(source: source, target: target)] != nil
   }
 
+  func pairs(ofJoin place: Int, isSource: Bool, of keys: [ObjectKey]) throws -> [JoinedPair] {
+    let wanted = Set(keys)
+    return (state.joins[place] ?? [:]).compactMap { pair, positions in
+      guard wanted.contains(isSource ? pair.source : pair.target) else { return nil }
+      return JoinedPair(
+        owner: isSource ? pair.source : pair.target, member: isSource ? pair.target : pair.source,
+        position: isSource ? positions.ofSource : positions.ofTarget)
+    }
+  }
+
   /// The keys of related objects, in the relationship's order.
   private func related(
     _ relationship: RelationshipPlan, of owner: ObjectKey
