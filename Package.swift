@@ -235,7 +235,7 @@ let package = Package(
       swiftSettings: settings),
     // Needs a server: see .ci/postgresql.
     .testTarget(
-      name: "CDPostgresStoreTests", dependencies: ["CDPostgresStore", "CDRuntime", "CDModel"],
+      name: "CDPostgresStoreTests", dependencies: ["CDPostgresStore", "CDRuntime", "CDModel", "CDSchema"],
       swiftSettings: settings),
     .testTarget(
       name: "CDCoreDataStoreTests",

@@ -1,5 +1,4 @@
 import CDModel
-import Dispatch
 import Foundation
 import Synchronization
 import Testing
@@ -10,12 +9,13 @@ import Testing
 /// The command that ends the server without warning and starts it again.
 private let crashCommand = ProcessInfo.processInfo.environment["CDGEN_POSTGRES_CRASH"]
 
-/// A server that crashes again and again while several programs save. The environment variable
+/// A server, or a pooler before it, that crashes again and again while several programs save. The environment variable
 /// `CDGEN_POSTGRES_CRASH` has the command that ends the server without warning and starts it again; no other test may
-/// run at the same time.
+/// run at the same time. `CDGEN_POSTGRES_CRASHES` has the number of crashes.
 @Suite(.enabled(if: crashCommand != nil, "CDGEN_POSTGRES_CRASH is not set: run .ci/postgresql"))
 struct CrashTests {
-  private static let crashes = 6
+  private static let crashes =
+    ProcessInfo.processInfo.environment["CDGEN_POSTGRES_CRASHES"].flatMap { Int($0) } ?? 6
 
   @Test func whatIsAcknowledgedIsThere() throws {
     let command = try #require(crashCommand)
@@ -27,11 +27,12 @@ struct CrashTests {
     let unknown = Mutex<Set<String>>([])
     let refused = Mutex<Set<String>>([])
     let writers = Thread {
-      DispatchQueue.concurrentPerform(iterations: 4) { writer in
+      inThreads(4) { writer in
         var number = 0
         while !isDone.withLock({ $0 }) {
           do {
-            let context = try store.context { $0.replayTimeout = 30 }
+            let container = PersistentContainer(try store.coordinator { $0.replayTimeout = 30 })
+            let context = container.newContext()
             while !isDone.withLock({ $0 }) {
               number += 1
               let title = "\(writer) \(number)"
@@ -55,14 +56,16 @@ struct CrashTests {
       }
     }
     writers.start()
-    for _ in 0..<Self.crashes {
-      usleep(700_000)
+    for crash in 1...Self.crashes {
+      // A few crashes come after many saves. Many crashes come at any moment, also while programs connect again.
+      usleep(Self.crashes < 20 ? 700_000 : UInt32.random(in: 20_000..<300_000))
       let shell = Process()
       shell.executableURL = URL(filePath: "/bin/sh")
       shell.arguments = ["-c", command]
       try shell.run()
       shell.waitUntilExit()
       #expect(shell.terminationStatus == 0)
+      if crash % 100 == 0 { #expect(try store.coordinator { $0.replayTimeout = 30 }.verify().isEmpty) }
     }
     usleep(500_000)
     isDone.withLock { $0 = true }

@@ -1,5 +1,4 @@
 import CDModel
-import Dispatch
 import Foundation
 import Synchronization
 import Testing
@@ -55,7 +54,7 @@ import Testing
       injected.withLock { $0 += 1 }
       return action
     }
-    DispatchQueue.concurrentPerform(iterations: Self.writers) { writer in
+    inThreads(Self.writers) { writer in
       var outcome = Outcome()
       var container: PersistentContainer?
       for number in 0..<Self.saves / Self.writers {

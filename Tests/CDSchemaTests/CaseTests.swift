@@ -58,6 +58,20 @@ struct CaseTests {
     #expect(actual == expected)
   }
 
+  /// What servers lack. Each case whose name says that it is about them has a `targets.txt`.
+  @Test("targets", arguments: CaseFolder.all.filter { $0.name.hasPrefix("target-") })
+  func targets(_ folder: CaseFolder) throws {
+    let loaded = try folder.load()
+    #expect(loaded.model != nil)
+    let actual = StoreTarget.allCases.map { "# \($0.rawValue)\n" + loaded.problems(for: $0).text }.joined()
+    if CaseFolder.records { try folder.record(actual, as: "targets.txt") }
+    guard let expected = folder.expected("targets.txt") else {
+      Issue.record("there is no targets.txt; CDGEN_RECORD=1 writes it")
+      return
+    }
+    #expect(actual == expected)
+  }
+
   /// Every step that stores take to the current version, once each.
   private static func plan(of model: ManagedObjectModel) -> String {
     let line = VersionPaths(model)

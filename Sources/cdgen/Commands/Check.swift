@@ -1,8 +1,8 @@
-import ArgumentParser
+public import ArgumentParser
 import CDConsole
 import CDGenerator
 import CDModel
-import CDSchema
+public import CDSchema
 
 /// `cdgen check`
 struct Check: ParsableCommand {
@@ -13,6 +13,7 @@ struct Check: ParsableCommand {
 
         cdgen check Schemas/ToDo.cdmodel
         cdgen check Schemas/*.cdmodel --format sarif > cdgen.sarif
+        cdgen check Schemas/ToDo.cdmodel --target postgresql
 
       On a terminal, each mistake is followed by its line, with a caret under the place.
       """)
@@ -29,27 +30,40 @@ struct Check: ParsableCommand {
   )
   var format: ReportFormat = .text
 
+  @Option(
+    help: ArgumentHelp(
+      "A server that will have stores of the models.",
+      discussion:
+        "Also reports what the current version of each model needs and the server lacks. A note says how much of this was "
+        + "tried on the server. You can repeat the option.")
+  )
+  var target: [StoreTarget] = []
+
   func run() throws {
     try reportingFailures {
-      var diagnostics: [Diagnostic] = []
+      var all: [(found: [Diagnostic], missing: [Diagnostic])] = []
       for path in model {
         let loaded = ModelLoader.load(folder: path)
         let found = loaded.diagnostics + Self.generationProblems(of: loaded)
-        diagnostics += found
+        let missing = target.flatMap { loaded.problems(for: $0) }
+        all.append((found, missing))
         if format == .text {
-          ModelFolder.report(found)
-          try Console.write(line: Self.summary(of: found, at: path))
+          ModelFolder.report(found + missing)
+          try Console.write(line: Self.summary(of: found + missing, at: path))
         }
       }
       switch format {
       case .text: break
-      case .json: try Console.write(line: Diagnostic.json(diagnostics))
+      case .json: try Console.write(line: Diagnostic.json(all.flatMap { $0.found + $0.missing }))
       case .sarif:
         var log = SARIFLog.ofModel()
-        for diagnostic in diagnostics { log.add(diagnostic) }
+        for (found, missing) in all {
+          for diagnostic in found { log.add(diagnostic) }
+          for diagnostic in missing { log.add(diagnostic, rule: "target") }
+        }
         try Console.write(line: log.json.indentedText)
       }
-      if diagnostics.containsErrors { throw ExitCode.failure }
+      if all.contains(where: { ($0.found + $0.missing).containsErrors }) { throw ExitCode.failure }
     }
   }
 
@@ -74,3 +88,5 @@ struct Check: ParsableCommand {
     return "\(ModelFolder.trimmed(path)): \(count(.error)), \(count(.warning))"
   }
 }
+
+extension StoreTarget: ExpressibleByArgument {}

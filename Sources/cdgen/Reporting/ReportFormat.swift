@@ -18,6 +18,7 @@ extension SARIFLog {
         Rule(
           id: "migration",
           description: "Each change between two versions needs a rule, and each loss of data a confirmation."),
+        Rule(id: "target", description: "A server must be able to keep a store of the model."),
       ])
   }
 

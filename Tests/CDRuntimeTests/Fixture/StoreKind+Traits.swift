@@ -1,5 +1,7 @@
 import Testing
 
+// A test that does not run on a kind of stores says why. `.ci/left-out` counts the reasons, and fails if more tests than
+// before need a feature that an engine lacks.
 extension Trait where Self == ConditionTrait {
   /// For what is about SQLite's files, or about rows that can come from there alone.
   static func onlyOnSQLite(_ reason: String) -> Self {
@@ -7,16 +9,10 @@ extension Trait where Self == ConditionTrait {
   }
 
   /// For what opens a store again, or looks at its file.
-  static var needsFile: Self {
-    .enabled(
-      if: StoreKind.ofEnvironment.hasFiles,
-      "a store in memory or on a server has no file")
-  }
+  static var needsFile: Self { .needs(.files) }
 
   /// For what opens a store again.
-  static var needsReopening: Self {
-    .enabled(if: !StoreKind.ofEnvironment.isInMemory, "a store in memory ends with its coordinator")
-  }
+  static var needsReopening: Self { .needs(.reopening) }
 
   /// For what is the same whatever kind is asked for, and what goes through all of them by itself.
   static var onceForAllKinds: Self {
@@ -26,30 +22,55 @@ extension Trait where Self == ConditionTrait {
   /// For what not every engine has.
   static func needs(_ feature: EngineFeature) -> Self {
     .enabled(
-      if: !(feature.missing[StoreKind.ofEnvironment] ?? false),
-      "the engine '\(StoreKind.ofEnvironment.rawValue)' has no \(feature.rawValue)")
+      if: !feature.missing.contains(StoreKind.ofEnvironment),
+      "the engine '\(StoreKind.ofEnvironment.rawValue)' lacks '\(feature.rawValue)': \(feature.reason)")
   }
 }
 
 /// What not every engine has.
 enum EngineFeature: String {
-  /// Tables and statements of SQLite.
-  case tables = "tables of SQLite"
+  /// Tables and statements that the test can read and change by SQLite's own means.
+  case tables
   /// Predicates, orders and calculations that the store decides, so that no object is made of what is not wanted.
-  case decisions = "decisions of its own"
+  case decisions
   /// Migrations of stores of older versions.
   case migrations
-  /// Several stores of one coordinator.
-  case severalStores = "several stores that are opened again"
+  /// Several stores of one coordinator that are opened again.
+  case severalStores
+  /// A file that the test can copy, move, read or damage.
+  case files
+  /// A store that is there after its coordinator.
+  case reopening
+  /// Reads by other contexts while a batch is written.
+  case readsInBatches
+  /// Texts with the character U+0000.
+  case zeros
 
   /// The kinds of stores without the feature.
-  fileprivate var missing: [StoreKind: Bool] {
+  fileprivate var missing: Set<StoreKind> {
     switch self {
-    // The tests use SQLite's.
-    case .tables: [.plain: true, .postgresql: true]
+    case .tables: [.plain, .postgresql]
     // A store in memory is never older than its model.
-    case .migrations: [.plain: true, .memory: true, .postgresql: TestServer.hasCommonFeaturesOnly]
-    case .decisions, .severalStores: [.plain: true]
+    case .migrations: TestServer.hasCommonFeaturesOnly ? [.plain, .memory, .postgresql] : [.plain, .memory]
+    case .decisions, .severalStores: [.plain]
+    case .files: [.plain, .memory, .postgresql]
+    case .reopening: [.plain, .memory]
+    case .readsInBatches: [.plain, .memory, .xml, .binary, .json]
+    case .zeros: [.postgresql]
+    }
+  }
+
+  /// Why the test does not run there.
+  fileprivate var reason: String {
+    switch self {
+    case .tables: "the test reads or changes SQLite's tables, or counts its statements"
+    case .decisions: "the evaluator decides everything"
+    case .migrations: "a store in memory is never older than its model, and nothing migrates stores with common features"
+    case .severalStores: "a store in memory ends with its coordinator"
+    case .files: "a store in memory or on a server has no file"
+    case .reopening: "a store in memory ends with its coordinator"
+    case .readsInBatches: "nobody else reads while a batch is written"
+    case .zeros: "no text there has the character U+0000"
     }
   }
 }

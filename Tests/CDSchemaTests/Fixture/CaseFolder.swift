@@ -28,7 +28,7 @@ struct CaseFolder: CustomTestStringConvertible, Sendable {
   func files() throws -> [String: [UInt8]] {
     var files: [String: [UInt8]] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: url.path)
-    where !["diagnostics.txt", "model.json", "plan.txt", "locked.txt"].contains(name) {
+    where !["diagnostics.txt", "model.json", "plan.txt", "locked.txt", "targets.txt"].contains(name) {
       files[name] = [UInt8](try Data(contentsOf: url.appending(path: name)))
     }
     if let numbers = expected("locked.txt")?.split(whereSeparator: \.isWhitespace).compactMap({ Int($0) }) {

@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: StoreKind.ofEnvironment == .sqlite))
+  @Test(.needs(.readsInBatches))
   func aBatchsSequenceMayReadElsewhere() throws {
     for action in [Action.otherFetch, .fetch, .count, .history] {
       let errors = try errors(.batchSequence, action)

@@ -79,7 +79,7 @@ import Testing
   }
 
   /// A text may have any character, also where a statement would end at it.
-  @Test(.enabled(if: StoreKind.ofEnvironment.zero == "\0", "a server has no texts with U+0000"))
+  @Test(.needs(.zeros))
   func aDefaultMayHaveAnyCharacter() throws {
     let new = MigrationFixture.version(2, [Self.people([attribute("mark", .string, .string("a\0b"))])])
     try migrate(

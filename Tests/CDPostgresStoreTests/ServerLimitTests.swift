@@ -1,0 +1,190 @@
+import CDModel
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CDPostgresStore
+@testable import CDRuntime
+
+/// A server that has no connections left, ends those that are idle, or has no space left on its disk.
+@Suite(.needsServer, .serialized) struct ServerLimitTests {
+  private func container(
+    _ own: OwnServer, _ change: (inout PostgresServer) -> Void = { _ in }
+  ) throws -> PersistentContainer {
+    var server = own.server
+    change(&server)
+    return PersistentContainer(try PersistentStoreCoordinator(model: ServerStore.model, at: .server(server)))
+  }
+
+  /// The code of the typed error that a body throws; nil if it throws none.
+  private func code(_ body: () throws -> Void) -> String? {
+    do { try body() } catch StoreError.engine(_, let reason) {
+      #expect(reason.isOfConnection && reason.engine == "PostgreSQL")
+      return reason.code
+    } catch {
+      Issue.record("\(error)")
+      return ""
+    }
+    return nil
+  }
+
+  // MARK: Connections
+
+  @Test func whoGetsNoConnectionIsTold() throws {
+    let own = try OwnServer("max_connections = 8\n")
+    let container = try container(own) {
+      $0.replayTimeout = 0.5
+      $0.connectTimeout = 2
+    }
+    let context = container.newContext()
+    try context.addBook("before")
+    try context.save()
+    // The keys of new objects come from the server too.
+    try context.addBook("during")
+    // Others have all connections but those of the pool, and then these too.
+    var others: [PostgresConnection] = []
+    while let other = try? PostgresConnection.open(own.server, toWrite: true) { others.append(other) }
+    #expect(others.count >= 5)
+    let pids = try others.map { try $0.run("SELECT pg_backend_pid()").int(0, 0) }
+    try others[0].run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' "
+        + "AND NOT pid = ANY(CAST(? AS bigint[]))", [.keys(pids)])
+    usleep(200_000)
+    while let other = try? PostgresConnection.open(own.server, toWrite: true) { others.append(other) }
+    let fresh = container.newContext()
+    #expect(code { _ = try fresh.titles() } == "08001")
+    #expect(code { try context.save() } == "08001")
+    #expect(throws: StoreError.self) { try self.container(own) }
+    // As soon as there are connections again, the same contexts go on.
+    for other in others { other.close() }
+    usleep(200_000)
+    try context.save()
+    #expect(try fresh.titles().sorted() == ["before", "during"])
+  }
+
+  /// Many threads save through a pool that may have more connections than the server has. None hangs, and each save is
+  /// either written or refused.
+  @Test func aPoolThatIsLargerThanTheServer() throws {
+    let own = try OwnServer("max_connections = 8\n")
+    let container = try container(own) {
+      $0.poolSize = 32
+      $0.connectTimeout = 5
+    }
+    let written = Mutex<Set<String>>([])
+    let refused = Mutex(0)
+    inThreads(24) { thread in
+      let context = container.newContext()
+      for number in 0..<10 {
+        do {
+          try context.addBook("\(thread) \(number)")
+          try context.save()
+          _ = written.withLock { $0.insert("\(thread) \(number)") }
+        } catch {
+          refused.withLock { $0 += 1 }
+          context.rollback()
+        }
+      }
+    }
+    let found = try container.newContext().titles()
+    #expect(Set(found) == written.withLock { $0 } && found.count == Set(found).count)
+    #expect(found.count + refused.withLock { $0 } == 240)
+    #expect(found.count > 100, "\(refused.withLock { $0 }) saves were refused")
+    #expect(try container.persistentStoreCoordinator.verify().isEmpty)
+  }
+
+  // MARK: Idle connections
+
+  /// The server ends sessions that are idle. Nobody notices.
+  @Test func idleConnectionsAreReplaced() throws {
+    let own = try OwnServer("idle_session_timeout = 200\n")
+    let container = try container(own)
+    let context = container.newContext()
+    for number in 0..<4 {
+      try context.addBook("book \(number)")
+      usleep(400_000)
+      try context.save()
+      usleep(400_000)
+      #expect(try context.titles().count == number + 1)
+      usleep(400_000)
+      #expect(try container.newContext().titles().count == number + 1)
+    }
+    // Many connections at once.
+    inThreads(4) { _ in
+      let count = try? container.newContext().titles().count
+      #expect(count == 4)
+    }
+    usleep(400_000)
+    inThreads(4) { _ in
+      let count = try? container.newContext().titles().count
+      #expect(count == 4)
+    }
+  }
+
+  /// A block that pauses for too long between two reads loses its snapshot, and is told so.
+  @Test func aBlockThatPausesTooLong() throws {
+    let store = try ServerStore()
+    let context = try store.context { $0.statementTimeout = 0.3 }
+    try context.addBook("a")
+    try context.save()
+    let other = try store.context { $0.statementTimeout = 0.3 }
+    let error = #expect(throws: StoreError.self) {
+      try other.perform {
+        #expect(try other.titles() == ["a"])
+        usleep(1_500_000)
+        _ = try other.titles("pages == 0")
+      }
+    }
+    guard case .engine(_, let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reason.isOfConnection || reason.code == "25P03", "\(reason)")
+    #expect(try other.perform { try other.titles() } == ["a"])
+  }
+
+  // MARK: Full disks
+
+  @Test(.enabled(if: OwnServer.canLimitDisks, "a disk of limited size needs the rights of root"))
+  func aFullDisk() throws {
+    // An empty server needs about 40 MB.
+    let own = try OwnServer(
+      "min_wal_size = 32MB\nmax_wal_size = 32MB\nwal_recycle = off\ncheckpoint_timeout = 30s\n", disk: "140m")
+    let container = try container(own)
+    let context = container.newContext()
+    try context.addBook("first")
+    try context.save()
+    // Letters that cannot be compressed, until no more fit.
+    var count = 1
+    var failure: (any Error)?
+    let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".unicodeScalars)
+    while failure == nil, count < 400 {
+      do {
+        for _ in 0..<4 {
+          var text = "\(count) "
+          for _ in 0..<250_000 { text.unicodeScalars.append(letters.randomElement() ?? "a") }
+          try context.addBook(text)
+        }
+        try context.save()
+        count += 4
+      } catch {
+        failure = error
+        context.rollback()
+      }
+    }
+    switch failure {
+    case StoreError.diskFull?: break
+    // PostgreSQL restarts if it cannot write its log.
+    case StoreError.engine(_, let reason)?: #expect(reason.isOfConnection, "\(reason)")
+    default: Issue.record("\(String(describing: failure)) after \(count) objects")
+    }
+    // All of each save that succeeded is there, and nothing of the one that failed.
+    let other = container.newContext()
+    var found: Int?
+    for _ in 0..<50 {
+      found = try? other.count(for: FetchRequest<ManagedObject>(entityName: "Book"))
+      if found != nil { break }
+      usleep(200_000)
+    }
+    #expect(found == count)
+  }
+}
