@@ -70,7 +70,7 @@ class QuittingTests(ApplicationTest):
         question = lambda: sum("Quit anyway?" in line for line in server.log)
         server.process.send_signal(signal.SIGINT)
         eventually(lambda: question() == 1)
-        self.assertTrue(any("The title of this item is not valid" in line for line in server.log), server.log)
+        self.assertTrue(any("The item cannot be saved because of the title" in line for line in server.log), server.log)
         os.write(controller, b"r\n")
         # The window still has its changes, and they can be mended.
         eventually(lambda: 'data-edited="true"' in client.run({"refresh": {}}))

@@ -98,7 +98,7 @@ class SecurityTests(ApplicationTest):
         self.assertIn("Saved.", client.run({"save": {}}))
         self.assertEqual(sorted(item["title"] for item in client.export()["items"]), sorted(texts))
         answer = client.add("nothing\u0000more") + client.run({"save": {}})
-        self.assertTrue("Saved." in answer or "is not valid" in answer, answer[-400:])
+        self.assertTrue("Saved." in answer or "cannot be saved because of" in answer, answer[-400:])
         self.assertNotIn("Error(", answer)
 
     def test_files_outside_the_resources_are_not_served(self):

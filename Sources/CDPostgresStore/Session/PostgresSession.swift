@@ -435,6 +435,13 @@ extension PostgresSession {
       "SELECT t0._pk FROM \(table) AS t0\(related.join) WHERE \(related.owner) = ? ORDER BY 1", key)
   }
 
+  func pairs(
+    ofJoin index: Int, source: ObjectKey
+  ) throws -> [(target: ObjectKey, inversePosition: Int64?)] {
+    let result = try run(PairSQL(model.joins[index], dialect).targets, [.value(.int(source))])
+    return (0..<result.rowCount).map { (result.int($0, 0), result.optionalInt($0, 1)) }
+  }
+
   /// The first column of the rows of a statement with one parameter.
   func keys(_ text: String, _ key: ObjectKey) throws -> [ObjectKey] {
     let result = try run(text, [.value(.int(key))])

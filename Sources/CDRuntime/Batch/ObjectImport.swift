@@ -10,8 +10,8 @@ import CDModel
 ///
 /// The caller first inserts all objects. A reference may lead to an object that follows later. Then the caller sets the
 /// relationships that other rows contain. Every rule of the schema is checked, and derived attributes are computed. The
-/// methods of ``ManagedObjectLifecycle`` are not called. A large value of an `external:` attribute stays in its row until
-/// it is next saved.
+/// methods of ``ManagedObjectLifecycle`` are not called. Large values of `external:` attributes are written to files, as a
+/// save does.
 package final class ObjectImport {
   private let run: BatchRun
   private let target: Target
@@ -39,10 +39,11 @@ package final class ObjectImport {
   private static let chunk = 10_000
 
   fileprivate init(
-    _ run: BatchRun, _ session: any StoreWriteSession, _ coordinator: PersistentStoreCoordinator
+    _ run: BatchRun, _ session: any StoreWriteSession, _ files: ListedFiles,
+    _ coordinator: PersistentStoreCoordinator
   ) {
     self.run = run
-    target = Target(session, coordinator.plan)
+    target = Target(session, files, coordinator.plan)
     context = ManagedObjectContext(coordinator, importTarget: target)
   }
 
@@ -136,6 +137,7 @@ package final class ObjectImport {
   /// Notes an object that was in the store before, if its inverse relationship has a rule on the number of objects.
   private func noteTarget(_ key: ObjectKey, _ relationship: RelationshipPlan) throws {
     guard let inverse = run.inverse(of: relationship), BatchRun.hasCountRule(inverse),
+      run.stores.store(of: model.entities[relationship.destination]) != nil,
       try key < firstKey(of: model.entities[relationship.destination])
     else { return }
     if let index = formerTargets.firstIndex(where: { $0.relationship === inverse }) {
@@ -174,6 +176,21 @@ package final class ObjectImport {
     try noteChange(32 * keys.count)
   }
 
+  /// Relates an object to objects of stores that are not open, in the order of the list.
+  ///
+  /// - Parameter others: The objects of a relationship for which
+  ///   ``ManagedObjectContext/leadsOutside(_:ofEntity:)`` is true and ``isReference(_:ofEntity:)`` is false.
+  /// - Returns: False if the rows of the other store contain the relationship.
+  package func relate(
+    entity name: String, key: Int64, relationship: String, toOutside others: [OutsideReference]
+  ) throws -> Bool {
+    guard let found = try plan(name).slot(relationship)?.relationship,
+      case .join(let index, isSource: true) = found.storage
+    else { return false }
+    try target.relate(key, found, join: index, others, run.inverse(of: found))
+    return true
+  }
+
   private func noteChange(_ size: Int) throws {
     pendingCount += 1
     pendingBytes += size
@@ -207,6 +224,11 @@ package final class ObjectImport {
       let plan = model.entities[entity]
       for case let relationship? in plan.relationships where BatchRun.hasCountRule(relationship) {
         if case .reference = relationship.storage { continue }
+        // The other store contains the references, and is not open.
+        if case .join = relationship.storage {
+        } else if run.stores.store(of: model.entities[relationship.destination]) == nil {
+          continue
+        }
         try forEachChunk(of: entity) { try run.checkCounts(of: relationship, of: $0) }
       }
     }
@@ -270,11 +292,13 @@ extension ObjectImport {
     var key: ObjectKey = 0
     var references: [(slot: Int, key: ObjectKey)] = []
     private let writer: any StoreWriteSession
+    private let files: ListedFiles
     /// The slots of mandatory references in the entity's own table, by the index of the entity.
     private let mandatorySlots: [[Int]]
 
-    init(_ writer: any StoreWriteSession, _ model: ModelPlan) {
+    init(_ writer: any StoreWriteSession, _ files: ListedFiles, _ model: ModelPlan) {
       self.writer = writer
+      self.files = files
       mandatorySlots = model.entities.map { entity in
         entity.slots.filter { $0.isStored && $0.relationship?.description.isOptional == false }
           .map(\.number)
@@ -282,7 +306,7 @@ extension ObjectImport {
     }
 
     var session: any StoreSession { writer.reader }
-    var keepsLargeValuesInRows: Bool { true }
+    var listedFiles: ListedFiles? { files }
 
     func nextKey(for plan: EntityPlan) -> ObjectKey { key }
 
@@ -296,6 +320,25 @@ extension ObjectImport {
     /// The mandatory references of a new object that have no value.
     func unset(of object: ManagedObject) -> [Int] {
       mandatorySlots[object.scope.plan.index].filter { object.referenceKey($0) < 0 }
+    }
+
+    /// Writes pairs of an object with objects of a store that is not open.
+    func relate(
+      _ key: ObjectKey, _ relationship: RelationshipPlan, join: Int, _ others: [OutsideReference],
+      _ inverse: RelationshipPlan?
+    ) throws {
+      try writer.writePart {
+        try writer.insertPairs(ofJoin: join, key, others.map(\.number))
+        if relationship.isOrdered {
+          for change in Positions.renumbered(others.map(\.number)) {
+            try writer.setPosition(change.position, of: change.key, relationship, of: key, isNew: false)
+          }
+        }
+        for other in others {
+          guard let inverse, let position = other.inversePosition else { continue }
+          try writer.setPosition(position, of: key, inverse, of: other.number, isNew: false)
+        }
+      }
     }
 
     func willWriteFiles(_ names: [String]) throws {}
@@ -313,18 +356,32 @@ extension ObjectImport {
 extension ManagedObjectContext {
   /// Imports objects in one transaction. Other contexts see either all of them or none.
   ///
+  /// - Parameters:
+  ///   - largeValueCount: The greatest number of values that are so large that a file is written for them. Rows contain
+  ///     the large values beyond this number.
+  ///   - body: Inserts the objects.
   /// - Returns: The number of inserted objects.
   /// - Throws: The errors of the body; ``SaveError``, ``BatchError`` or ``StoreError``. Nothing has been written then.
   @discardableResult
-  package func importObjects(_ body: (ObjectImport) throws -> Void) throws -> Int {
+  package func importObjects(
+    largeValueCount: Int = 0, _ body: (ObjectImport) throws -> Void
+  ) throws -> Int {
     guard let plan = model.entities.first(where: { storeReader.hasStore(of: $0) }) else { return 0 }
     endReading()
     let result = try engine.write { session in
+      let files = try ListedFiles(count: largeValueCount, session)
       let run = BatchRun(self, session, plan)
-      return try run.run {
-        let objects = ObjectImport(run, session, persistentStoreCoordinator)
-        try body(objects)
-        return try objects.finish()
+      do {
+        return try run.run {
+          let objects = ObjectImport(run, session, files, persistentStoreCoordinator)
+          try body(objects)
+          let count = try objects.finish()
+          try files.keep()
+          return count
+        }
+      } catch {
+        files.discard()
+        throw error
       }
     }
     endReading()
@@ -350,14 +407,34 @@ extension ManagedObjectContext {
   }
 
   /// Whether a relationship must be listed in a dump of its object: the rows of the related objects do not tell it, or not
-  /// in which order.
+  /// in which order. The rows of a store that this context does not have tell their side of a relationship.
   package func isListed(_ relationship: String, ofEntity name: String) -> Bool {
     guard let found = model.entity(name)?.slot(relationship)?.relationship else { return false }
+    let isOutside = !storeReader.hasStore(of: model.entities[found.destination])
     switch found.storage {
     case .reference: return true
     case .inverseReference: return false
-    case .referencesOfOthers: return found.isOrdered
-    case .join(_, let isSource): return isSource || found.isOrdered
+    case .referencesOfOthers: return found.isOrdered && !isOutside
+    case .join(_, let isSource): return isSource || found.isOrdered && !isOutside
+    }
+  }
+
+  /// The objects of a relationship for which ``leadsOutside(_:ofEntity:)`` is true, in the relationship's order. Empty if
+  /// the rows of the other store contain the relationship.
+  package func outsideReferences(
+    of object: ManagedObject, _ relationship: String
+  ) throws -> [OutsideReference] {
+    guard let found = object.scope.plan.slot(relationship)?.relationship else { return [] }
+    let entity = model.entities[found.destination].name
+    switch found.storage {
+    case .reference:
+      let key = object.referenceKey(found.slot)
+      return key == 0 ? [] : [OutsideReference(entity: entity, number: key, inversePosition: nil)]
+    case .join(let index, isSource: true):
+      return try reader().pairs(ofJoin: index, source: object.key).map {
+        OutsideReference(entity: entity, number: $0.target, inversePosition: $0.inversePosition)
+      }
+    case .join, .inverseReference, .referencesOfOthers: return []
     }
   }
 
@@ -370,6 +447,22 @@ extension ManagedObjectContext {
   /// Whether one of the context's stores holds the objects of an entity.
   package func holdsObjects(ofEntity name: String) -> Bool {
     model.entity(name).map { storeReader.hasStore(of: $0) } ?? false
+  }
+}
+
+/// An object of a store that is not open, to which a relationship leads.
+package struct OutsideReference {
+  /// The destination of the relationship. The object may be of a subentity.
+  package let entity: String
+  /// The number, which is unique within the entity's hierarchy.
+  package let number: Int64
+  /// The position in the ordered inverse of a many-to-many relationship; nil if it has none.
+  package let inversePosition: Int64?
+
+  package init(entity: String, number: Int64, inversePosition: Int64?) {
+    self.entity = entity
+    self.number = number
+    self.inversePosition = inversePosition
   }
 }
 

@@ -29,7 +29,8 @@ struct ExternalValues {
 
   /// Writes the files of all objects that a save inserts or updates.
   ///
-  /// - Parameter importTarget: Records the files that a migration writes; nil outside of a migration.
+  /// - Parameter importTarget: Records the files that a migration writes, or has the listed files of an import; nil for
+  ///   the save of an app.
   @_optimize(none)
   init(of plan: SavePlan, session: any StoreWriteSession, importTarget: (any ImportTarget)? = nil) throws {
     self.session = session
@@ -44,8 +45,14 @@ struct ExternalValues {
           guard case .data(let value) = object.storedValue(slot),
             value.count > ExternalFiles.largestInlineSize
           else { continue }
+          let place = Place(object: ObjectIdentifier(object), slot: slot)
+          if let listed = importTarget?.listedFiles {
+            guard let name = try listed.write(value, in: store) else { continue }
+            written[place] = File(name: name, store: store, files: files)
+            continue
+          }
           let file = File(name: UUID.random().uuidString, store: store, files: files)
-          written[Place(object: ObjectIdentifier(object), slot: slot)] = file
+          written[place] = file
           values.append((file, value))
         }
       }

@@ -8,8 +8,8 @@ protocol ImportTarget: AnyObject {
   func nextKey(for plan: EntityPlan) -> ObjectKey
   /// Puts placeholders into the mandatory references of a new object.
   func prepare(_ object: ManagedObject)
-  /// Whether rows contain large values of `external:` attributes themselves, until they are next saved.
-  var keepsLargeValuesInRows: Bool { get }
+  /// The files for large values whose names are already listed; nil if each save lists the names of its files.
+  var listedFiles: ListedFiles? { get }
   /// Records the files of large values that a save is about to write.
   func willWriteFiles(_ names: [String]) throws
   /// Saves the objects of a context.

@@ -63,7 +63,7 @@ final class SaveRun {
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
     }
     external =
-      context.model.hasExternalSlots && context.importTarget?.keepsLargeValuesInRows != true
+      context.model.hasExternalSlots && context.importTarget?.listedFiles?.isEmpty != true
       ? try ExternalValues(
         of: plan, session: session, importTarget: context.importTarget) : nil
   }

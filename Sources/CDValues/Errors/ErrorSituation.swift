@@ -73,7 +73,7 @@ public enum ErrorSituation: String, Hashable, Sendable, CaseIterable {
 
   typealias Texts = (description: String, reason: String, suggestion: String)
 
-  /// The English texts.
+  /// The English texts. A name in them may be singular or plural, so that no verb depends on it.
   var english: Texts {
     switch self {
     case .storeBusy:
@@ -138,11 +138,14 @@ public enum ErrorSituation: String, Hashable, Sendable, CaseIterable {
       )
     case .invalidValue:
       (
-        "The {0} of this {1} is not valid.", "The value is not one that is allowed here.",
+        "The {1} cannot be saved because of the {0}.", "The value is not one that is allowed here.",
         "Correct the {0}, then save again."
       )
     case .missingValue:
-      ("The {0} of this {1} is missing.", "It is needed.", "Enter the {0}, then save again.")
+      (
+        "The {1} cannot be saved without the {0}.", "A value is needed there.",
+        "Enter the {0}, then save again."
+      )
     case .invalidValues:
       (
         "Some values are not valid.", "Several values are missing or are not allowed.",
@@ -150,8 +153,8 @@ public enum ErrorSituation: String, Hashable, Sendable, CaseIterable {
       )
     case .notUnique:
       (
-        "This {0} exists already.", "There can be only one with the same values.",
-        "Change the values, or use the one that exists."
+        "The {0} cannot be saved with these values.", "Other data has the same values already.",
+        "Change the values, or use the data that has them."
       )
     case .conflict:
       (
@@ -159,7 +162,10 @@ public enum ErrorSituation: String, Hashable, Sendable, CaseIterable {
         "Look at the new data, then make your changes again."
       )
     case .deletionDenied:
-      ("This {0} cannot be deleted.", "Other data still needs it.", "Delete or change what uses it first.")
+      (
+        "The {0} cannot be deleted.", "Other data still depends on this.",
+        "Delete or change the other data first."
+      )
     case .objectGone:
       (
         "The changes could not be saved.", "What you changed was deleted in the meantime.",

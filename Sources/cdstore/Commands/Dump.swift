@@ -18,8 +18,8 @@ struct Dump: ParsableCommand {
         cdstore load Copy.sqlite notes.jsonl
         cdstore dump Notes.sqlite | gzip > notes.jsonl.gz
 
-      If the store is one of several stores of a model, relationships to objects of the other stores are left out, \
-      and a warning names them.
+      If the store is one of several stores of a model, it contains references to objects of the other stores. The \
+      dump contains the numbers of these objects, and a note names the relationships. Dump the other stores too.
       """)
 
   @Argument(help: ArgumentHelp(StoreName.help), completion: .file())
@@ -33,9 +33,10 @@ struct Dump: ParsableCommand {
     else { return }
     let progress = ProgressLine(isQuiet: true)
     var output = BufferedOutput()
+    var outsideCounts = OutsideCounts()
     do {
       try output.write(DumpForm.header(beginning).canonicalText)
-      let count = try write(EntityGraph(version), container.newContext(), progress, &output)
+      let count = try write(EntityGraph(version), container.newContext(), progress, &output, &outsideCounts)
       try output.write(DumpForm.trailer(count: count).canonicalText)
     } catch {
       progress.end()
@@ -44,11 +45,12 @@ struct Dump: ParsableCommand {
     }
     progress.end()
     try output.flush()
+    for line in outsideCounts.lines("; dump that store too") { Lines.error("note: \(line)") }
   }
 
   private func write(
     _ graph: EntityGraph, _ context: ManagedObjectContext, _ progress: ProgressLine,
-    _ output: inout BufferedOutput
+    _ output: inout BufferedOutput, _ outsideCounts: inout OutsideCounts
   ) throws -> Int {
     let entities = graph.entitiesParentsFirst.filter {
       !$0.isAbstract && context.holdsObjects(ofEntity: $0.name)
@@ -63,12 +65,8 @@ struct Dump: ParsableCommand {
       var count = 0
       for entity in entities {
         let rows = DumpRows(of: entity.name, graph, in: context)
-        for relationship in rows.omitted {
-          Lines.error(
-            "warning: '\(entity.name).\(relationship)' leads to objects of another store and is left out")
-        }
         try context.forEachObject(ofEntity: entity.name) { object in
-          try output.write(rows.row(object).canonicalText)
+          try output.write(rows.row(object, &outsideCounts).canonicalText)
           count += 1
           progress.show(part: Double(count) / Double(max(total, 1)), entity.name)
         }

@@ -57,10 +57,10 @@ struct Load: ParsableCommand {
   func run() throws {
     let input = try InputFile(file)
     defer { input.remove() }
-    let first = try firstItem(input.handle)
-    let beginning = try first.flatMap { try DumpForm.beginning($0.json) }
     let name = StoreName(store)
     let isNew = try !name.exists()
+    let first = try firstItem(input.handle)
+    let beginning = try first.flatMap { try DumpForm.beginning($0.json) }
     if type != nil, !isNew || beginning == nil {
       throw ValidationError("--type is for a store that a dump creates")
     }
@@ -81,7 +81,7 @@ struct Load: ParsableCommand {
   /// The first object of the file; nil if the file does not begin with one.
   private func firstItem(_ file: FileHandle) throws -> JSONItems.Item? {
     var items = try JSONItems(file)
-    return try? items.next()
+    return try items.next()
   }
 
   /// Whether an object is a row, and not an object with lists of rows.
@@ -117,17 +117,24 @@ struct Load: ParsableCommand {
       input.handle, graph: graph, entity: entity, idAttribute: id, progress: progress)
     try rows.scan { context.holdsObjects(ofEntity: $0) }
     do {
-      try context.importObjects { try rows.insert(into: $0) }
+      try context.importObjects(largeValueCount: rows.largeValueCount) {
+        try rows.insert(into: $0, leadsOutside: context.leadsOutside)
+      }
     } catch {
       throw try rows.translated(error)
     }
     progress.end()
     try write(rows.counts)
     for line in rows.changedIdentifiers { Lines.error("note: \(line)") }
+    for line in rows.outsideCounts.lines(
+      ", which 'load' does not open; use this store only together with that one, in which the objects must have the same numbers"
+    ) {
+      Lines.error("warning: \(line)")
+    }
   }
 
   private func json(_ input: InputFile) throws -> JSONValue {
-    try input.handle.seek(toOffset: 0)
+    try JSONItems.seekToStart(of: input.handle)
     do {
       return try JSONValue(parsing: Array(try input.handle.readToEnd() ?? Data()))
     } catch let error as JSONParsingError {

@@ -30,7 +30,14 @@ struct JSONItems {
   /// Starts at the beginning of a file.
   init(_ file: FileHandle) throws {
     self.file = file
+    try Self.seekToStart(of: file)
+  }
+
+  /// Seeks to the beginning of the text, after the mark that some programs write before UTF-8.
+  static func seekToStart(of file: FileHandle) throws {
     try file.seek(toOffset: 0)
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    if try file.read(upToCount: mark.count) != Data(mark) { try file.seek(toOffset: 0) }
   }
 
   /// - Throws: ``Failure`` with the line, if the text is not JSON or not an object.

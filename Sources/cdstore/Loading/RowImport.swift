@@ -23,6 +23,17 @@ struct RowImport {
   private var mistakes: [String] = []
   /// The number of objects of each entity, in the order of the file.
   private(set) var counts: [(entity: String, count: Int)] = []
+  /// The number of values that may be so large that a file is written for each. Known after ``scan(holds:)``.
+  private(set) var largeValueCount = 0
+  /// The references to objects of other stores.
+  private(set) var outsideCounts = OutsideCounts()
+  private let outsideForm: OutsideForm
+  /// Whether a row has a relationship that the third pass sets.
+  private var needsRelating = false
+  /// Whether a relationship of an entity leads to objects of another store.
+  private var leadsOutside: (_ relationship: String, _ entity: String) -> Bool = { _, _ in false }
+  /// The attributes of each entity whose large values are in files.
+  private var externalAttributes: [String: Set<String>] = [:]
   /// The lines of the objects that are not written yet, or were written last.
   private var lines: [ManagedObjectID: Int] = [:]
 
@@ -38,6 +49,11 @@ struct RowImport {
     self.progress = progress
     reading = AttributeReading(graph: graph)
     keys = RowKeys(graph)
+    outsideForm = OutsideForm(graph)
+    for entity in graph.version.entities {
+      externalAttributes[entity.name] = Set(
+        graph.attributes(of: entity.name).filter(\.storesExternally).map(\.name))
+    }
     total = Double(try file.seekToEnd())
   }
 
@@ -103,23 +119,34 @@ struct RowImport {
         places[row.entity] = counts.count
         counts.append((row.entity, 1))
       }
+      noteLargeValues(of: row)
       if let id = row.id, !keys.note(id, of: row.entity) {
         try note("line \(item.line): another row has the @id '\(id)'")
       }
     }
-    if isDump {
-      guard let end else {
-        throw Failure("the dump is incomplete, because its last line is missing; dump the store again")
-      }
-      guard end == count else {
-        throw Failure("the dump has \(count) objects, but \(end) were written; dump the store again")
-      }
+    if isDump, end == nil {
+      throw Failure("the dump is incomplete, because its last line is missing; dump the store again")
+    }
+    if let end, end != count {
+      throw Failure("the dump has \(count) objects, but \(end) were written; dump the store again")
     }
     if let idAttribute, count > 0, !counts.contains(where: { keepsID($0.entity) }) {
       try note("none of the entities has a String attribute '\(idAttribute)' for --id")
     }
     if keys.hasDuplicates { try noteDuplicates() }
     try throwMistakes()
+  }
+
+  private mutating func noteLargeValues(of row: Row) {
+    guard let names = externalAttributes[row.entity], !names.isEmpty else { return }
+    for member in row.members where names.contains(member.key) {
+      var text = member.value
+      if case .object(let members) = text, members.count == 1 { text = members[0].value }
+      // The text in base64 is longer than the value.
+      if case .string(let text) = text, text.utf8.count > ExternalFiles.largestInlineSize {
+        largeValueCount += 1
+      }
+    }
   }
 
   /// Finds the rows with the URIs of others. The file is read again, because usually there are none.
@@ -192,17 +219,23 @@ struct RowImport {
 
   /// Inserts the objects and sets their relationships.
   ///
+  /// - Parameter leadsOutside: Whether a relationship of an entity leads to objects of another store.
   /// - Throws: ``Failure`` with the lines of the mistakes. The caller then rolls back.
-  mutating func insert(into objects: ObjectImport) throws {
+  mutating func insert(
+    into objects: ObjectImport, leadsOutside: @escaping (_ relationship: String, _ entity: String) -> Bool
+  ) throws {
+    self.leadsOutside = leadsOutside
     try keys.assign(in: objects)
     try pass(1, "inserting", objects) { line, row, key, size, rows in
       try rows.insert(row, key, line, size, objects)
     }
     try throwMistakes()
-    try pass(2, "relating", objects) { line, row, key, _, rows in
-      try rows.relate(row, key, line, objects)
+    if needsRelating {
+      try pass(2, "relating", objects) { line, row, key, _, rows in
+        try rows.relate(row, key, line, objects)
+      }
+      try throwMistakes()
     }
-    try throwMistakes()
     try reserveKeys(of: objects)
   }
 
@@ -251,7 +284,18 @@ struct RowImport {
         case .attribute(let attribute)?:
           attributes.append((member.key, try reading.value(member.value, attribute)))
         case .relationship(let relationship)?:
-          guard try objects.isReference(member.key, ofEntity: row.entity) else { continue }
+          guard try objects.isReference(member.key, ofEntity: row.entity) else {
+            let isEmpty =
+              member.value == (relationship.isToMany ? JSONValue.array([]) : JSONValue.null)
+            if !isEmpty { needsRelating = true }
+            continue
+          }
+          if leadsOutside(member.key, row.entity) {
+            let found = try outsideForm.references(member.value, relationship)
+            outsideCounts.add(found.count, row.entity, member.key)
+            references += found.map { (member.key, $0.number) }
+            continue
+          }
           let found = try targets(member.value, relationship, objects)
           if let found = found.first { references.append((member.key, found.key)) }
         case .fetched?: throw Failure("is a fetched property, which cannot be set")
@@ -291,6 +335,10 @@ struct RowImport {
         try !objects.isReference(member.key, ofEntity: row.entity)
       else { continue }
       do {
+        if leadsOutside(member.key, row.entity) {
+          try relateOutside(row, key, relationship, member.value, objects)
+          continue
+        }
         let found = try targets(member.value, relationship, objects)
         guard !found.isEmpty, mistakes.isEmpty else { continue }
         try objects.relate(
@@ -299,6 +347,23 @@ struct RowImport {
         try note("line \(line), \(member.key): \(failure)")
       }
     }
+  }
+
+  /// Relates an object to objects of another store. The object's own store contains the relationship, or the other one.
+  private mutating func relateOutside(
+    _ row: Row, _ key: Int64, _ relationship: RelationshipDescription, _ json: JSONValue,
+    _ objects: ObjectImport
+  ) throws {
+    let found = try outsideForm.references(json, relationship)
+    guard !found.isEmpty else { return }
+    let isHere = try objects.relate(
+      entity: row.entity, key: key, relationship: relationship.name, toOutside: found)
+    guard isHere else {
+      throw Failure(
+        "the store of '\(relationship.destination)' contains this relationship; load it there, as '\(relationship.inverse ?? "")'"
+      )
+    }
+    outsideCounts.add(found.count, row.entity, relationship.name)
   }
 
   /// The objects that the JSON of a relationship names.
@@ -322,6 +387,11 @@ struct RowImport {
     _ json: JSONValue, _ relationship: RelationshipDescription, _ objects: ObjectImport
   ) throws -> RowKeys.Target {
     let id: String
+    if OutsideForm.isReference(json) {
+      throw Failure(
+        "leads to an object of another store, but this store has the objects of '\(relationship.destination)' itself; "
+          + "load the file into a store without them")
+    }
     switch json {
     case .string(let text): id = text
     case .int(let number): id = "\(number)"
@@ -372,7 +442,8 @@ struct RowImport {
     keys.restart()
     try forEachItem(2, "checking") { item in
       guard item.json[DumpForm.header] == nil, item.json[DumpForm.trailer] == nil, let row = try row(item),
-        let id = row.id, let key = keys.key(of: id, entity: row.entity)
+        let key = row.id.flatMap({ keys.key(of: $0, entity: row.entity) })
+          ?? keys.repeatedKey(of: row.entity)
       else { return }
       let root = graph.root(of: row.entity)?.name
       for object in wanted.keys where object.number == key && graph.root(of: object.entityName)?.name == root

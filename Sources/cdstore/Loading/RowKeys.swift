@@ -88,7 +88,9 @@ struct RowKeys {
         let offset = first >= next ? 0 : next - first
         offsets[source] = offset
         let (sum, isTooLarge) = last.addingReportingOverflow(offset + 1)
-        guard !isTooLarge else { throw Failure("the number p\(last) of '\(root)' is too large") }
+        guard !isTooLarge, sum <= KeyRanges.largestKey else {
+          throw Failure("the number p\(last) of '\(root)' is too large")
+        }
         next = sum
       }
       firstTextKeys[root] = next
@@ -110,7 +112,13 @@ struct RowKeys {
   mutating func newKey(of entity: String, in objects: ObjectImport) throws -> Int64 {
     let root = root(entity)
     if firstTextKeys[root] == nil { firstTextKeys[root] = try objects.firstKey(ofEntity: root) }
-    let key = nextKeys[root] ?? firstTextKeys[root] ?? 1
+    return repeatedKey(of: root) ?? 1
+  }
+
+  /// The key of the next row without an `"@id"`, in a pass over the file after ``newKey(of:in:)`` was called for it.
+  mutating func repeatedKey(of entity: String) -> Int64? {
+    let root = root(entity)
+    guard let key = nextKeys[root] ?? firstTextKeys[root] else { return nil }
     nextKeys[root] = key + 1
     return key
   }

@@ -11,24 +11,34 @@ struct DumpRows {
   private let attributes: [AttributeDescription]
   private let relationships: [RelationshipDescription]
   /// The relationships that lead to objects of another store, which the dump does not contain.
-  let omitted: [String]
+  private let outside: Set<String>
+  private let entity: String
 
   init(of entity: String, _ graph: EntityGraph, in context: ManagedObjectContext) {
     self.context = context
     values = ValueJSON(graph: graph, isExact: true)
     attributes = graph.attributes(of: entity).filter { !$0.isTransient && $0.derivation == nil }
-    let listed = graph.relationships(of: entity).filter { context.isListed($0.name, ofEntity: entity) }
-    relationships = listed.filter { !context.leadsOutside($0.name, ofEntity: entity) }
-    omitted = listed.filter { context.leadsOutside($0.name, ofEntity: entity) }.map(\.name)
+    relationships = graph.relationships(of: entity).filter { context.isListed($0.name, ofEntity: entity) }
+    outside = Set(relationships.map(\.name).filter { context.leadsOutside($0, ofEntity: entity) })
+    self.entity = entity
   }
 
-  func row(_ object: ManagedObject) throws -> JSONValue {
+  /// - Parameter outsideCounts: Receives the number of references to objects of another store.
+  func row(_ object: ManagedObject, _ outsideCounts: inout OutsideCounts) throws -> JSONValue {
     var members = [JSONValue.Member("@id", .string(object.objectID.description))]
     for attribute in attributes {
       let value = try object.value(forKey: attribute.name).attribute ?? .null
       members.append(JSONValue.Member(attribute.name, values.json(value, attribute)))
     }
     for relationship in relationships {
+      if outside.contains(relationship.name) {
+        let references = try context.outsideReferences(of: object, relationship.name)
+        outsideCounts.add(references.count, entity, relationship.name)
+        let json = references.map(OutsideForm.json)
+        members.append(
+          JSONValue.Member(relationship.name, relationship.isToMany ? .array(json) : json.first ?? .null))
+        continue
+      }
       let value = try object.value(forKey: relationship.name)
       func id(_ object: ManagedObject) -> JSONValue { .string(object.objectID.description) }
       var related = value.objects

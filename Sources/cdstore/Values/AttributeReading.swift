@@ -47,7 +47,10 @@ struct AttributeReading {
     case (.bool, .bool(let flag)): return .bool(flag)
     case (.bool, .int(let number)) where number == 0 || number == 1: return .bool(number == 1)
     case (.float, .int(let number)): return .double(Double(Float(number)))
-    case (.float, .double(let number)): return .double(Double(Float(number)))
+    case (.float, .double(let number)):
+      let float = Float(number)
+      // A number that is too large for the type must not become infinity.
+      return float.isInfinite && number.isFinite ? nil : .double(Double(float))
     case (.double, .int(let number)): return .double(Double(number))
     case (.double, .double(let number)): return .double(number)
     case (.decimal, .int(let number)): return .decimal(Decimal(number))

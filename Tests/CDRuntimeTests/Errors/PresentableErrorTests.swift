@@ -23,6 +23,41 @@ import Testing
     }
   }
 
+  /// A model may have names such as `minutes` and `Settings`.
+  @Test func pluralNamesReadRight() throws {
+    let uri = try #require(URL(string: "cdgen://\(UUID().uuidString)/Settings/p1"))
+    let id = try #require(ManagedObjectID(uri: uri))
+    func error(_ reason: ValidationError.Reason, _ property: String) -> ValidationError {
+      ValidationError(reason: reason, entity: "Settings", property: property, objectID: id)
+    }
+    #expect(
+      texts(error(.outOfRange, "breakMinutes")) == [
+        "The settings cannot be saved because of the break minutes.",
+        "The value is not one that is allowed here.", "Correct the break minutes, then save again.",
+      ])
+    #expect(
+      texts(error(.missingValue, "breakMinutes")) == [
+        "The settings cannot be saved without the break minutes.", "A value is needed there.",
+        "Enter the break minutes, then save again.",
+      ])
+    #expect(
+      texts(error(.deleteDenied, "breaks")) == [
+        "The settings cannot be deleted.", "Other data still depends on this.",
+        "Delete or change the other data first.",
+      ])
+    #expect(
+      texts(BatchError.notUnique(entity: "Settings", properties: ["name"], row: 1)).first
+        == "The settings cannot be saved with these values.")
+  }
+
+  /// A word that depends on the number of a name stands neither before it nor after it.
+  @Test func noTextDependsOnTheNumberOfAName() throws {
+    let dependent = /\b(this|that|a|an|each|every|these|those|many) \{\d\}|\{\d\} (?!can|must|may)\w+/
+    for (key, text) in ErrorTexts.english where text.contains("{") {
+      #expect(text.lowercased().firstMatch(of: dependent) == nil, "\(key): \(text)")
+    }
+  }
+
   @Test func errorsSpeakToPeople() throws {
     #expect(
       (StoreError.diskFull([url]) as any Error).localizedDescription
@@ -42,13 +77,17 @@ import Testing
     let error = try #require(#expect(throws: SaveError.self) { try context.save() })
     #expect(
       texts(error) == [
-        "The price of this book is not valid.", "The value is not one that is allowed here.",
+        "The book cannot be saved because of the price.", "The value is not one that is allowed here.",
         "Correct the price, then save again.",
       ])
     book.price = 1
     Book(title: "Walden", isbn: "1", author: book.author, in: context).price = 2
     let twice = try #require(#expect(throws: SaveError.self) { try context.save() })
-    #expect(texts(twice).first == "This book exists already.")
+    #expect(
+      texts(twice) == [
+        "The book cannot be saved with these values.", "Other data has the same values already.",
+        "Change the values, or use the data that has them.",
+      ])
   }
 
   @Test(arguments: [1, 3]) func aRefusedDeletionNamesTheNumberOfObjects(count: Int) throws {
@@ -64,7 +103,7 @@ import Testing
     #expect(errors.map(\.reason) == [.deleteDenied] && errors.map(\.denyingCount) == [count])
     #expect(
       "\(error)".contains("still has \(count) object")
-        && texts(error).first == "This author cannot be deleted.")
+        && texts(error).first == "The author cannot be deleted.")
     // The number is not part of the error's identity.
     #expect(
       errors == [
@@ -78,7 +117,7 @@ import Testing
     let error = ValidationError(
       reason: .missingValue, entity: "ToDo", property: "dueDate",
       objectID: try #require(ManagedObjectID(uri: uri)))
-    #expect(texts(error).first == "The due date of this to do is missing.")
+    #expect(texts(error).first == "The to do cannot be saved without the due date.")
     ErrorTexts.lookUp = { key in
       [
         "save.missingValue.description": "{0} fehlt ({1}) {2} {x", "property.ToDo.dueDate": "Die Frist",

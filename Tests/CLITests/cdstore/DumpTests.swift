@@ -339,6 +339,88 @@ import Testing
     #expect(try run("load", "a", "-", "--type", "xml", input: dump).status == 64)
   }
 
+  @Test func numbersThatATypeCannotHoldAreRefused() throws {
+    try create("a")
+    let row = #"{"@entity": "Thing", "#
+    try refuse(
+      row + #""single": 1e300}"# + "\n" + row + #""small": 40000}"# + "\n" + row
+        + #""double": {"$double": "nan"}}"#,
+      """
+      line 1, single: Float does not take a number such as this
+      line 2, small: Int16 does not take an integer such as this
+      """)
+    try refuse(row + #""double": {"$double": "nan"}}"#, "line 1, double: is not a number")
+    try refuse(row + #""large": 99999999999999999999}"#, "line 1, column 31: a number out of range")
+    try refuse(row + #""double": 1e400}"#, "line 1, column 32: a number out of range")
+    try refuse(row + #""double": NaN}"#, "line 1, column 32: expected a value")
+    for number in ["9223372036854775807", "9223372036854775806", "4611686018427387904"] {
+      try refuse(
+        #"{"@id": "cdgen://\#(UUID().uuidString)/Owner/p\#(number)", "name": "x"}"#,
+        "the number p\(number) of 'Owner' is too large")
+    }
+  }
+
+  @Test func theBeginningOfAFileIsRead() throws {
+    try create("a")
+    try refuse(#"{"@entity": "Owner", "name" "x"}"#, "line 1, column 29: expected ':'")
+    try refuse("null", "line 1: this is not the JSON object of a row")
+    try refuse(
+      #"{"@end": {"objects": 2}}"#, "the dump has 0 objects, but 2 were written; dump the store again")
+    let dump = try succeed("dump", "a")
+    for count in [1, 100] {
+      let cut = try run("load", "new", "-", input: String(dump.prefix(count)))
+      #expect(
+        cut
+          == .init(
+            status: 1, output: "",
+            errors:
+              "Error: line 1: the file ends within this object, so that it is incomplete; write it again\n"))
+      #expect(!folder.exists("new"))
+    }
+    // Some programs write this mark before UTF-8.
+    let mark = "\u{FEFF}"
+    _ = try succeed("load", "b", "-", input: mark + dump)
+    #expect(try succeed("load", "b", "-", input: mark + #"{"Owner": [{"name": "x"}]}"#) == "Owner: 1\n")
+    #expect(
+      try succeed("load", "b", "-", input: mark + #"[{"@entity": "Owner", "name": "y"}]"#) == "Owner: 1\n")
+  }
+
+  @Test func aDumpOfAnotherModelIsRefused() throws {
+    try create("a")
+    try SampleModel.make(in: folder)
+    _ = try succeed("create", "notes", "--model", "Notes.cdmodel")
+    _ = try succeed("load", "notes", "-", input: #"{"Note": [{"text": "x"}], "Folder": [{"name": "y"}]}"#)
+    let dump = try succeed("dump", "notes")
+    try refuse(
+      dump, "line 2: the model has no entity 'Note'\nline 3: the model has no entity 'Folder'")
+    // The same entity with other properties.
+    let other = dump.replacing("/Note/", with: "/Owner/").split(separator: "\n")[1]
+    let result = try run("load", "a", "-", input: String(other))
+    #expect(
+      result.status == 1 && result.errors.contains("line 1, text: the entity has no such property"),
+      "\(result)")
+  }
+
+  @Test func aHugeRowIsLoaded() throws {
+    try create("a")
+    let text = String(repeating: "0123456789", count: 2_000_000)
+    _ = try succeed("load", "a", "-", input: #"{"@entity": "Thing", "text": "\#(text)"}"#)
+    #expect(try succeed("fetch", "a", "Thing", "--where", "text ENDSWITH '789'", "--count") == "1\n")
+    let dump = try succeed("dump", "a")
+    #expect(dump.utf8.count > 20_000_000)
+    _ = try succeed("load", "b", "-", input: dump)
+    #expect(try succeed("dump", "b") == dump)
+    try refuseCut(dump)
+  }
+
+  private func refuseCut(_ dump: String) throws {
+    let result = try run("load", "new", "-", input: String(dump.prefix(10_000_000)))
+    #expect(
+      result.status == 1 && result.errors.hasPrefix("Error: line 2: the file ends within this object"),
+      "\(result.errors.prefix(200))")
+    #expect(!folder.exists("new"))
+  }
+
   // MARK: Killed halfway, and two at once
 
   @Test func aLoadThatIsKilledLeavesTheStoreAsItWas() throws {

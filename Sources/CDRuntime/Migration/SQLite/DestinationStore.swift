@@ -66,7 +66,7 @@ final class DestinationStore: ImportTarget {
 
   // MARK: Objects
 
-  var keepsLargeValuesInRows: Bool { false }
+  var listedFiles: ListedFiles? { nil }
   func willWriteFiles(_ names: [String]) throws { try files.willWrite(names) }
 
   /// The key for an object without a source object; 0 if another store holds its entity.

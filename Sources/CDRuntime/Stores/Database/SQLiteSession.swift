@@ -206,6 +206,19 @@ final class SQLiteSession: StoreSession {
     return try keys("SELECT t0._pk FROM \(table) AS t0\(related.join) WHERE \(related.owner) = ?1", key)
   }
 
+  func pairs(
+    ofJoin index: Int, source: ObjectKey
+  ) throws -> [(target: ObjectKey, inversePosition: Int64?)] {
+    let statement = try connection.statement(PairSQL(model.joins[index], sql.dialect).targets)
+    defer { statement.reset() }
+    statement.bind(source, at: 1)
+    var pairs: [(target: ObjectKey, inversePosition: Int64?)] = []
+    while try statement.step() {
+      pairs.append((statement.int64(0), statement.isNull(1) ? nil : statement.int64(1)))
+    }
+    return pairs
+  }
+
   /// Returns the first column of the rows of a statement with one parameter.
   func keys(_ sql: String, _ key: ObjectKey) throws -> [ObjectKey] {
     let statement = try connection.statement(sql)

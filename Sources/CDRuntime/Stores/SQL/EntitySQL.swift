@@ -183,6 +183,20 @@ package struct PositionSQL {
   }
 }
 
+/// The statement on the pairs of an object that is their source.
+package struct PairSQL {
+  /// Selects each target and its position on the other side, in the order of the source's side. The parameter is the
+  /// source.
+  package let targets: String
+
+  package init(_ join: JoinPlan, _ dialect: any SQLDialect) {
+    let position = join.isInverseOrdered ? "_inverse_position" : "CAST(NULL AS bigint)"
+    let order = join.isOrdered ? "_position, " : ""
+    targets =
+      "SELECT _target, \(position) FROM \(dialect.table(join.table)) WHERE _source = ? ORDER BY \(order)_target"
+  }
+}
+
 // The parts of statements for unique constraints.
 extension EntityPlan {
   /// The columns of some properties.

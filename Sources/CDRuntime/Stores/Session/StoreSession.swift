@@ -80,6 +80,11 @@ package protocol StoreSession: AnyObject {
   ) throws -> [ObjectKey]
   /// Returns the stored keys of the objects in a relationship.
   func relatedKeys(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey]
+  /// Returns the targets of the pairs that have an object as their source, in the order of the source's side. Each target
+  /// has its position on the other side; nil if there is none. The targets may be objects of a store that is not open.
+  func pairs(
+    ofJoin index: Int, source: ObjectKey
+  ) throws -> [(target: ObjectKey, inversePosition: Int64?)]
 
   // MARK: Queries
 

@@ -216,6 +216,15 @@ final class PlainSession: StoreSession {
     related(relationship, of: key).map(\.key)
   }
 
+  func pairs(
+    ofJoin index: Int, source: ObjectKey
+  ) throws -> [(target: ObjectKey, inversePosition: Int64?)] {
+    let pairs = (state.joins[index] ?? [:]).filter { $0.key.source == source }
+    return pairs.sorted {
+      ($0.value.ofSource ?? 0, $0.key.target) < ($1.value.ofSource ?? 0, $1.key.target)
+    }.map { ($0.key.target, $0.value.ofTarget) }
+  }
+
   // MARK: Queries
 
   func prepare(_ query: StoreQuery) throws(EvaluationError) -> any StoreAnswer { PlainAnswer(self, query) }
