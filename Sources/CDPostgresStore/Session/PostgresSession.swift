@@ -438,7 +438,7 @@ extension PostgresSession {
   func pairs(
     ofJoin index: Int, source: ObjectKey
   ) throws -> [(target: ObjectKey, inversePosition: Int64?)] {
-    let result = try run(PairSQL(model.joins[index], dialect).targets, [.value(.int(source))])
+    let result = try run(TargetSQL(model.joins[index], dialect).targets, [.value(.int(source))])
     return (0..<result.rowCount).map { (result.int($0, 0), result.optionalInt($0, 1)) }
   }
 

@@ -209,7 +209,7 @@ final class SQLiteSession: StoreSession {
   func pairs(
     ofJoin index: Int, source: ObjectKey
   ) throws -> [(target: ObjectKey, inversePosition: Int64?)] {
-    let statement = try connection.statement(PairSQL(model.joins[index], sql.dialect).targets)
+    let statement = try connection.statement(TargetSQL(model.joins[index], sql.dialect).targets)
     defer { statement.reset() }
     statement.bind(source, at: 1)
     var pairs: [(target: ObjectKey, inversePosition: Int64?)] = []

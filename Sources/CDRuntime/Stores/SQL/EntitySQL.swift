@@ -183,8 +183,8 @@ package struct PositionSQL {
   }
 }
 
-/// The statement on the pairs of an object that is their source.
-package struct PairSQL {
+/// The statement on the pairs of one object that is their source.
+package struct TargetSQL {
   /// Selects each target and its position on the other side, in the order of the source's side. The parameter is the
   /// source.
   package let targets: String
