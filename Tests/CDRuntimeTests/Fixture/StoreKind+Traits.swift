@@ -65,7 +65,8 @@ enum EngineFeature: String {
     switch self {
     case .tables: "the test reads or changes SQLite's tables, or counts its statements"
     case .decisions: "the evaluator decides everything"
-    case .migrations: "a store in memory is never older than its model, and nothing migrates stores with common features"
+    case .migrations:
+      "a store in memory is never older than its model, and nothing migrates stores with common features"
     case .severalStores: "a store in memory ends with its coordinator"
     case .files: "a store in memory or on a server has no file"
     case .reopening: "a store in memory ends with its coordinator"
