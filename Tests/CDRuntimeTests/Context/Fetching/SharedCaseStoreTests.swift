@@ -29,6 +29,40 @@ struct SharedCaseStoreTests {
     }
     #expect(count == 339)
   }
+
+  /// The cases that are about values of no dataset, asked of a store with one object. Many read a key that the object does
+  /// not have; for all others, the store decides as the evaluator does.
+  @Test(arguments: StoreKind.allCases) func valuesAreComparedAsInMemory(_ kind: StoreKind) throws {
+    let entity = EntityDescription(
+      name: "Thing",
+      attributes: [
+        AttributeDescription(name: "name", type: .string, isOptional: true),
+        AttributeDescription(name: "age", type: .int64, isOptional: true),
+        AttributeDescription(name: "length", type: .double, isOptional: true),
+      ])
+    let container = try PersistentContainer(scratchOf: [entity], ScratchStore(kind))
+    let context = container.newContext()
+    let thing = try context.insert(entityNamed: "Thing")
+    try thing.setValue("Zoë\(kind.zero)", forKey: "name")
+    try context.save()
+    var compared = 0
+    for item in try PredicateCase.all() where item.mode == "eval" {
+      guard
+        let predicate = try? FetchPredicate(
+          format: item.format.replacingZeros(by: kind.zero), arguments: item.arguments)
+      else { continue }
+      let evaluator = PredicateEvaluator(variables: item.variables.mapValues { EvaluationValue($0) })
+      guard let expected = try? evaluator.matches(predicate, thing) else { continue }
+      compared += 1
+      var request = FetchRequest<ManagedObject>(entityName: "Thing", where: predicate)
+      request.variables = item.variables
+      do {
+        #expect(
+          try context.fetch(request).count == (expected ? 1 : 0), "\(item.id): \(item.format.prefix(90))")
+      } catch { Issue.record("\(item.id): \(item.format.prefix(90)): \(error)") }
+    }
+    #expect(compared > 100)
+  }
 }
 
 /// A dataset that an app has saved, and opened again.

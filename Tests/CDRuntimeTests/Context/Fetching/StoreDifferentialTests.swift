@@ -2,6 +2,7 @@ import Foundation
 import SeededRandom
 import Testing
 
+@testable import CDPostgresStore
 @testable import CDRuntime
 
 /// Random requests over random stores with random unsaved changes: what a fetch gives is what the evaluator
@@ -129,10 +130,14 @@ private struct DifferentialTally: CustomStringConvertible {
     if !isEmpty { filled += 1 }
     guard let predicate, let plan = context.model.entity(request.entityName) else { return }
     let compiled = try? SQLPredicate.compile(
-      predicate, entity: plan, plan: context.model, dialect: .sqlite,
+      predicate, entity: plan, plan: context.model, dialect: Self.dialect,
       variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
     if compiled?.isExact == true { exact += 1 }
   }
+
+  /// The SQL of the stores that are asked.
+  private static let dialect: any SQLDialect =
+    StoreKind.ofScratch == .postgresql ? PostgresDialect() : SQLiteDialect()
 
   var description: String {
     "\(compared) requests, \(answered) with an answer, \(exact) by SQL alone, \(filled) not empty; "
