@@ -177,7 +177,7 @@ class ListTests(ApplicationTest):
     def test_validation_beside_the_field(self):
         browser = self.browser.open(self.server())
         browser.type("#add [name=title]", "")
-        eventually(lambda: "title of this item" in browser.text("#add-errors"))
+        eventually(lambda: "The item cannot be saved" in browser.text("#add-errors"))
         self.assertEqual(browser.find("#add [name=title]").get_attribute("aria-invalid"), "true")
         # An item that was refused leaves nothing to save or to undo.
         for name in ("#undo", "#redo", "#save"):

@@ -20,7 +20,7 @@ class SeveralWindowsTests(ApplicationTest):
         two.type(two.row("Tea") + " [data-field=title]", "Green tea")
         two.save()
         one.until_titles(["Green tea"])
-        self.assertIn("title of this item", one.text("#add-errors"))
+        self.assertIn("The item cannot be saved", one.text("#add-errors"))
 
     def test_a_change_of_another_process_appears_while_typing(self):
         one, two = self.server(), self.server()
