@@ -52,6 +52,20 @@ import Testing
     return connection
   }
 
+  /// A container of a store with one book, which is saved.
+  ///
+  /// - Parameter name: The name that the connections give to the server; nil for the default.
+  private func containerWithBook(
+    _ store: ServerStore, _ name: String? = nil
+  ) async throws -> PersistentContainer {
+    let container = PersistentContainer(try store.coordinator { $0.applicationName = name })
+    try await container.performBackgroundTask { context in
+      try context.addBook("a")
+      try context.save()
+    }
+    return container
+  }
+
   /// The number of connections with a name, or of those that execute a statement.
   private func connections(_ store: ServerStore, _ name: String, isActive: Bool) throws -> Int64 {
     try store.sql(
@@ -64,11 +78,7 @@ import Testing
   @Test(arguments: [true, false]) func aFetchEndsOnTheServerToo(inBlock: Bool) async throws {
     let store = try ServerStore()
     let name = "cancelled \(UUID())"
-    let container = PersistentContainer(try store.coordinator { $0.applicationName = name })
-    try await container.performBackgroundTask { context in
-      try context.addBook("a")
-      try context.save()
-    }
+    let container = try await containerWithBook(store, name)
     let lock = try locked(store, "Book")
     let (error, time) = await cancelled(container) { context in
       if inBlock { _ = try context.perform { try context.titles() } } else { _ = try context.titles() }
@@ -86,11 +96,7 @@ import Testing
   /// A snapshot of which one read was cancelled goes on.
   @Test func aBlockGoesOnAfterACancelledRead() async throws {
     let store = try ServerStore()
-    let container = PersistentContainer(try store.coordinator())
-    try await container.performBackgroundTask { context in
-      try context.addBook("a")
-      try context.save()
-    }
+    let container = try await containerWithBook(store)
     let lock = try locked(store, "Book")
     let seen = Mutex<[Int]>([])
     let (error, _) = await cancelled(container) { context in
@@ -108,11 +114,7 @@ import Testing
   @Test func aSaveWritesNothingAndCanBeSavedLater() async throws {
     let store = try ServerStore()
     let name = "cancelled \(UUID())"
-    let container = PersistentContainer(try store.coordinator { $0.applicationName = name })
-    try await container.performBackgroundTask { context in
-      try context.addBook("a")
-      try context.save()
-    }
+    let container = try await containerWithBook(store, name)
     // Others can read.
     let lock = try locked(store, "Book", "SHARE")
     let left = Mutex(0)
@@ -186,11 +188,7 @@ import Testing
   /// Getters have no error to throw: they wait for the reply, and the object is not taken for a deleted one.
   @Test func aGetterIsNotCancelled() async throws {
     let store = try ServerStore()
-    let container = PersistentContainer(try store.coordinator())
-    try await container.performBackgroundTask { context in
-      try context.addBook("a")
-      try context.save()
-    }
+    let container = try await containerWithBook(store)
     let title = Mutex("")
     let (error, time) = await cancelled(container, after: 200) { context in
       let id = try context.objects(forEntityNamed: "Book")[0].objectID

@@ -127,7 +127,7 @@ import Testing
     for number in 0..<12 { _ = try shelf("\(number)", context) }
     try context.save()
     let saved = Mutex((0, 0))
-    DispatchQueue.concurrentPerform(iterations: 6) { writer in
+    inThreads(6) { writer in
       do {
         let context = try store.context()
         var random = SystemRandomNumberGenerator()
@@ -183,14 +183,7 @@ import Testing
   }
 
   @Test func manyCreateAStoreAtOnce() throws {
-    let ids = Mutex<Set<UUID>>([])
-    DispatchQueue.concurrentPerform(iterations: 8) { _ in
-      do {
-        let coordinator = try store.coordinator()
-        ids.withLock { $0.formUnion(coordinator.storeIDs) }
-      } catch { Issue.record(error) }
-    }
-    #expect(ids.withLock(\.count) == 1)
+    #expect(storeIDs(ofOpenings: 8) { try store.coordinator() }.count == 1)
     try store.context().addBook("a")
     #expect(try store.coordinator().verify() == [])
   }

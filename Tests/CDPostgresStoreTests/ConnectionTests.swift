@@ -206,7 +206,7 @@ import Testing
     server.poolSize = 3
     let pool = ConnectionPool(server, toWrite: true)
     let most = Mutex((now: 0, most: 0))
-    DispatchQueue.concurrentPerform(iterations: 64) { _ in
+    inThreads(64) { _ in
       do {
         let connection = try pool.take()
         most.withLock {

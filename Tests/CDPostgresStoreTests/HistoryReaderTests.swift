@@ -50,7 +50,7 @@ import Testing
       values = [Int64](repeating: 0, count: sharedCounters + writers)
     }
 
-    /// - Returns: What is wrong with a save; nil if it is the next one of its counter and was not seen before.
+    /// - Returns: The mistake of a save. Nil if the save is the next one of its counter, and was not seen before.
     mutating func see(_ transaction: HistoryTransaction) -> String? {
       guard let mark = transaction.author.flatMap({ Mark($0) }) else { return "a save without a mark" }
       if isSeen[mark.writer][mark.number] { return "'\(mark.text)' was seen twice" }

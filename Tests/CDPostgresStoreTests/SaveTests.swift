@@ -118,7 +118,7 @@ import Testing
     }
     killer.start()
     let acknowledged = Mutex<[String]>([])
-    DispatchQueue.concurrentPerform(iterations: 4) { writer in
+    inThreads(4) { writer in
       do {
         let context = try store.context { $0.applicationName = "killed" }
         for number in 0..<40 {
@@ -252,7 +252,7 @@ import Testing
     let store = try ServerStore()
     _ = try store.context().titles()
     let coordinators = try (0..<3).map { _ in try store.coordinator() }
-    DispatchQueue.concurrentPerform(iterations: 12) { writer in
+    inThreads(12) { writer in
       do {
         let context = PersistentContainer(coordinators[writer % 3]).newContext()
         for number in 0..<10 {
@@ -293,14 +293,7 @@ import Testing
 
   @Test func manyOpenANewStoreAtOnce() throws {
     let store = try ServerStore()
-    let ids = Mutex<Set<UUID>>([])
-    DispatchQueue.concurrentPerform(iterations: 8) { _ in
-      do {
-        let coordinator = try store.coordinator()
-        ids.withLock { $0.formUnion(coordinator.storeIDs) }
-      } catch { Issue.record(error) }
-    }
-    #expect(ids.withLock(\.count) == 1)
+    #expect(storeIDs(ofOpenings: 8) { try store.coordinator() }.count == 1)
   }
 
   @Test func aSchemaOfAnotherProgramIsLeftAlone() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import CDRuntime
 @testable import CDSchema
 
-/// What `cdgen check --target postgresql` says of a model, compared with what the server does.
+/// Compares the reports of `cdgen check --target postgresql` about models with the answers of a server.
 @Suite struct TargetTests {
   private static let sources = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -117,18 +117,6 @@ final class PostgresWriteSession: StoreWriteSession {
     transaction.rollback()
   }
 
-  func write<R>(_ body: () throws -> R) throws -> R {
-    try begin()
-    do {
-      let result = try body()
-      try commit(changed: []) {}
-      return result
-    } catch {
-      rollback()
-      throw error
-    }
-  }
-
   // MARK: Statements
 
   /// Runs statements after all rows that were given before.

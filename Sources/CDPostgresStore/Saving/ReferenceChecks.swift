@@ -60,7 +60,7 @@ struct ReferenceChecks {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// Forgets what was changed.
+  /// Forgets the noted changes.
   mutating func removeAll() {
     referenced = [:]
     deleted = [:]

@@ -326,7 +326,8 @@ extension PostgresSession {
     let result = try run("\(select) = ANY(?)", [.keys(keys)])
     return (0..<result.rowCount).map { row in
       JoinedPair(
-        owner: result.int(row, 0), member: result.int(row, 1), position: result.optionalInt(row, 2))
+        owner: result.int(row, 0), member: result.int(row, 1), position: result.optionalInt(row, 2),
+        inversePosition: result.optionalInt(row, 3))
     }
   }
 
@@ -433,13 +434,6 @@ extension PostgresSession {
     let table = dialect.table(model.entities[relationship.destination].table)
     return try keys(
       "SELECT t0._pk FROM \(table) AS t0\(related.join) WHERE \(related.owner) = ? ORDER BY 1", key)
-  }
-
-  func pairs(
-    ofJoin index: Int, source: ObjectKey
-  ) throws -> [(target: ObjectKey, inversePosition: Int64?)] {
-    let result = try run(TargetSQL(model.joins[index], dialect).targets, [.value(.int(source))])
-    return (0..<result.rowCount).map { (result.int($0, 0), result.optionalInt($0, 1)) }
   }
 
   /// The first column of the rows of a statement with one parameter.

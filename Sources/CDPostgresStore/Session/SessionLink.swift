@@ -21,7 +21,7 @@ final class SessionLink {
   /// Called before a read within a write, so that the read sees all rows that were written before.
   var willReadInWrite: (() throws -> Void)?
 
-  /// What is read together with the next statement.
+  /// The statements that are sent together with the next one, and the code that gets their results.
   private var companions: (statements: [PostgresStatement], body: ([PostgresResult]) throws -> Void)?
 
   private enum State {

@@ -431,8 +431,9 @@ extension ManagedObjectContext {
       let key = object.referenceKey(found.slot)
       return key == 0 ? [] : [OutsideReference(entity: entity, number: key, inversePosition: nil)]
     case .join(let index, isSource: true):
-      return try reader().pairs(ofJoin: index, source: object.key).map {
-        OutsideReference(entity: entity, number: $0.target, inversePosition: $0.inversePosition)
+      let pairs = try reader().pairs(ofJoin: index, isSource: true, of: [object.key])
+      return pairs.sorted(by: JoinedPair.precedes).map {
+        OutsideReference(entity: entity, number: $0.member, inversePosition: $0.inversePosition)
       }
     case .join, .inverseReference, .referencesOfOthers: return []
     }

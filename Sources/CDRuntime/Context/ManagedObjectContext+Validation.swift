@@ -69,8 +69,7 @@ extension ManagedObjectContext {
             checked[ObjectIdentifier(owner), default: []].insert(inverse.slot).inserted
           else { continue }
           let count = storedMembers(of: owner, inverse).count { !$0.isDeleted }
-          let minimum = max(inverse.description.minimumCount ?? 0, inverse.description.isOptional ? 0 : 1)
-          if count >= minimum { continue }
+          if count >= inverse.minimumCount { continue }
           errors.append(
             ValidationError(
               reason: .wrongCount(count), entity: owner.scope.plan.name, property: inverse.name,

@@ -24,7 +24,7 @@ package final class PropertyPlan: Sendable {
   package let isDerived: Bool
   /// Whether the property is an attribute whose large values are files beside the store.
   package let storesExternally: Bool
-  /// The relationship, if the property is one. It is stored here for the same reason.
+  /// The relationship, if the property is one. It is stored, because reading it from `kind` would copy the value of `kind`.
   package let relationship: RelationshipPlan?
   let reading: Reading
   /// Whether a value can break only two rules: a mandatory value is missing, or a number is NaN.
@@ -122,7 +122,8 @@ package struct FieldPlan: Sendable {
 
 /// A relationship, with the information about its storage. It is a class so that passing it costs little.
 ///
-/// What is asked for each object is stored, because copying a description retains all of its values.
+/// Facts that are needed for each object are stored. To read them from a description would copy the description, and retain
+/// all of its values.
 package final class RelationshipPlan: Sendable {
   /// Where the keys of related objects are.
   package enum Storage: Sendable {

@@ -154,32 +154,6 @@ struct ServerTable {
     return tables
   }
 
-  // MARK: Columns
-
-  /// The names of columns, which depend on those of other entities in the same table.
-  private struct ColumnNames {
-    private var shared: Set<String> = []
-
-    init(_ graph: EntityGraph) {
-      var owners: [String: Set<String>] = [:]
-      for entity in graph.version.entities {
-        guard let root = graph.root(of: entity.name) else { continue }
-        for column in graph.columns(of: entity.name) {
-          owners[Self.key(root.name, column.name), default: []].insert(column.entity)
-        }
-      }
-      shared = Set(owners.filter { $0.value.count > 1 }.keys)
-    }
-
-    func name(of column: StoredColumn, root: String) -> String {
-      shared.contains(Self.key(root, column.name)) ? "\(column.entity).\(column.name)" : column.name
-    }
-
-    private static func key(_ root: String, _ column: String) -> String {
-      "\(root)\u{0}\(column.lowercased())"
-    }
-  }
-
   // MARK: Rows
 
   /// The number of bytes that a row of an entity takes, without values that are large enough to be kept elsewhere.

@@ -12,7 +12,7 @@ public enum StoreTarget: String, Hashable, Sendable, CaseIterable {
   /// YugabyteDB, which speaks PostgreSQL's protocol.
   case yugabytedb
 
-  /// How much of what a check says was tried.
+  /// The evidence for the limits of a server.
   public enum Evidence: String, Hashable, Sendable {
     /// The tests of the store engine run on the server, and those of the checks compare their limits with it.
     case tested
@@ -32,7 +32,7 @@ public enum StoreTarget: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// How much of what a check for the server says was tried.
+  /// The evidence for the limits of the server.
   public var evidence: Evidence {
     switch self {
     case .postgresql: .tested
@@ -41,7 +41,7 @@ public enum StoreTarget: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// What the evidence does not show; nil if there is no such reservation.
+  /// A note about the gaps of the evidence; nil if there are none.
   var reservation: String? {
     switch evidence {
     case .tested: nil
@@ -66,7 +66,7 @@ public enum StoreTarget: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// The columns that each table of the server has anyway.
+  /// The names of the columns that the server adds to each table.
   var systemColumns: Set<String> {
     switch self {
     case .postgresql, .citus: ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]

@@ -1,4 +1,7 @@
+import CDRuntime
 import Foundation
+import Synchronization
+import Testing
 
 /// Runs a body in threads of its own, all at once, and waits for them. `DispatchQueue.concurrentPerform` runs only as many at
 /// once as the machine has processors.
@@ -14,4 +17,18 @@ func inThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
     thread.start()
   }
   group.wait()
+}
+
+/// Opens a store in threads at the same time, and returns the identifiers of the stores that were opened.
+func storeIDs(
+  ofOpenings count: Int, _ open: @escaping @Sendable () throws -> PersistentStoreCoordinator
+) -> Set<UUID> {
+  let ids = Mutex<Set<UUID>>([])
+  inThreads(count) { _ in
+    do {
+      let coordinator = try open()
+      ids.withLock { $0.formUnion(coordinator.storeIDs) }
+    } catch { Issue.record(error) }
+  }
+  return ids.withLock(\.self)
 }

@@ -23,7 +23,8 @@ struct MixedStoresTests {
     ("Person", "age BETWEEN {2, 12}"), ("Person", "ANY notes.author.name == 'p3'"),
   ]
 
-  /// The same changes in all mixes lead to the same contents and answers, read by others from what was saved.
+  /// Each mix of stores gets the same changes. Another coordinator then reads the same objects from each of them, and gets the
+  /// same answers.
   @Test(arguments: [1, 2, 3])
   func theSameChangesLeadToTheSameContents(seed: UInt64) throws {
     let stores = try Mix.allCases.map(MixedStores.init)

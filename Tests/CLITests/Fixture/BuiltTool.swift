@@ -54,6 +54,19 @@ struct BuiltTool: Sendable {
       errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
   }
 
+  /// Starts the program, without input, and with nobody to read its output.
+  func start(_ arguments: String..., in folder: URL) throws -> Process {
+    let process = Process()
+    process.executableURL = url
+    process.arguments = arguments
+    process.currentDirectoryURL = folder
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    return process
+  }
+
   /// The program's file. The environment variable `CDSTORE` may name a `cdstore` that was built with other traits.
   var url: URL {
     if name == "cdstore", let path = ProcessInfo.processInfo.environment["CDSTORE"] {

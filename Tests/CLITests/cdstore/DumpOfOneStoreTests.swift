@@ -5,8 +5,8 @@ import Foundation
 import Testing
 
 /// Dumps of stores that are parts of a model: relationships lead from one store to another.
-@Suite struct DumpOfOneStoreTests {
-  private let folder: TemporaryFolder
+@Suite struct DumpOfOneStoreTests: StoreCommands {
+  let folder: TemporaryFolder
   private let model: ManagedObjectModel
 
   private static let version = """
@@ -38,18 +38,6 @@ import Testing
     try SampleModel.make("Diary", in: folder, version: Self.version)
     let loaded = ModelLoader.load(folder: folder.url.appending(path: "Diary.cdmodel").path)
     model = try #require(loaded.model, "\(loaded.diagnostics)")
-  }
-
-  private func run(_ arguments: String..., input: String? = nil) throws -> BuiltTool.Result {
-    try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
-  }
-
-  private func succeed(
-    _ arguments: String..., input: String? = nil, location: Testing.SourceLocation = #_sourceLocation
-  ) throws -> String {
-    let result = try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
-    #expect(result.status == 0, "\(result.errors)", sourceLocation: location)
-    return result.output
   }
 
   /// A context over both stores.

@@ -2,8 +2,8 @@ import Foundation
 import Testing
 
 /// `cdstore dump` and `cdstore load`, which must be inverses.
-@Suite struct DumpTests {
-  private let folder: TemporaryFolder
+@Suite struct DumpTests: StoreCommands {
+  let folder: TemporaryFolder
 
   static let version = """
     enums:
@@ -64,26 +64,8 @@ import Testing
     try SampleModel.make("Things", in: folder, version: Self.version)
   }
 
-  private func run(_ arguments: String..., input: String? = nil) throws -> BuiltTool.Result {
-    try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
-  }
-
-  private func succeed(
-    _ arguments: String..., input: String? = nil, location: SourceLocation = #_sourceLocation
-  ) throws -> String {
-    let result = try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
-    #expect(result.status == 0, "\(result.errors)", sourceLocation: location)
-    return result.output
-  }
-
   private func create(_ store: String, type: String = "sqlite") throws {
     _ = try succeed("create", store, "--model", "Things.cdmodel", "--type", type)
-  }
-
-  /// A dump without what differs between two stores with the same objects: the first line and the UUID of the store.
-  private func objects(_ dump: String) -> String {
-    dump.split(separator: "\n").dropFirst().joined(separator: "\n")
-      .replacing(/cdgen:\/\/[0-9A-F-]{36}/, with: "cdgen://STORE")
   }
 
   // MARK: There and back
@@ -429,13 +411,7 @@ import Testing
     let rows = (0..<20_000).map { #"{"@entity": "Owner", "@id": \#($0), "name": "\#($0)"}"# }
     try folder.write(rows.joined(separator: "\n"), to: "many.jsonl")
     for delay in [0.4, 1.0, 1.7] {
-      let process = Process()
-      process.executableURL = BuiltTool.cdstore.url
-      process.arguments = ["load", "a", "many.jsonl"]
-      process.currentDirectoryURL = folder.url
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      try process.run()
+      let process = try BuiltTool.cdstore.start("load", "a", "many.jsonl", in: folder.url)
       Thread.sleep(forTimeInterval: delay)
       let isRunning = process.isRunning
       kill(process.processIdentifier, SIGKILL)

@@ -3,8 +3,8 @@ import Foundation
 import Testing
 
 /// `cdstore load` writes large values of `external:` attributes to files, as a save does.
-@Suite struct LargeValueLoadTests {
-  private let folder: TemporaryFolder
+@Suite struct LargeValueLoadTests: StoreCommands {
+  let folder: TemporaryFolder
 
   private static let version = """
     entities:
@@ -21,18 +21,6 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     try SampleModel.make("Scans", in: folder, version: Self.version)
-  }
-
-  private func run(_ arguments: String..., input: String? = nil) throws -> BuiltTool.Result {
-    try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
-  }
-
-  private func succeed(
-    _ arguments: String..., input: String? = nil, location: SourceLocation = #_sourceLocation
-  ) throws -> String {
-    let result = try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
-    #expect(result.status == 0, "\(result.errors)", sourceLocation: location)
-    return result.output
   }
 
   private func create(_ store: String, type: String = "sqlite") throws {
@@ -151,13 +139,7 @@ import Testing
     _ = try succeed("load", "a", "-", input: row(0, front: 100_000))
     let before = names("a")
     try folder.write((1...600).map { row($0, front: 66_000) }.joined(separator: "\n"), to: "many.jsonl")
-    let process = Process()
-    process.executableURL = BuiltTool.cdstore.url
-    process.arguments = ["load", "a", "many.jsonl"]
-    process.currentDirectoryURL = folder.url
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    let process = try BuiltTool.cdstore.start("load", "a", "many.jsonl", in: folder.url)
     let deadline = Date(timeIntervalSinceNow: 120)
     while process.isRunning, names("a").count < 30, Date() < deadline { Thread.sleep(forTimeInterval: 0.002) }
     kill(process.processIdentifier, SIGKILL)

@@ -233,13 +233,8 @@ import Testing
     for _ in 0..<3 {
       var other: Process?
       let process = try start { _, _ in
-        let second = Process()
-        second.executableURL = BuiltTool.cdstore.url
-        second.arguments = ["migrate", "n.sqlite", "--model", "Notes.cdmodel"]
-        second.currentDirectoryURL = folder.url
-        second.standardOutput = FileHandle.nullDevice
-        second.standardError = FileHandle.nullDevice
-        try second.run()
+        let second = try BuiltTool.cdstore.start(
+          "migrate", "n.sqlite", "--model", "Notes.cdmodel", in: folder.url)
         second.waitUntilExit()
         other = second
       }

@@ -4,8 +4,8 @@ import Testing
 /// The commands of `cdstore` with URLs of a server. They need a program that was built with the trait PostgreSQL, and a
 /// server: see .ci/postgresql.
 @Suite(.enabled(if: CommandServer.isUsable, "no server, or cdstore was built without PostgreSQL"))
-struct ServerStoreTests {
-  private let folder: TemporaryFolder
+struct ServerStoreTests: StoreCommands {
+  let folder: TemporaryFolder
 
   init() throws {
     folder = try TemporaryFolder()
@@ -15,24 +15,6 @@ struct ServerStoreTests {
   /// The URL of a store that nobody else has. The server is one of the tests', so that nothing is removed.
   private func url() throws -> String {
     try #require(CommandServer.url) + "?schema=cli_" + UUID().uuidString
-  }
-
-  private func run(_ arguments: String..., input: String? = nil) throws -> BuiltTool.Result {
-    try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
-  }
-
-  @discardableResult private func succeed(
-    _ arguments: String..., input: String? = nil, location: SourceLocation = #_sourceLocation
-  ) throws -> String {
-    let result = try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
-    #expect(result.status == 0, "\(result.errors)", sourceLocation: location)
-    return result.output
-  }
-
-  /// A dump without its first line, and without the UUID of the store.
-  private func objects(_ dump: String) -> String {
-    dump.split(separator: "\n").dropFirst().joined(separator: "\n")
-      .replacing(/cdgen:\/\/[0-9A-F-]{36}/, with: "cdgen://STORE")
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64]) func everythingComesBack(seed: UInt64) throws {

@@ -125,10 +125,6 @@ final class CombinedSession: StoreSession {
     try session(of: owner(ofJoin: index)).hasPair(ofJoin: index, source: source, target: target)
   }
 
-  func pairs(ofJoin index: Int, source: ObjectKey) throws -> [(target: ObjectKey, inversePosition: Int64?)] {
-    try session(of: owner(ofJoin: index)).pairs(ofJoin: index, source: source)
-  }
-
   func pairs(ofJoin index: Int, isSource: Bool, of keys: [ObjectKey]) throws -> [JoinedPair] {
     try session(of: owner(ofJoin: index)).pairs(ofJoin: index, isSource: isSource, of: keys)
   }

@@ -127,18 +127,6 @@ final class CombinedWriteSession: StoreWriteSession {
     state.begun = []
   }
 
-  func write<R>(_ body: () throws -> R) throws -> R {
-    try begin()
-    do {
-      let result = try body()
-      try commit(changed: []) {}
-      return result
-    } catch {
-      rollback()
-      throw error
-    }
-  }
-
   // MARK: Rows
 
   func insert(_ entity: EntityPlan, _ key: ObjectKey, _ encode: (RowWriter) -> Void) throws -> RowOutcome {

@@ -95,7 +95,8 @@ final class SQLiteSession: StoreSession {
       pairs.append(
         JoinedPair(
           owner: statement.int64(0), member: statement.int64(1),
-          position: statement.isNull(2) ? nil : statement.int64(2)))
+          position: statement.isNull(2) ? nil : statement.int64(2),
+          inversePosition: statement.isNull(3) ? nil : statement.int64(3)))
     }
     return pairs
   }
@@ -204,19 +205,6 @@ final class SQLiteSession: StoreSession {
     let related = RelatedSQL(relationship, model, sql.dialect)
     let table = SQLText.quoted(model.entities[relationship.destination].table)
     return try keys("SELECT t0._pk FROM \(table) AS t0\(related.join) WHERE \(related.owner) = ?1", key)
-  }
-
-  func pairs(
-    ofJoin index: Int, source: ObjectKey
-  ) throws -> [(target: ObjectKey, inversePosition: Int64?)] {
-    let statement = try connection.statement(TargetSQL(model.joins[index], sql.dialect).targets)
-    defer { statement.reset() }
-    statement.bind(source, at: 1)
-    var pairs: [(target: ObjectKey, inversePosition: Int64?)] = []
-    while try statement.step() {
-      pairs.append((statement.int64(0), statement.isNull(1) ? nil : statement.int64(1)))
-    }
-    return pairs
   }
 
   /// Returns the first column of the rows of a statement with one parameter.

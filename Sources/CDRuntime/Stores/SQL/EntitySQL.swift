@@ -130,16 +130,20 @@ package struct RelatedSQL {
 
 /// The statement that selects the pairs of a join table that have any of many objects on one side.
 package struct PairSQL {
-  /// Selects the objects on that side, those on the other side, and their positions. It ends before the list of keys.
+  /// Selects the objects on that side, those on the other side, and the positions on both sides. It ends before the list
+  /// of keys.
   package let select: String
 
   /// - Parameter isSource: Whether the objects are the source of the pairs.
   package init(ofJoin index: Int, isSource: Bool, _ model: ModelPlan, _ dialect: any SQLDialect) {
     let join = model.joins[index]
     let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
-    let isOrdered = isSource ? join.isOrdered : join.isInverseOrdered
-    let position = isOrdered ? (isSource ? "j._position" : "j._inverse_position") : "NULL"
-    select = "SELECT j.\(own), j.\(other), \(position) FROM \(dialect.table(join.table)) AS j WHERE j.\(own)"
+    let positions = [
+      join.isOrdered ? "j._position" : "NULL", join.isInverseOrdered ? "j._inverse_position" : "NULL",
+    ]
+    let columns = ["j.\(own)", "j.\(other)"] + (isSource ? positions : positions.reversed())
+    select =
+      "SELECT \(columns.joined(separator: ", ")) FROM \(dialect.table(join.table)) AS j WHERE j.\(own)"
   }
 }
 
@@ -180,20 +184,6 @@ package struct PositionSQL {
       updateNew = update
     case .reference, .inverseReference: return nil
     }
-  }
-}
-
-/// The statement on the pairs of one object that is their source.
-package struct TargetSQL {
-  /// Selects each target and its position on the other side, in the order of the source's side. The parameter is the
-  /// source.
-  package let targets: String
-
-  package init(_ join: JoinPlan, _ dialect: any SQLDialect) {
-    let position = join.isInverseOrdered ? "_inverse_position" : "CAST(NULL AS bigint)"
-    let order = join.isOrdered ? "_position, " : ""
-    targets =
-      "SELECT _target, \(position) FROM \(dialect.table(join.table)) WHERE _source = ? ORDER BY \(order)_target"
   }
 }
 

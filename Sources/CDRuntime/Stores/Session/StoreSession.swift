@@ -48,7 +48,7 @@ package protocol StoreSession: AnyObject {
   /// Returns whether a join table has a pair of two objects.
   func hasPair(ofJoin index: Int, source: ObjectKey, target: ObjectKey) throws -> Bool
   /// Returns the pairs of a join table that have any of the given objects on one side, in no particular order. Each pair
-  /// is seen from that side.
+  /// is seen from that side. The objects on the other side may be of a store that is not open.
   ///
   /// - Parameter isSource: Whether the objects are the source of the pairs; otherwise, they are the target.
   func pairs(ofJoin index: Int, isSource: Bool, of keys: [ObjectKey]) throws -> [JoinedPair]
@@ -80,11 +80,6 @@ package protocol StoreSession: AnyObject {
   ) throws -> [ObjectKey]
   /// Returns the stored keys of the objects in a relationship.
   func relatedKeys(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey]
-  /// Returns the targets of the pairs that have an object as their source, in the order of the source's side. Each target
-  /// has its position on the other side; nil if there is none. The targets may be objects of a store that is not open.
-  func pairs(
-    ofJoin index: Int, source: ObjectKey
-  ) throws -> [(target: ObjectKey, inversePosition: Int64?)]
 
   // MARK: Queries
 
@@ -150,12 +145,15 @@ package struct JoinedPair {
   package let member: ObjectKey
   /// The position of the member among the owner's objects; nil if there is none.
   package let position: Int64?
+  /// The position of the owner among the member's objects; nil if there is none.
+  package let inversePosition: Int64?
 
   /// Creates a pair.
-  package init(owner: ObjectKey, member: ObjectKey, position: Int64?) {
+  package init(owner: ObjectKey, member: ObjectKey, position: Int64?, inversePosition: Int64?) {
     self.owner = owner
     self.member = member
     self.position = position
+    self.inversePosition = inversePosition
   }
 
   /// Whether a pair is before another one in the order of the owners and of their relationships.

@@ -171,6 +171,18 @@ package protocol StoreWriteSession: AnyObject {
 extension StoreWriteSession {
   package func beginRowByRow() throws { try begin() }
 
+  package func write<R>(_ body: () throws -> R) throws -> R {
+    try begin()
+    do {
+      let result = try body()
+      try commit(changed: []) {}
+      return result
+    } catch {
+      rollback()
+      throw error
+    }
+  }
+
   /// Runs a body in a transaction that changes one store. If the body throws, nothing is changed.
   package func write(to store: any AttachedStore, _ body: () throws -> Void) throws {
     try store.checkIdentity()

@@ -103,7 +103,8 @@ final class PlainSession: StoreSession {
       guard wanted.contains(isSource ? pair.source : pair.target) else { return nil }
       return JoinedPair(
         owner: isSource ? pair.source : pair.target, member: isSource ? pair.target : pair.source,
-        position: isSource ? positions.ofSource : positions.ofTarget)
+        position: isSource ? positions.ofSource : positions.ofTarget,
+        inversePosition: isSource ? positions.ofTarget : positions.ofSource)
     }
   }
 
@@ -214,15 +215,6 @@ final class PlainSession: StoreSession {
 
   func relatedKeys(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey] {
     related(relationship, of: key).map(\.key)
-  }
-
-  func pairs(
-    ofJoin index: Int, source: ObjectKey
-  ) throws -> [(target: ObjectKey, inversePosition: Int64?)] {
-    let pairs = (state.joins[index] ?? [:]).filter { $0.key.source == source }
-    return pairs.sorted {
-      ($0.value.ofSource ?? 0, $0.key.target) < ($1.value.ofSource ?? 0, $1.key.target)
-    }.map { ($0.key.target, $0.value.ofTarget) }
   }
 
   // MARK: Queries

@@ -38,18 +38,6 @@ final class PlainWriteSession: StoreWriteSession {
     session.isWriting = false
   }
 
-  func write<R>(_ body: () throws -> R) throws -> R {
-    try begin()
-    do {
-      let result = try body()
-      try commit(changed: []) {}
-      return result
-    } catch {
-      rollback()
-      throw error
-    }
-  }
-
   // MARK: Rows
 
   private func captured(_ encode: (RowWriter) throws -> Void) rethrows -> [AttributeValue]? {

@@ -3,10 +3,10 @@
 /// A column has the name of its property, or `property.field`. If several entities of one table, none of them an
 /// ancestor of another, declare the same name (compared without case, as SQLite does), each of their columns is named
 /// `Entity.name`.
-struct ColumnNames {
+package struct ColumnNames {
   private var shared: Set<String> = []
 
-  init(_ graph: EntityGraph) {
+  package init(_ graph: EntityGraph) {
     var owners: [String: Set<String>] = [:]
     for entity in graph.version.entities {
       guard let root = graph.root(of: entity.name) else { continue }
@@ -17,7 +17,7 @@ struct ColumnNames {
     shared = Set(owners.filter { $0.value.count > 1 }.keys)
   }
 
-  func name(of column: StoredColumn, root: String) -> String {
+  package func name(of column: StoredColumn, root: String) -> String {
     shared.contains(Self.key(root, column.name)) ? "\(column.entity).\(column.name)" : column.name
   }
 
