@@ -13,8 +13,10 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "cdgen", path: "../..")],
   targets: [
+    .systemLibrary(
+      name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     // The same work in C with libpq, which all ratios are to.
-    .target(name: "ServerBaseline", linkerSettings: [.linkedLibrary("pq")]),
+    .target(name: "ServerBaseline", dependencies: ["CLibPQ"]),
     .executableTarget(
       name: "server-bench",
       dependencies: [

@@ -1,6 +1,7 @@
 """The same work with SQLAlchemy and psycopg 3, as people write it. `server-bench` sends the names of tasks, one in each line,
 and gets the seconds that each task took, and a checksum."""
-import sys, time, uuid
+import sys, time
+from uuid import UUID
 from sqlalchemy import BigInteger, Boolean, Double, ForeignKey, Index, MetaData, String, Uuid, create_engine, select, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 
@@ -29,7 +30,7 @@ class Todo(Base):
     priority: Mapped[int] = mapped_column(BigInteger)
     due: Mapped[float] = mapped_column(Double)
     done: Mapped[bool] = mapped_column(Boolean)
-    uuid: Mapped[uuid.UUID] = mapped_column(Uuid)
+    uuid: Mapped[UUID] = mapped_column(Uuid)
     category_pk: Mapped[int | None] = mapped_column(ForeignKey(Category.pk), index=True)
     category: Mapped[Category | None] = relationship(Category)
     __mapper_args__ = {"version_id_col": version}
@@ -45,7 +46,7 @@ def create():
 def value(n):
     return dict(
         pk=n + 1, title=f"todo {n * 7919 % count}", notes=None if n % 3 == 0 else f"notes of the todo {n}", priority=n % 10,
-        due=n * 1000.5, done=n % 2 == 0, uuid=uuid.UUID(bytes=bytes([n % 256] * 16)), category_pk=n % categories + 1)
+        due=n * 1000.5, done=n % 2 == 0, uuid=UUID(bytes=bytes([n % 256] * 16)), category_pk=n % categories + 1)
 
 
 def insert():
