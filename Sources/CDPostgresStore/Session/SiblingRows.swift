@@ -11,8 +11,6 @@ final class SiblingRows {
   private struct Cohort {
     let entity: EntityPlan
     let result: PostgresResult
-    /// The next row whose related objects have not been read, by the relationship.
-    var next: [ObjectIdentifier: Int] = [:]
   }
 
   private struct ListKey: Hashable {
@@ -25,6 +23,8 @@ final class SiblingRows {
     let key: ObjectKey
   }
 
+  /// The most recently used one last. Reading the related rows of a cohort adds a cohort each time, which must not drive
+  /// out the one that they are related to.
   private var cohorts: [Cohort] = []
   private var rows: [RowKey: RowList.Row?] = [:]
   private var lists: [ListKey: [RowList.Row]] = [:]
@@ -55,6 +55,8 @@ final class SiblingRows {
     if lists.count > Self.mostKept { lists = [:] }
   }
 
+  private func use(_ place: Int) { cohorts.append(cohorts.remove(at: place)) }
+
   // MARK: Single rows
 
   /// The row with a key among those that were read before: nil if it was not read, `.some(nil)` if there is none.
@@ -67,10 +69,11 @@ final class SiblingRows {
   ///
   /// - Parameter select: The columns of each entity's query.
   func keys(with key: ObjectKey, of entity: EntityPlan, _ model: ModelPlan, _ sql: ModelSQL) -> [ObjectKey] {
-    for cohort in cohorts.reversed() {
+    for (place, cohort) in cohorts.enumerated().reversed() {
       for column in Self.references(to: entity, in: cohort.entity, model, sql) {
         guard let start = (0..<cohort.result.rowCount).first(where: { cohort.result.int($0, column) == key })
         else { continue }
+        use(place)
         return keys(from: start, in: column, of: cohort.result, entity)
       }
     }
@@ -128,9 +131,10 @@ final class SiblingRows {
     let count = counts[id] ?? 1
     counts[id] = min(Self.largest, count * 16)
     guard count > 1 else { return [key] }
-    for cohort in cohorts.reversed() where entity.root == cohort.entity.root {
+    for (place, cohort) in cohorts.enumerated().reversed() where entity.root == cohort.entity.root {
       let result = cohort.result
       guard let start = (0..<result.rowCount).first(where: { result.int($0, 0) == key }) else { continue }
+      use(place)
       var keys: [ObjectKey] = []
       for offset in 0..<result.rowCount where keys.count < count {
         let found = result.int((start + offset) % result.rowCount, 0)
