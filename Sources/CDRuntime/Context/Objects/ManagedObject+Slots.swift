@@ -86,7 +86,7 @@ extension ManagedObject {
 
 extension ManagedObject {
   /// Sets a slot of an object without a generated class. The value must have the slot's type.
-  @inline(__always) private func setSlot(_ slot: Int, _ value: AttributeValue) {
+  @_spi(Generated) public final func _setSlot(_ slot: Int, _ value: AttributeValue) {
     _willWrite(slot)
     guard !scope.plan.isTyped, let extras else { return }
     Self.replace(&extras.values, slot, value)
@@ -98,20 +98,23 @@ extension ManagedObject {
     if values.indices.contains(slot) { values[slot] = value }
   }
 
+  /// Sets an attribute. The function is compiled into its callers, which know the type of the value: a migration by the
+  /// app's own code sets each value of each object, and generic code would take it a quarter longer.
+  @inlinable
   @_spi(Generated) public final func _set(_ value: (some AttributeValueConvertible)?, _ slot: Int) {
-    setSlot(slot, value.attributeValue)
+    _setSlot(slot, value?.attributeValue ?? .null)
   }
 
   /// Sets a composite, field by field.
   @_spi(Generated) public final func _setComposite(_ fields: [String: AttributeValue]?, _ slot: Int) {
     // The columns are equal for nil and for a composite whose fields are all nil.
     let isEmpty = fields?.values.allSatisfy { $0 == .null } ?? true
-    setSlot(slot, isEmpty ? .null : .composite(fields ?? [:]))
+    _setSlot(slot, isEmpty ? .null : .composite(fields ?? [:]))
   }
 
   /// Sets the JSON of a codable. Bytes that are not valid UTF-8 are kept as data, which the save refuses.
   @_spi(Generated) public final func _setJSON(_ json: Data?, _ slot: Int) {
-    setSlot(
+    _setSlot(
       slot,
       json.map { data in String(validating: data, as: UTF8.self).map { .string($0) } ?? .data(data) } ?? .null
     )
