@@ -32,7 +32,7 @@ struct PostgresQuery: StoreAnswer {
   func versions(_ window: StoreWindow, isSorted: Bool) throws -> RowCursor {
     let select = session.sql.selects[entity.index]
     let result = try session.runCompiled(select.keysSQL + rest(window, isSorted), compiled.bindings)
-    return session.keyCursor(result, entity)
+    return session.plainCursor(result, entity)
   }
 
   private func rest(_ window: StoreWindow, _ isSorted: Bool) -> String {

@@ -63,109 +63,59 @@ final class PostgresSession: StoreSession {
   // MARK: Cursors
 
   /// A cursor over the rows of the SELECT of an entity and its subentities.
-  ///
-  /// - Parameter hasOwner: Whether the last two columns are the owner and the position.
-  func cursor(_ result: PostgresResult, _ entity: EntityPlan, hasOwner: Bool = false) -> RowCursor {
+  func cursor(_ result: PostgresResult, _ entity: EntityPlan) -> RowCursor {
     if link.hasSnapshot { siblings.note(result, of: entity) }
-    return RowCursor(
-      RowList(isMixed: entity.isPolymorphic, next: rowSource(result, entity, hasOwner: hasOwner)))
+    return RowCursor(ResultRows(result, select: sql.selects[entity.index], of: entity, in: model))
   }
 
-  /// Returns a closure that makes the next row each time that it is called.
-  private func rowSource(
-    _ result: PostgresResult, _ entity: EntityPlan, hasOwner: Bool
-  ) -> () -> RowList.Row? {
-    let select = sql.selects[entity.index]
-    let owner = result.columnCount - 2
-    let (model, entityColumn) = (model, select.entityColumn.map { Int($0) })
-    let types = entity.columns.map(\.storageType)
-    var row = -1
-    return {
-      row += 1
-      guard row < result.rowCount else { return nil }
-      var name = entity.name
-      var values: [AttributeValue] = []
-      if let entityColumn {
-        name = result.string(row, entityColumn) ?? ""
-        // The caller ignores rows of entities that the model does not have.
-        if let kind = model.entity(name), let map = select.maps[kind.index] {
-          values = zip(kind.columns, map).map { result.value(row, Int($1), $0.storageType) }
-        }
-      } else {
-        values = types.indices.map { result.value(row, $0 + 2, types[$0]) }
-      }
-      var found = RowList.Row(
-        key: result.int(row, 0), version: result.int(row, 1), entity: name, values: values)
-      if hasOwner {
-        found.owner = result.int(row, owner)
-        found.position = result.optionalInt(row, owner + 1)
-      }
-      return found
+  /// A cursor over rows that were read before.
+  private func cursor(_ known: SiblingRows.Rows, _ entity: EntityPlan) -> RowCursor {
+    guard let result = known.result else {
+      return RowCursor(RowList([], isMixed: entity.isPolymorphic))
     }
-  }
-
-  /// All rows of the SELECT of an entity and its subentities.
-  private func allRows(
-    _ result: PostgresResult, _ entity: EntityPlan, hasOwner: Bool = false
-  ) -> [RowList.Row] {
-    let next = rowSource(result, entity, hasOwner: hasOwner)
-    var rows: [RowList.Row] = []
-    rows.reserveCapacity(result.rowCount)
-    while let row = next() { rows.append(row) }
-    return rows
-  }
-
-  /// A cursor over keys and versions only.
-  func keyCursor(_ result: PostgresResult, _ entity: EntityPlan) -> RowCursor {
-    var row = -1
     return RowCursor(
-      RowList(isMixed: false) {
-        row += 1
-        guard row < result.rowCount else { return nil }
-        return RowList.Row(
-          key: result.int(row, 0), version: result.int(row, 1), entity: entity.name, values: [])
-      })
+      ResultRows(result, select: sql.selects[entity.index], of: entity, in: model, rows: known.range))
+  }
+
+  /// A cursor over rows of exactly one entity, or over keys and versions only.
+  func plainCursor(_ result: PostgresResult, _ entity: EntityPlan) -> RowCursor {
+    RowCursor(ResultRows(result, of: entity, in: model))
   }
 
   // MARK: Rows by their keys
 
   func row(_ key: ObjectKey, of entity: EntityPlan) throws -> RowCursor {
     guard hasTable(entity) else { return RowCursor(RowList([])) }
-    if link.hasSnapshot, let row = try row(key, withSiblingsOf: entity), row.entity == entity.name {
-      return RowCursor(RowList([row]))
+    if link.hasSnapshot {
+      let known = try row(key, withSiblingsOf: entity)
+      // The row may be of a subentity.
+      if let result = known.result,
+        sql.selects[entity.index].entityColumn.map({
+          result.string(known.range.lowerBound, Int($0)) == entity.name
+        }) ?? true
+      {
+        return cursor(known, entity)
+      }
     }
-    let result = try run(sql.rows[entity.index].selectByKey, [.value(.int(key))])
-    let types = entity.columns.map(\.storageType)
-    var row = -1
-    return RowCursor(
-      RowList(isMixed: false) {
-        row += 1
-        guard row < result.rowCount else { return nil }
-        return RowList.Row(
-          key: result.int(row, 0), version: result.int(row, 1), entity: entity.name,
-          values: types.indices.map { result.value(row, $0 + 2, types[$0]) })
-      })
+    return plainCursor(try run(sql.rows[entity.index].selectByKey, [.value(.int(key))]), entity)
   }
 
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
-    if link.hasSnapshot {
-      return RowCursor(
-        RowList(try row(key, withSiblingsOf: entity).map { [$0] } ?? [], isMixed: entity.isPolymorphic))
-    }
+    if link.hasSnapshot { return cursor(try row(key, withSiblingsOf: entity), entity) }
     return try rows(of: entity, where: "t0._pk = ?", [.value(.int(key))])
   }
 
   /// The row of an object of the entity or a subentity, which was read before or is read now with others.
-  private func row(_ key: ObjectKey, withSiblingsOf entity: EntityPlan) throws -> RowList.Row? {
+  private func row(_ key: ObjectKey, withSiblingsOf entity: EntityPlan) throws -> SiblingRows.Rows {
     if let known = siblings.row(key, of: entity) { return known }
     let keys = siblings.keys(with: key, of: entity, model, sql)
     let select = sql.selects[entity.index]
     let result = try run(
       select.sql + " WHERE t0._pk = ANY(?)" + (select.condition.map { " AND " + $0 } ?? ""), [.keys(keys)])
-    siblings.keep(keys, of: entity, allRows(result, entity))
+    siblings.keep(result, of: entity, keys)
     // The rows may be those of objects whose related objects are needed next.
     siblings.note(result, of: entity)
-    return siblings.row(key, of: entity) ?? nil
+    return siblings.row(key, of: entity) ?? .none
   }
 
   func rows(_ keys: [ObjectKey], inSubtreeOf entity: EntityPlan) throws -> RowCursor {
@@ -334,16 +284,13 @@ extension PostgresSession {
   func rows(of relationship: RelationshipPlan, of key: ObjectKey, _ entity: EntityPlan) throws -> RowCursor {
     let destination = model.entities[relationship.destination]
     if link.hasSnapshot, hasTable(destination) {
-      if let known = siblings.list(relationship, of: key) {
-        return RowCursor(RowList(known, isMixed: destination.isPolymorphic))
-      }
+      if let known = siblings.list(relationship, of: key) { return cursor(known, destination) }
       let owners = siblings.owners(with: key, of: entity, relationship)
       if owners.count > 1 {
         let result = try related(relationship, ofAny: owners)
-        siblings.keep(relationship, of: owners, allRows(result, destination, hasOwner: true))
+        siblings.keep(result, of: relationship, owners)
         siblings.note(result, of: destination)
-        return RowCursor(
-          RowList(siblings.list(relationship, of: key) ?? [], isMixed: destination.isPolymorphic))
+        return cursor(siblings.list(relationship, of: key) ?? .none, destination)
       }
     }
     let select = sql.selects[relationship.destination]
@@ -355,7 +302,7 @@ extension PostgresSession {
   }
 
   func rows(of relationship: RelationshipPlan, ofAny keys: [ObjectKey]) throws -> RowCursor {
-    cursor(try related(relationship, ofAny: keys), model.entities[relationship.destination], hasOwner: true)
+    cursor(try related(relationship, ofAny: keys), model.entities[relationship.destination])
   }
 
   /// The rows of the related objects of many objects. The last two columns are the owner and the position.

@@ -7,10 +7,28 @@ import CDModel
 /// statement reads the related rows of many of them. All statements of a snapshot see the same state, so that the rows
 /// are valid until the snapshot ends.
 final class SiblingRows {
+  /// Rows of one result that follow each other.
+  struct Rows {
+    /// Nil if there are no rows.
+    let result: PostgresResult?
+    let range: Range<Int>
+
+    /// No rows.
+    static var none: Rows { Rows(result: nil, range: 0..<0) }
+  }
+
   /// The rows of one earlier query.
   private struct Cohort {
     let entity: EntityPlan
     let result: PostgresResult
+    /// The row at which the last search ended. Objects are mostly used in the order of their fetch.
+    var last = 0
+
+    /// The next row with a key in a column.
+    func row(with key: ObjectKey, in column: Int) -> Int? {
+      (last..<result.rowCount).first { result.int($0, column) == key }
+        ?? (0..<last).first { result.int($0, column) == key }
+    }
   }
 
   private struct ListKey: Hashable {
@@ -18,16 +36,12 @@ final class SiblingRows {
     let owner: ObjectKey
   }
 
-  private struct RowKey: Hashable {
-    let entity: Int
-    let key: ObjectKey
-  }
-
   /// The most recently used one last. Reading the related rows of a cohort adds a cohort each time, which must not drive
   /// out the one that they are related to.
   private var cohorts: [Cohort] = []
-  private var rows: [RowKey: RowList.Row?] = [:]
-  private var lists: [ListKey: [RowList.Row]] = [:]
+  /// The rows that were asked for, by the entity's index and the key.
+  private var rows: [Int: [ObjectKey: Rows]] = [:]
+  private var lists: [ListKey: Rows] = [:]
   /// The number of objects whose list of a relationship is read next.
   private var counts: [ObjectIdentifier: Int] = [:]
 
@@ -51,18 +65,20 @@ final class SiblingRows {
     guard result.rowCount > 1, result.rowCount <= Self.mostRows else { return }
     if cohorts.count >= Self.mostCohorts { cohorts.removeFirst() }
     cohorts.append(Cohort(entity: entity, result: result))
-    if rows.count > Self.mostKept { rows = [:] }
+    if rows[entity.index, default: [:]].count > Self.mostKept { rows[entity.index] = nil }
     if lists.count > Self.mostKept { lists = [:] }
   }
 
-  private func use(_ place: Int) { cohorts.append(cohorts.remove(at: place)) }
+  private func use(_ place: Int, at row: Int) {
+    var cohort = cohorts.remove(at: place)
+    cohort.last = row
+    cohorts.append(cohort)
+  }
 
   // MARK: Single rows
 
-  /// The row with a key among those that were read before: nil if it was not read, `.some(nil)` if there is none.
-  func row(_ key: ObjectKey, of entity: EntityPlan) -> RowList.Row?? {
-    rows[RowKey(entity: entity.index, key: key)]
-  }
+  /// The row with a key among those that were asked for before; nil if it was not asked for.
+  func row(_ key: ObjectKey, of entity: EntityPlan) -> Rows? { rows[entity.index]?[key] }
 
   /// Returns the keys of rows to read together with one: those to which the siblings of the object refer that refers to
   /// the row.
@@ -71,9 +87,8 @@ final class SiblingRows {
   func keys(with key: ObjectKey, of entity: EntityPlan, _ model: ModelPlan, _ sql: ModelSQL) -> [ObjectKey] {
     for (place, cohort) in cohorts.enumerated().reversed() {
       for column in Self.references(to: entity, in: cohort.entity, model, sql) {
-        guard let start = (0..<cohort.result.rowCount).first(where: { cohort.result.int($0, column) == key })
-        else { continue }
-        use(place)
+        guard let start = cohort.row(with: key, in: column) else { continue }
+        use(place, at: start)
         return keys(from: start, in: column, of: cohort.result, entity)
       }
     }
@@ -83,13 +98,12 @@ final class SiblingRows {
   private func keys(
     from start: Int, in column: Int, of result: PostgresResult, _ entity: EntityPlan
   ) -> [ObjectKey] {
+    let known = rows[entity.index] ?? [:]
     var keys: [ObjectKey] = []
     var seen: Set<ObjectKey> = []
     for offset in 0..<result.rowCount where keys.count < Self.largest {
       let found = result.int((start + offset) % result.rowCount, column)
-      if found > 0, rows[RowKey(entity: entity.index, key: found)] == nil, seen.insert(found).inserted {
-        keys.append(found)
-      }
+      if found > 0, known[found] == nil, seen.insert(found).inserted { keys.append(found) }
     }
     return keys
   }
@@ -111,16 +125,20 @@ final class SiblingRows {
     return columns
   }
 
-  /// Keeps rows that were read by their keys.
-  func keep(_ keys: [ObjectKey], of entity: EntityPlan, _ found: [RowList.Row]) {
-    for key in keys { rows[RowKey(entity: entity.index, key: key)] = .some(nil) }
-    for row in found { rows[RowKey(entity: entity.index, key: row.key)] = row }
+  /// Keeps the rows that were read by their keys, and that other keys have no row.
+  func keep(_ result: PostgresResult, of entity: EntityPlan, _ keys: [ObjectKey]) {
+    var known = rows.removeValue(forKey: entity.index) ?? [:]
+    for row in 0..<result.rowCount { known[result.int(row, 0)] = Rows(result: result, range: row..<row + 1) }
+    if result.rowCount < keys.count {
+      for key in keys where known[key] == nil { known[key] = Rows.none }
+    }
+    rows[entity.index] = known
   }
 
   // MARK: Lists
 
   /// The rows of an object's to-many relationship, if they were read before.
-  func list(_ relationship: RelationshipPlan, of key: ObjectKey) -> [RowList.Row]? {
+  func list(_ relationship: RelationshipPlan, of key: ObjectKey) -> Rows? {
     lists[ListKey(relationship: ObjectIdentifier(relationship), owner: key)]
   }
 
@@ -133,8 +151,8 @@ final class SiblingRows {
     guard count > 1 else { return [key] }
     for (place, cohort) in cohorts.enumerated().reversed() where entity.root == cohort.entity.root {
       let result = cohort.result
-      guard let start = (0..<result.rowCount).first(where: { result.int($0, 0) == key }) else { continue }
-      use(place)
+      guard let start = cohort.row(with: key, in: 0) else { continue }
+      use(place, at: start)
       var keys: [ObjectKey] = []
       for offset in 0..<result.rowCount where keys.count < count {
         let found = result.int((start + offset) % result.rowCount, 0)
@@ -145,13 +163,17 @@ final class SiblingRows {
     return [key]
   }
 
-  /// Keeps the lists of a relationship.
-  func keep(_ relationship: RelationshipPlan, of owners: [ObjectKey], _ found: [RowList.Row]) {
-    for owner in owners {
-      lists[ListKey(relationship: ObjectIdentifier(relationship), owner: owner)] = []
-    }
-    for row in found {
-      lists[ListKey(relationship: ObjectIdentifier(relationship), owner: row.owner), default: []].append(row)
+  /// Keeps the lists of a relationship, whose rows are sorted by their owners.
+  func keep(_ result: PostgresResult, of relationship: RelationshipPlan, _ owners: [ObjectKey]) {
+    let id = ObjectIdentifier(relationship)
+    for owner in owners { lists[ListKey(relationship: id, owner: owner)] = Rows.none }
+    let column = result.columnCount - 2
+    var start = 0
+    while start < result.rowCount {
+      let owner = result.int(start, column)
+      let end = (start..<result.rowCount).first { result.int($0, column) != owner } ?? result.rowCount
+      lists[ListKey(relationship: id, owner: owner)] = Rows(result: result, range: start..<end)
+      start = end
     }
   }
 }

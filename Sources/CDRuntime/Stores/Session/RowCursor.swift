@@ -2,12 +2,12 @@ import CSQLite
 
 /// A cursor over the rows of one query of a store.
 ///
-/// The cursor reads the rows of SQLite directly from the statement. Another engine gives a list of values. The caller
+/// The cursor reads the rows of SQLite directly from the statement. Another engine gives a source of rows. The caller
 /// must close the cursor.
 package struct RowCursor {
-  /// Nil if the rows are in `list`.
+  /// Nil if the rows come from `source`.
   private let statement: SQLiteStatement?
-  private let list: RowList?
+  private let source: (any RowSource)?
   /// The column with the name of the row's entity; negative if all rows are of one entity.
   private let entityColumn: Int32
   /// The statement's columns for each entity, by the entity's index. Empty if the columns are in the entity's own
@@ -17,23 +17,23 @@ package struct RowCursor {
   /// A cursor over the rows of a statement whose parameters are bound.
   init(_ statement: SQLiteStatement, entityColumn: Int32? = nil, maps: [Int: [Int32]] = [:]) {
     self.statement = statement
-    list = nil
+    source = nil
     self.entityColumn = entityColumn ?? -1
     self.maps = maps
   }
 
-  /// A cursor over the rows of an engine that returns them as values.
-  package init(_ list: RowList) {
+  /// A cursor over the rows of another engine.
+  package init(_ source: any RowSource) {
     statement = nil
-    self.list = list
-    entityColumn = list.isMixed ? 0 : -1
+    self.source = source
+    entityColumn = source.isMixed ? 0 : -1
     maps = [:]
   }
 
   /// Moves to the next row. Returns false if there is none.
   @inline(__always) package func next() throws -> Bool {
     if let statement { return try statement.step() }
-    return try list?.next() ?? false
+    return try source?.next() ?? false
   }
 
   /// Ends the reading, so that the same statement can run again.
@@ -51,13 +51,13 @@ package struct RowCursor {
   /// The key of the row's object.
   @inline(__always) package var key: ObjectKey {
     if let statement { return sqlite3_column_int64(statement.handle, 0) }
-    return list?.current.key ?? 0
+    return source?.key ?? 0
   }
 
   /// The version of the row.
   @inline(__always) package var version: Int64 {
     if let statement { return sqlite3_column_int64(statement.handle, 1) }
-    return list?.current.version ?? 0
+    return source?.version ?? 0
   }
 
   /// Whether the rows may be of several entities. If so, ``entityName`` says the entity of each row.
@@ -66,13 +66,15 @@ package struct RowCursor {
   /// The name of the row's entity. Valid only if ``isMixed`` is true.
   package var entityName: String {
     if let statement { return statement.string(entityColumn) ?? "" }
-    return list?.current.entity ?? ""
+    return source?.entityName ?? ""
   }
 
   /// Returns a reader for the rows of an entity, which is valid now and after each ``next()``. Returns nil if the rows
   /// cannot be of that entity.
   package func reader(of entity: EntityPlan, _ report: RowReport?) -> RowReader? {
-    guard let statement else { return list.map { RowReader(values: $0.values, report: report) } }
+    guard let statement else {
+      return source?.values(of: entity).map { RowReader(values: $0, report: report) }
+    }
     guard isMixed else { return RowReader(statement: statement.handle, map: nil, report: report) }
     return maps[entity.index].map { RowReader(statement: statement.handle, map: $0, report: report) }
   }
@@ -80,19 +82,40 @@ package struct RowCursor {
   /// The key of the object that the row is related to. Valid only for a query with several owners.
   package var owner: ObjectKey {
     if let statement { return statement.int64(statement.columnCount - 2) }
-    return list?.current.owner ?? 0
+    return source?.owner ?? 0
   }
 
   /// The position of the row in the owner's relationship. Valid only for a query with several owners.
   package var position: Int64? {
-    guard let statement else { return list?.current.position }
+    guard let statement else { return source?.position }
     let column = statement.columnCount - 1
     return statement.isNull(column) ? nil : statement.int64(column)
   }
 }
 
-/// The rows of an engine that returns them as values.
-package final class RowList {
+/// The rows that an engine other than SQLite found for one query, in the engine's own form.
+package protocol RowSource: AnyObject {
+  /// Whether the rows may be of several entities.
+  var isMixed: Bool { get }
+  /// Moves to the next row. Returns false if there is none.
+  func next() throws -> Bool
+  /// The key of the current row's object.
+  var key: ObjectKey { get }
+  /// The version of the current row.
+  var version: Int64 { get }
+  /// The name of the current row's entity.
+  var entityName: String { get }
+  /// The key of the current row's owner in a query with several owners.
+  var owner: ObjectKey { get }
+  /// The current row's position in the owner's relationship.
+  var position: Int64? { get }
+  /// Returns the values of the current row, which change with each ``next()``. Returns nil if the rows cannot be of the
+  /// entity.
+  func values(of entity: EntityPlan) -> ValueRow?
+}
+
+/// The rows of an engine that has them as lists of values.
+package final class RowList: RowSource {
   /// A row with its values.
   package struct Row {
     package var key: ObjectKey
@@ -120,35 +143,30 @@ package final class RowList {
     }
   }
 
-  private let produce: () throws -> Row?
-  fileprivate private(set) var current = Row(key: 0, version: 0, entity: "", values: [])
-  /// Whether the rows may be of several entities.
+  private var rest: ArraySlice<Row>
+  private var current = Row(key: 0, version: 0, entity: "", values: [])
+  private let values = ValueRow([])
   package let isMixed: Bool
-  /// The values of the current row.
-  package let values = ValueRow([])
 
   /// Creates a list of rows.
   ///
   /// - Parameter isMixed: Whether the rows may be of several entities.
-  package convenience init(_ rows: [Row], isMixed: Bool = false) {
-    var rest = rows[...]
-    self.init(isMixed: isMixed) { rest.popFirst() }
-  }
-
-  /// Creates a list whose rows are made when they are read.
-  ///
-  /// - Parameters:
-  ///   - isMixed: Whether the rows may be of several entities.
-  ///   - next: Returns the next row; nil if there is none.
-  package init(isMixed: Bool, next: @escaping () throws -> Row?) {
-    produce = next
+  package init(_ rows: [Row], isMixed: Bool = false) {
+    rest = rows[...]
     self.isMixed = isMixed
   }
 
-  fileprivate func next() throws -> Bool {
-    guard let row = try produce() else { return false }
+  package func next() -> Bool {
+    guard let row = rest.popFirst() else { return false }
     values.values = row.values
     current = row
     return true
   }
+
+  package var key: ObjectKey { current.key }
+  package var version: Int64 { current.version }
+  package var entityName: String { current.entity }
+  package var owner: ObjectKey { current.owner }
+  package var position: Int64? { current.position }
+  package func values(of entity: EntityPlan) -> ValueRow? { values }
 }

@@ -57,23 +57,48 @@ import CSQLite
   }
 }
 
+/// The values of an engine's current row. The engine makes a value when an object reads it.
+package protocol ValueSource: AnyObject {
+  /// Returns the value of a column; null for a column that the row does not have.
+  func value(_ column: Int) -> AttributeValue
+  /// Whether a column has no value.
+  func isNull(_ column: Int) -> Bool
+}
+
 /// A list of values that is read as a row.
 package final class ValueRow {
   package var values: [AttributeValue]
+  /// Where the values are, if they are not in `values`.
+  private let source: (any ValueSource)?
   /// The fields of composites that have a single number. These are the transient composites, which are numbered by
-  /// slot.
-  let composites: [Int: [AttributeValue]]
+  /// slot. Nil if there are none.
+  let composites: [Int: [AttributeValue]]?
   let transients: ValueRow?
 
-  init(_ values: [AttributeValue], composites: [Int: [AttributeValue]] = [:], transients: ValueRow? = nil) {
+  init(_ values: [AttributeValue], composites: [Int: [AttributeValue]]? = nil, transients: ValueRow? = nil) {
     self.values = values
+    source = nil
     self.composites = composites
     self.transients = transients
   }
 
-  package subscript(column: Int) -> AttributeValue { column < values.count ? values[column] : .null }
+  /// Creates a row of values that an engine has.
+  package init(_ source: any ValueSource) {
+    values = []
+    self.source = source
+    composites = nil
+    transients = nil
+  }
 
-  func isNull(_ column: Int) -> Bool { self[column] == .null && composites[column] == nil }
+  package subscript(column: Int) -> AttributeValue {
+    if let source { return source.value(column) }
+    return column < values.count ? values[column] : .null
+  }
+
+  func isNull(_ column: Int) -> Bool {
+    if let source { return source.isNull(column) }
+    return self[column] == .null && composites?[column] == nil
+  }
 }
 
 /// The problems found in a row, by column.
@@ -259,14 +284,14 @@ extension RowReader {
   }
 
   public func composite<Value: CompositeAttribute>(_ column: Int) -> Value {
-    if let fields = values?.composites[column] {
+    if let fields = values?.composites?[column] {
       return Value(_row: RowReader(values: ValueRow(fields), report: report), 0)
     }
     return Value(_row: self, column)
   }
 
   public func optionalComposite<Value: CompositeAttribute>(_ column: Int) -> Value? {
-    if values?.composites[column] != nil { return composite(column) }
+    if values?.composites?[column] != nil { return composite(column) }
     let columns = column..<column + Value._columnCount
     return columns.allSatisfy(isNull) ? nil : composite(column)
   }
