@@ -8,6 +8,13 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+// Only debug builds, and so the tests, check that accesses to a property do not overlap. The checks of properties that the
+// runtime reads for each object and each row take a tenth of its instructions. Swift's own standard library does without
+// them too.
+let unchecked: [SwiftSetting] = [
+  .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
+]
+
 // The runtime's modules are compiled as whole modules in debug builds too. Otherwise the compiler processes a few files
 // at a time and reads the declarations of all other files for each batch, which costs an app a third more. Several
 // threads generate code, as in a release build. The other flags suppress the warning and the remark about this setting.
@@ -24,11 +31,7 @@ let whole =
     // before, and the compiler does without the description of each variable, which costs it a tenth of its time.
     .unsafeFlags(
       ["-Xfrontend", "-gline-tables-only"], .when(platforms: [.linux], configuration: .release)),
-    // Only debug builds, and so the tests, check that accesses to a property do not overlap. The checks of properties
-    // that the runtime reads for each object and each row take a tenth of its instructions. Swift's own standard library
-    // does without them too.
-    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
-  ]
+  ] + unchecked
 
 // The optimiser prefers small code in the runtime, which takes it a sixth less time and makes a fifth less code. Functions
 // whose speed suffers carry `@_optimize(speed)`. On Linux only, as above.
@@ -127,7 +130,7 @@ let package = Package(
     // Opens stores on a PostgreSQL server. An app without such stores neither compiles it nor needs libpq.
     .target(
       name: "CDPostgresStore", dependencies: ["CDRuntime", "CDModel", "CPostgreSQL"],
-      swiftSettings: settings),
+      swiftSettings: settings + unchecked),
     .target(name: "CDSwiftLog", dependencies: ["CDRuntime", log], swiftSettings: settings),
     // Independent of any test library: it throws errors and returns results, and the test compares them.
     .target(name: "CDMigrationTesting", dependencies: ["CDRuntime"], swiftSettings: settings),

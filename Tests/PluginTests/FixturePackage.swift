@@ -4,12 +4,11 @@ import Foundation
 ///
 /// It is built in a scratch folder of its own, since the checkout's is locked while tests run. Package and
 /// scratch stay at one place below it, so that only a first run compiles the dependencies; the package's files
-/// are made anew by each run.
+/// are made anew by each run. `.ci/run` builds the packages of the README and of the examples there too: they name the
+/// checkout by the same path, so that the runtime and the generator are compiled once for all of them.
 struct FixturePackage {
   let folder: URL
-  /// The build folder. A different set of traits needs another one: SwiftPM defines the names of enabled traits for the
-  /// compiler, and would build the whole dependency anew at each change of the set.
-  var scratch: URL
+  private let scratch: URL
 
   struct Result {
     var status: Int32
@@ -32,6 +31,10 @@ struct FixturePackage {
     folder = home.appending(path: "Fixture")
     scratch = home.appending(path: "scratch")
     try? FileManager.default.removeItem(at: folder)
+    let link = home.appending(path: "cdgen")
+    try? FileManager.default.removeItem(at: link)
+    try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: checkout)
     try write(
       """
       // swift-tools-version: 6.0
@@ -40,7 +43,7 @@ struct FixturePackage {
       let package = Package(
         name: "Fixture",
         platforms: [.macOS(.v15)],
-        dependencies: [.package(name: "cdgen", path: "\(checkout.path)")],
+        dependencies: [.package(path: "../cdgen")],
         targets: [
           .executableTarget(
             name: "App",

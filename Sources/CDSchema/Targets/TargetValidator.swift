@@ -240,9 +240,10 @@ private struct TargetValidator {
         ? "\(names[0]) is mandatory and leads back to its own entity"
         : "\(names.list(lastAfter: "and")) are mandatory and lead to each other"
       report(
-        .error, part(.relationship(entity: edge.owner, name: edge.relationship.name)), nil,
+        .warning, part(.relationship(entity: edge.owner, name: edge.relationship.name)), nil,
         "\(subject), so that their rows can be inserted only if the server checks references at the end of the save, "
-          + "which \(target.name) does not do; make one of them optional")
+          + "which \(target.name) does not do; open its stores with 'features=common', which needs no such checks, or make "
+          + "one of them optional")
     }
   }
 }
