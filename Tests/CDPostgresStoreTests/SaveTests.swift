@@ -160,7 +160,7 @@ import Testing
       #expect(try store.count("Book") == written)
     }
     try context.addBook("never")
-    proxy.decide { _ in .fail(code: "0A000", at: 0) }
+    proxy.decide { $0.contains { $0.hasSuffix("READ WRITE") } ? .fail(code: "0A000", at: 0) : .forward }
     #expect {
       try context.save()
     } throws: {
