@@ -269,6 +269,10 @@ let package = Package(
     .executableTarget(
       name: "hold-store", dependencies: ["CDCoreDataStore", "CDRuntime", "CDMapping", "CDModel"],
       path: "Tests/StoreHolder", swiftSettings: settings),
+    // A program that saves on a server while the server fails: see .ci/failover.
+    .executableTarget(
+      name: "save-on-server", dependencies: ["CDPostgresStore", "CDRuntime", "CDModel"],
+      path: "Tests/ServerSaver", swiftSettings: settings),
     .testTarget(
       name: "ToDoStoryTests", dependencies: ["QuietToDo", "CDMigrationTesting", "CDRuntime"],
       swiftSettings: settings),

@@ -175,6 +175,38 @@ import Testing
     #expect(try connection.run("SELECT 1").int(0, 0) == 1)
   }
 
+  /// An address that accepts connections, but does not answer, does not keep the others waiting for its whole limit.
+  @Test func aSilentHostDoesNotDelayTheNextOnes() throws {
+    let silent = try (0..<3).map { _ in try FakeServer(nil) }
+    let hosts = silent.map { PostgresServer.Host("127.0.0.1", port: $0.port) }
+    var start = ContinuousClock.now
+    let connection = try connection { $0.hosts.insert(contentsOf: hosts, at: 0) }
+    #expect(try connection.run("SELECT 1").int(0, 0) == 1)
+    #expect(ContinuousClock.now - start < .seconds(5))
+    // If none answers, the limits of all addresses end at nearly the same time.
+    start = .now
+    let error = #expect(throws: PostgresFailure.self) {
+      try self.connection {
+        $0.hosts = hosts
+        $0.connectTimeout = 2
+      }
+    }
+    #expect(error?.code == "08001" && error?.message == "the server did not accept the connection in time")
+    #expect(ContinuousClock.now - start > .seconds(2.9) && ContinuousClock.now - start < .seconds(5))
+  }
+
+  /// Writers pass over a server that refuses writes. Readers take the first one.
+  @Test func aHostThatRefusesWritesIsPassedOver() throws {
+    let own = try OwnServer("default_transaction_read_only = on\n")
+    let port = try #require(own.server.hosts.first?.port)
+    var server = try TestServer.server("public")
+    server.hosts = own.server.hosts + server.hosts
+    let text = "SELECT CAST(current_setting('port') AS bigint)"
+    let writer = try PostgresConnection.open(server, toWrite: true).run(text).int(0, 0)
+    let reader = try PostgresConnection.open(server, toWrite: false).run(text).int(0, 0)
+    #expect(writer != Int64(port) && reader == Int64(port))
+  }
+
   // MARK: Copying
 
   @Test func manyRowsAreCopied() throws {

@@ -102,6 +102,75 @@ import Testing
     #expect(try store.count("_cdgen_history") == 3)
   }
 
+  /// No server accepts writes for longer than ten attempts take, as while another server takes over. Saves that begin
+  /// before and meanwhile are written, soon after the end.
+  @Test func savesOutlastTheAbsenceOfTheServer() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let coordinator = try store.coordinator(through: proxy) { $0.replayTimeout = 30 }
+    let container = PersistentContainer(coordinator)
+    let context = container.newContext()
+    try context.addBook("before")
+    try context.save()
+    proxy.decide { _ in .cutBefore }
+    let saved = Mutex(0)
+    let saving = Thread {
+      inThreads(4) { number in
+        do {
+          // The keys of new objects come from the server too.
+          let context = container.newContext()
+          for part in 0..<300 { try context.addBook("\(number) \(part)") }
+          try context.save()
+          saved.withLock { $0 += 1 }
+        } catch { Issue.record(error) }
+      }
+    }
+    saving.start()
+    usleep(7_000_000)
+    #expect(saved.withLock { $0 } == 0)
+    proxy.decide { _ in .forward }
+    let end = ContinuousClock.now
+    while !saving.isFinished { usleep(10_000) }
+    #expect(ContinuousClock.now - end < .seconds(4))
+    #expect(saved.withLock { $0 } == 4)
+    #expect(try store.count("Book") == 1201)
+    #expect(try store.count("_cdgen_history") == 5)
+  }
+
+  /// A pooler leads the connection to a server that follows another one: the save is written by another connection. If all
+  /// servers only follow, the save fails in the end, and is not written.
+  @Test func aServerThatOnlyFollowsIsLeft() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let context = try store.context(through: proxy) { $0.replayTimeout = 1 }
+    try context.addBook("before")
+    try context.save()
+    var written = 1
+    for (code, place) in [("0A000", 0), ("25006", 0), ("25006", 3), ("25006", 8), ("25006", 100)] {
+      let hasFailed = Mutex(false)
+      try context.addBook("book \(written)")
+      proxy.decide { _ in
+        guard hasFailed.withLock({ !$0 }) else { return .forward }
+        hasFailed.withLock { $0 = true }
+        return .fail(code: code, at: place)
+      }
+      try context.save()
+      written += 1
+      #expect(hasFailed.withLock { $0 } && !context.hasChanges)
+      #expect(try store.count("Book") == written)
+    }
+    try context.addBook("never")
+    proxy.decide { $0.contains { $0.hasSuffix("READ WRITE") } ? .fail(code: "0A000", at: 0) : .forward }
+    #expect {
+      try context.save()
+    } throws: {
+      if case StoreError.notWritable = $0 { true } else { false }
+    }
+    proxy.decide { _ in .forward }
+    #expect(try store.count("Book") == written)
+    #expect(try store.count("_cdgen_history") == written)
+  }
+
   /// The server ends connections at random moments, while several contexts save. What was acknowledged is there once,
   /// and nothing else is.
   @Test func savesSurviveConnectionsThatEnd() throws {

@@ -92,6 +92,63 @@ import Testing
     #expect(try container.persistentStoreCoordinator.verify().isEmpty)
   }
 
+  // MARK: Standbys
+
+  private func setStandby(_ name: String, _ own: OwnServer) throws {
+    let connection = try PostgresConnection.open(own.server, toWrite: true)
+    try connection.run("ALTER SYSTEM SET synchronous_standby_names = '\(name)'")
+    try connection.run("SELECT pg_reload_conf()")
+    while try connection.run("SELECT current_setting('synchronous_standby_names')").string(0, 0) != name {
+      usleep(10_000)
+    }
+  }
+
+  /// The server does not wait for its standby for longer than a statement may take. It then says that the save was written,
+  /// but another server may take over without it. So the save does not succeed before the standby has it.
+  @Test func aSaveWithoutItsStandbyDoesNotSucceed() throws {
+    let own = try OwnServer()
+    let container = try container(own) {
+      $0.statementTimeout = 0.5
+      $0.replayTimeout = 2
+    }
+    let context = container.newContext()
+    try context.addBook("before")
+    try context.save()
+    try context.addBook("without a standby")
+    try setStandby("nobody", own)
+    #expect(code { try context.save() } == "08007")
+    context.rollback()
+    // Nobody but the server knows whether it will be there. Here it is, because no other server takes over.
+    #expect(try container.newContext().titles().sorted() == ["before", "without a standby"])
+
+    // The standby comes while the save waits.
+    try context.addBook("with a standby")
+    let isSaved = Mutex(false)
+    let patient = try self.container(own) {
+      $0.statementTimeout = 0.5
+      $0.replayTimeout = 30
+    }
+    let saving = Thread {
+      do {
+        let context = patient.newContext()
+        try context.addBook("late")
+        try context.save()
+        isSaved.withLock { $0 = true }
+      } catch { Issue.record(error) }
+    }
+    saving.start()
+    usleep(2_000_000)
+    #expect(!isSaved.withLock { $0 })
+    try setStandby("", own)
+    while !saving.isFinished { usleep(10_000) }
+    try context.save()
+    #expect(isSaved.withLock { $0 })
+    let titles = try container.newContext().titles().sorted()
+    #expect(titles == ["before", "late", "with a standby", "without a standby"])
+    #expect(try container.persistentStoreCoordinator.verify().isEmpty)
+    #expect(try container.persistentStoreCoordinator.history().count == 4)
+  }
+
   // MARK: Idle connections
 
   /// The server ends sessions that are idle. Nobody notices.

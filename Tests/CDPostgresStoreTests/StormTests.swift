@@ -31,6 +31,8 @@ import Testing
     case 2: .fail(code: "40001", at: Int.random(in: 0...statements.count))
     case 3: .fail(code: "40P01", at: Int.random(in: 0...statements.count))
     case 4: .fail(code: "57P01", at: Int.random(in: 0...statements.count))
+    // The server has become a standby.
+    case 5: .fail(code: "25006", at: Int.random(in: 0...statements.count))
     default: .forward
     }
   }

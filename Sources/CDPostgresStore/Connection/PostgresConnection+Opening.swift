@@ -19,23 +19,26 @@ extension PostgresConnection {
   ///
   /// - Parameter toWrite: Whether the server must accept writes. A server that only follows another does not.
   static func open(_ server: PostgresServer, toWrite: Bool) throws(PostgresFailure) -> PostgresConnection {
-    let hosts: [PostgresServer.Host?] = server.hosts.isEmpty ? [nil] : server.hosts
-    var messages: [String] = []
-    for host in hosts {
+    let attempts = ConnectionAttempts(server, toWrite: toWrite)
+    while let handle = attempts.next() {
       do {
-        return try open(server, host, toWrite: toWrite)
+        // Longer than the server's own limit, so that usually the server ends the statement and keeps the connection.
+        let connection = try PostgresConnection(
+          handle, replyTimeout: server.statementTimeout + 2, lossTimeout: server.lossTimeout,
+          keepsStatements: server.keepsSessions)
+        if server.keepsSessions { _ = try connection.run(limits(of: server, isLocal: false)) }
+        return connection
       } catch {
-        if !messages.contains(error.message) { messages.append(error.message) }
+        attempts.add(error.message)
       }
     }
-    throw PostgresFailure(
-      code: PostgresFailure.cannotConnect, message: messages.joined(separator: "; "), endsConnection: true)
+    throw attempts.failure
   }
 
-  private static func open(
+  /// Begins to connect to an address. Nothing waits for a reply yet.
+  static func begin(
     _ server: PostgresServer, _ host: PostgresServer.Host?, toWrite: Bool
-  ) throws(PostgresFailure) -> PostgresConnection {
-    let deadline = Deadline(seconds: server.connectTimeout)
+  ) throws(PostgresFailure) -> OpaquePointer {
     var settings = settings(of: server, host, toWrite: toWrite)
     var handle = try begin(settings)
     if server.tls == .automatic, !isSafe(handle) {
@@ -51,17 +54,7 @@ extension PostgresConnection {
       settings["sslrootcert"] = file
       handle = try begin(settings)
     }
-    do throws(PostgresFailure) {
-      try finish(handle, deadline)
-    } catch {
-      PQfinish(handle)
-      throw error
-    }
-    // Longer than the server's own limit, so that usually the server ends the statement and keeps the connection.
-    let connection = try PostgresConnection(
-      handle, replyTimeout: server.statementTimeout + 2, keepsStatements: server.keepsSessions)
-    if server.keepsSessions { _ = try connection.run(limits(of: server, isLocal: false)) }
-    return connection
+    return handle
   }
 
   /// The statements that set the limits of a session or transaction.
@@ -90,9 +83,10 @@ extension PostgresConnection {
   ) -> [String: String] {
     var settings = [
       "client_encoding": "UTF8", "fallback_application_name": "cdgen",
-      // A server that is gone is noticed after a minute.
-      "keepalives": "1", "keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3",
-      "tcp_user_timeout": "\(Int64((server.statementTimeout + 2) * 1000))",
+      // The system asks a machine that is silent whether it is still there, and gives it up after `lossTimeout`. With a
+      // `tcp_user_timeout`, it would also give up a server that lets data wait for a while.
+      "keepalives": "1", "keepalives_idle": "\(Int(server.lossTimeout * 0.4))",
+      "keepalives_interval": "\(Int(server.lossTimeout * 0.2))", "keepalives_count": "3",
     ]
     if toWrite { settings["target_session_attrs"] = "read-write" }
     settings["application_name"] = server.applicationName
@@ -153,8 +147,6 @@ extension PostgresConnection {
     ].first { FileManager.default.fileExists(atPath: $0) }
   }
 
-  // MARK: Waiting
-
   private static func begin(_ settings: [String: String]) throws(PostgresFailure) -> OpaquePointer {
     let names = settings.keys.sorted()
     let keywords = names.map { strdup($0) }
@@ -170,29 +162,5 @@ extension PostgresConnection {
       throw PostgresFailure(code: PostgresFailure.cannotConnect, message: message(of: handle))
     }
     return handle
-  }
-
-  private static func finish(_ handle: OpaquePointer, _ deadline: Deadline) throws(PostgresFailure) {
-    var next = PGRES_POLLING_WRITING
-    while true {
-      let events: Int16
-      switch next {
-      case PGRES_POLLING_OK: return
-      case PGRES_POLLING_READING: events = Int16(POLLIN)
-      case PGRES_POLLING_WRITING: events = Int16(POLLOUT)
-      default: throw PostgresFailure(code: PostgresFailure.cannotConnect, message: message(of: handle))
-      }
-      var descriptor = pollfd(fd: PQsocket(handle), events: events, revents: 0)
-      let count = poll(&descriptor, 1, deadline.milliseconds)
-      if count == 0, deadline.isOver {
-        throw PostgresFailure(
-          code: PostgresFailure.cannotConnect, message: "the server did not accept the connection in time")
-      }
-      if count < 0, errno != EINTR {
-        throw PostgresFailure(
-          code: PostgresFailure.cannotConnect, message: "the connection cannot be waited for")
-      }
-      if count > 0 { next = PQconnectPoll(handle) }
-    }
   }
 }

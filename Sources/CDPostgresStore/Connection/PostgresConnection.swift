@@ -32,6 +32,8 @@ final class PostgresConnection {
   private var handle: OpaquePointer?
   /// How many seconds a reply may take.
   private let replyTimeout: Double
+  /// After how many seconds a silent machine counts as lost.
+  private let lossTimeout: Double
   /// Whether the server may keep statements for this connection.
   private let keepsStatements: Bool
   private var statements: [String: Kept] = [:]
@@ -45,6 +47,10 @@ final class PostgresConnection {
   private var cancellation: Deadline?
   /// The thread that took the connection from the pool.
   var holder: UInt = 0
+  /// Whether the server has sent a warning since this was set to false.
+  var hasWarned = false
+  /// What libpq does with messages that are no errors.
+  private var printNotice: PQnoticeReceiver?
 
   /// A statement that was sent before.
   private struct Kept {
@@ -56,14 +62,32 @@ final class PostgresConnection {
 
   /// - Parameters:
   ///   - handle: An open connection of libpq, which this object closes.
-  init(_ handle: OpaquePointer, replyTimeout: Double, keepsStatements: Bool) throws(PostgresFailure) {
+  init(
+    _ handle: OpaquePointer, replyTimeout: Double, lossTimeout: Double, keepsStatements: Bool
+  ) throws(PostgresFailure) {
     self.handle = handle
     self.replyTimeout = replyTimeout
+    self.lossTimeout = lossTimeout
     self.keepsStatements = keepsStatements
+    // libpq calls the function only while this object waits, and so while it exists.
+    printNotice = PQsetNoticeReceiver(
+      handle,
+      { connection, notice in
+        guard let connection, let notice else { return }
+        Unmanaged<PostgresConnection>.fromOpaque(connection).takeUnretainedValue().receive(notice)
+      }, Unmanaged.passUnretained(self).toOpaque())
     guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else { throw lose() }
   }
 
   deinit { if let handle { PQfinish(handle) } }
+
+  private func receive(_ notice: OpaquePointer) {
+    // The severity in English, whatever language the server's messages have.
+    if let severity = PQresultErrorField(notice, Int32(UInt8(ascii: "V"))), strcmp(severity, "WARNING") == 0 {
+      hasWarned = true
+    }
+    printNotice?(nil, notice)
+  }
 
   // MARK: State
 
@@ -378,9 +402,12 @@ final class PostgresConnection {
   private func wait(for events: Int16, _ deadline: Deadline) throws(PostgresFailure) -> Int16 {
     guard let handle else { throw lose() }
     var descriptor = pollfd(fd: PQsocket(handle), events: events, revents: 0)
+    let loss = Deadline(seconds: lossTimeout)
     while true {
       let limit = cancellation ?? deadline
-      let interval = watchesTask && cancellation == nil ? WaitingTask.interval : .max
+      let interval =
+        watchesTask && cancellation == nil
+        ? WaitingTask.interval : loss.isOver ? Self.lossInterval : loss.milliseconds
       let count = poll(&descriptor, 1, min(limit.milliseconds, interval))
       if count > 0 { return descriptor.revents }
       if count < 0, errno != EINTR { throw lose("the connection cannot be waited for") }
@@ -388,6 +415,9 @@ final class PostgresConnection {
         cancel()
         cancellation = Deadline(seconds: Self.cancellationTime)
         continue
+      }
+      if loss.isOver, Self.isSilent(descriptor.fd, seconds: lossTimeout) {
+        throw lose("the server's machine does not answer")
       }
       if limit.isOver {
         cancel()
@@ -397,6 +427,22 @@ final class PostgresConnection {
           endsConnection: true)
       }
     }
+  }
+
+  /// The time between two looks whether the server's machine answers, in milliseconds.
+  private static let lossInterval: Int32 = 1000
+
+  /// Whether the other system has acknowledged nothing for a while, although something was sent. If nothing was sent, the
+  /// system itself asks the other one, and closes the connection.
+  private static func isSilent(_ socket: Int32, seconds: Double) -> Bool {
+    #if canImport(Glibc)
+      var info = tcp_info()
+      var size = socklen_t(MemoryLayout<tcp_info>.size)
+      guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else { return false }
+      return info.tcpi_unacked > 0 && Double(info.tcpi_last_ack_recv) >= seconds * 1000
+    #else
+      return false
+    #endif
   }
 
   /// How many seconds the server has to end a statement after the task was cancelled.

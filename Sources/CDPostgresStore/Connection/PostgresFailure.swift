@@ -74,6 +74,7 @@ struct PostgresFailure: Error {
   static let tooManyConnections = "53300"
   static let lockNotAvailable = "55P03"
   static let deadlock = "40P01"
+  static let readOnlyServer = "25006"
   private static let internalError = "XX000"
 
   var isUniquenessViolation: Bool { code == "23505" }
@@ -88,8 +89,16 @@ struct PostgresFailure: Error {
   /// Whether the server ended the transaction for a reason that is not in the transaction itself, so that the same
   /// statements may succeed in a new one.
   var isTransient: Bool {
-    // A failed serialization, a deadlock, and a server that shuts down, has crashed or does not accept connections yet.
-    ["40001", Self.deadlock, "57P01", "57P02", "57P03"].contains(code)
+    isOfOtherTransactions || isOfAvailability
+  }
+
+  /// Whether other transactions have interrupted this one: a failed serialization, or a deadlock.
+  private var isOfOtherTransactions: Bool { ["40001", Self.deadlock].contains(code) }
+
+  /// Whether the server shuts down, has crashed, does not accept connections or writes yet, or cannot be reached. All of
+  /// this happens while another server takes over.
+  var isOfAvailability: Bool {
+    ["57P01", "57P02", "57P03", Self.readOnlyServer].contains(code)
       || code.hasPrefix("08") && code != Self.unknownResult
   }
 
@@ -111,7 +120,7 @@ struct PostgresFailure: Error {
     case "53100": .diskFull(stores)
     case "XX001", "XX002": .damaged(stores, reason: reason)
     // A server that only replays another's changes.
-    case "25006": .notWritable(stores, reason: reason)
+    case Self.readOnlyServer: .notWritable(stores, reason: reason)
     // The schema, a table or a column is gone.
     case "3F000", "42P01", "42703": stores.first.map { .replaced($0) } ?? engineError(stores, operation)
     default: engineError(stores, operation)

@@ -14,7 +14,7 @@ import CDModel
 final class PostgresWriteSession: StoreWriteSession {
   let session: PostgresSession
   let transaction: WriteTransaction
-  /// Finds whether a save was committed before its connection was lost; nil if the server cannot be reached.
+  /// Finds whether a save was committed, although the server did not confirm it; nil if the server cannot be asked.
   private let wasCommitted: (_ save: UUID, _ store: any AttachedStore) -> Bool?
   private let statements: RowStatements
   private let writer = RowWriter()
@@ -106,8 +106,8 @@ final class PostgresWriteSession: StoreWriteSession {
       throw PostgresFailure(
         code: PostgresFailure.unknownResult,
         message:
-          "the connection was lost during the commit, and the server cannot be asked whether the save was "
-          + "written (\(failure.message))"
+          "the server did not confirm the commit, and cannot be asked whether the save was written "
+          + "(\(failure.message))"
       ).error(of: urls, during: "committing")
     }
   }

@@ -74,7 +74,8 @@ public struct PostgresServer: Hashable, Sendable {
   public var tls = TLS.automatic
   /// The greatest number of connections of a coordinator. Code that needs one more waits for it.
   public var poolSize = 8
-  /// How many seconds to wait for one address of the server, and for a free connection.
+  /// How many seconds to wait for one address of the server, and for a free connection. A machine whose system does not
+  /// answer for as long, but for at least 5 seconds, counts as lost.
   public var connectTimeout: Double = 10
   /// How many seconds one statement may take.
   public var statementTimeout: Double = 60
@@ -102,6 +103,10 @@ public struct PostgresServer: Hashable, Sendable {
     self.user = user
     self.password = password
   }
+
+  /// The time in seconds after which a machine counts as lost if its system does not answer. It never depends on how long
+  /// statements take.
+  var lossTimeout: Double { max(5, min(connectTimeout, 1000)) }
 
   /// Whether two stores can be reached by the same connections.
   func isSameDatabase(as other: PostgresServer) -> Bool {

@@ -99,12 +99,18 @@ final class WriteTransaction {
       if let refusal = check.refusal(failure, start: beginning.count - check.statements.count) {
         throw refusal
       }
+      // A server that follows another one does not begin a transaction that writes. A pooler can lead to one.
+      if failure.statement == 0, failure.code == Self.notSupported {
+        failure = PostgresFailure(code: PostgresFailure.readOnlyServer, message: failure.message)
+      }
       failure.statement -= beginning.count
       self.failure = failure
       if failure.isCancellation { throw CancellationError() }
       throw failure
     }
   }
+
+  private static let notSupported = "0A000"
 
   /// - Parameter isCommit: Whether the statements end the transaction. Their result must be known.
   private func runBegun(_ list: [PostgresStatement], isCommit: Bool = false) throws -> [PostgresResult] {
@@ -205,6 +211,7 @@ final class WriteTransaction {
       return
     }
     wasCommitSent = true
+    taken?.hasWarned = false
     let results = try runBegun([PostgresStatement("COMMIT")], isCommit: true)
     isOpen = false
     hasBegun = false
@@ -214,10 +221,17 @@ final class WriteTransaction {
       self.failure = failure
       throw failure
     }
+    // The server warns if it has committed without the standby that it should have waited for, for example because its time
+    // limit for statements was over. The transaction can then still be lost.
+    if taken?.hasWarned == true {
+      let failure = PostgresFailure.lost("the server has committed without its standby")
+      self.failure = failure
+      throw failure
+    }
   }
 
   /// Whether the server was asked to commit, and something else failed than the COMMIT itself: the connection was lost,
-  /// or a pooler reported an error after the server's reply.
+  /// a pooler reported an error after the server's reply, or the server did not wait for its standby.
   var isResultUnknown: Bool {
     guard wasCommitSent, let failure else { return false }
     return failure.endsConnection || failure.statement > 0

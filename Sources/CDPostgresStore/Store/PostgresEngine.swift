@@ -218,11 +218,13 @@ final class PostgresEngine: StoreEngine {
     return try body(session)
   }
 
-  /// The most attempts to open stores, or to write a save, that the server interrupts.
+  /// The most attempts to open stores that the server interrupts, or to write a save that other transactions interrupt.
   private static let mostAttempts = 10
 
   func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
     let deadline = Deadline(seconds: server.replayTimeout)
+    // While no server accepts writes, attempts are not counted. They end soon if the addresses refuse connections.
+    var counted = 0
     for attempt in 1... {
       var canReplay = true
       do {
@@ -233,8 +235,9 @@ final class PostgresEngine: StoreEngine {
           }
         }
       } catch {
+        if !Self.isOfAvailability(error) { counted += 1 }
         // Without a session, the server could not be reached.
-        guard canReplay, Self.isTransient(error), attempt < Self.mostAttempts, !deadline.isOver else {
+        guard canReplay, Self.isTransient(error), counted < Self.mostAttempts, !deadline.isOver else {
           throw error
         }
         // The other connections of the pool have probably ended too.
@@ -245,14 +248,24 @@ final class PostgresEngine: StoreEngine {
     throw StoreError.busy(stores.all.map(\.url))
   }
 
-  private static func isTransient(_ error: any Error) -> Bool {
+  /// The failure of the server that an error stands for; nil if it stands for something else.
+  private static func failure(_ error: any Error) -> PostgresFailure? {
     var error = error
     if case .store(let reason)? = (error as? MigrationError)?.reason { error = reason }
-    guard case StoreError.engine(_, let reason) = error else { return false }
-    return PostgresFailure(code: reason.code, message: "").isTransient
+    switch error {
+    case StoreError.engine(_, let reason): return PostgresFailure(code: reason.code, message: "")
+    case StoreError.notWritable: return PostgresFailure(code: PostgresFailure.readOnlyServer, message: "")
+    default: return nil
+    }
   }
 
-  /// Returns whether a save was committed before its connection was lost; nil if the server cannot be asked in time.
+  private static func isTransient(_ error: any Error) -> Bool { failure(error)?.isTransient == true }
+
+  private static func isOfAvailability(_ error: any Error) -> Bool {
+    failure(error)?.isOfAvailability == true
+  }
+
+  /// Returns whether a save was committed, although the server did not confirm it; nil if the server cannot be asked in time.
   ///
   /// An entry with the same identifier is inserted, and taken back. The server lets it wait for a transaction that has
   /// inserted the entry and has not ended yet.
@@ -263,24 +276,43 @@ final class PostgresEngine: StoreEngine {
     var attempt = 0
     while true {
       attempt += 1
-      do {
+      do throws(PostgresFailure) {
         pool.closeIdle()
         let connection = try PostgresConnection.open(server, toWrite: true)
         defer { connection.close() }
         let results = try connection.run([
-          PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"),
+          Self.begin,
           PostgresStatement(
             #"INSERT INTO \#(table) ("id", "save", "time", "origin", "changes") VALUES (?, ?, 0, '', '') "#
               + "ON CONFLICT DO NOTHING",
             [.value(.int(Int64.random(in: .min..<0))), .value(.uuid(save))]),
           PostgresStatement("ROLLBACK"),
         ])
-        return results[1].affectedCount == 0
-      } catch {
-        if deadline.isOver { return nil }
-        Waiting.pause(attempt + 3)
-      }
+        if results[1].affectedCount != 0 { return false }
+        if try isKept(save, table, connection) { return true }
+      } catch {}
+      if deadline.isOver { return nil }
+      Waiting.pause(attempt + 3)
     }
+  }
+
+  private static let begin = PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE")
+
+  /// Returns whether a save that is in the history stays there, whichever server takes over.
+  ///
+  /// A server that must wait for a standby shows the transaction before the standby has it, if the wait was interrupted or
+  /// the server has started again. The standby gets all transactions in their order. So this commits a change after it, the
+  /// lock of a row, and waits.
+  private func isKept(
+    _ save: UUID, _ table: String, _ connection: PostgresConnection
+  ) throws(PostgresFailure) -> Bool {
+    connection.hasWarned = false
+    let results = try connection.run([
+      Self.begin,
+      PostgresStatement(#"SELECT 1 FROM \#(table) WHERE "save" = ? FOR UPDATE"#, [.value(.uuid(save))]),
+      PostgresStatement("COMMIT"),
+    ])
+    return results[1].rowCount == 1 && results[2].command == "COMMIT" && !connection.hasWarned
   }
 
   // MARK: Keys
@@ -291,18 +323,21 @@ final class PostgresEngine: StoreEngine {
     if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
     try checkIsNotWriting()
     if store.isReadOnly { throw StoreError.readOnly(store.url) }
-    var attempts = 0
+    let deadline = Deadline(seconds: server.replayTimeout)
+    var attempt = 0
+    var counted = 0
     while true {
       do {
         return try reserveOnServer(root, count, current, store)
       } catch let failure as PostgresFailure {
-        attempts += 1
+        attempt += 1
+        if !failure.isOfAvailability { counted += 1 }
         // Keys that were reserved in vain are never used.
-        guard failure.isTransient, attempts < 3 else {
+        guard failure.isTransient, counted < Self.mostAttempts, !deadline.isOver else {
           throw failure.error(of: [store.url], during: "reserving keys")
         }
         pool.closeIdle()
-        Waiting.pause(attempts)
+        Waiting.pause(attempt)
       }
     }
   }
