@@ -148,12 +148,15 @@ enum MovedShelves {
     let hash = try #require(
       try store.sql(#"SELECT "value" FROM \#(store.table("_cdgen_metadata")) WHERE "key" = 'dataHash'"#)
         .string(0, 0))
+    let storeID = try #require(old.persistentStoreCoordinator.storeIDs.first)
     let reader = try PostgresConnection.open(store.server, toWrite: false)
     _ = try reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     _ = try reader.run("SELECT count(*) FROM pg_class")
     _ = try PersistentStoreCoordinator(model: MovedShelves.model(), at: .server(store.server))
     #expect(try reader.run("SELECT count(*) FROM \(store.table("Book"))").int(0, 0) == 0)
-    let mark = VersionMark([(store.table("_cdgen_metadata"), hash, URL(filePath: "/store"))])
+    let mark = VersionMark([
+      (store.table("_cdgen_metadata"), hash, storeID, URL(filePath: "/store"))
+    ])
     let failure = #expect(throws: PostgresFailure.self) { try reader.run(mark.statements) }
     #expect(isReplaced(failure.flatMap { mark.refusal($0, start: 0) }))
   }

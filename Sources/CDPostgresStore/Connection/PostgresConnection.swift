@@ -195,6 +195,8 @@ final class PostgresConnection {
     _ list: [PostgresStatement], _ timeout: Double?
   ) throws(PostgresFailure) -> [PostgresResult] {
     guard let handle else { throw lose() }
+    let report = StatementReport(list.map(\.text))
+    defer { report?.send() }
     let deadline = Deadline(seconds: timeout ?? replyTimeout)
     var steps: [Step] = []
     for (index, statement) in list.enumerated() {
@@ -471,6 +473,8 @@ final class PostgresConnection {
   private func copyToEnd(
     _ text: String, _ produce: (inout PostgresBytes) -> Bool
   ) throws(PostgresFailure) {
+    let report = StatementReport([text])
+    defer { report?.send() }
     var failure = try beginCopy(text)
     if failure == nil {
       var chunk = PostgresBytes()
@@ -491,6 +495,8 @@ final class PostgresConnection {
   ///   - produce: Gives the header and the rows to a function, in parts of any size.
   /// - Throws: ``PostgresFailure``, and the errors of `produce`. The statement has failed then.
   func copy(_ text: String, from produce: ((PostgresBytes) throws -> Void) throws -> Void) throws {
+    let report = StatementReport([text])
+    defer { report?.send() }
     var failure = try beginCopy(text)
     if failure == nil {
       do { try produce { try put($0) } } catch {

@@ -87,6 +87,8 @@ enum PostgresNumeric {
     {
       trimmed.removeFirst()
     }
-    return Decimal(string: (sign == negative ? "-" : "") + trimmed)
+    let written = (sign == negative ? "-" : "") + trimmed
+    // A decimal has at least 38 digits. With more of them the number may have to be rounded, and is another one then.
+    return trimmed.utf8.count <= 38 ? Decimal(string: written) : Decimal(canonicalText: written)
   }
 }

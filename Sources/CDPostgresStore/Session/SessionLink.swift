@@ -21,6 +21,9 @@ final class SessionLink {
   /// Called before a read within a write, so that the read sees all rows that were written before.
   var willReadInWrite: (() throws -> Void)?
 
+  /// Called with the text of each statement that reads, before it is sent. Tests count the statements.
+  var observer: ((String) -> Void)?
+
   /// The statements that are sent together with the next one, and the code that gets their results.
   private var companions: (statements: [PostgresStatement], body: ([PostgresResult]) throws -> Void)?
 
@@ -100,6 +103,7 @@ final class SessionLink {
   func run(_ statement: PostgresStatement, mayFail: Bool) throws -> PostgresResult {
     let companions = state == .write ? nil : companions
     let others = companions?.statements ?? []
+    observer?(statement.text)
     do {
       let results: [PostgresResult]
       switch state {
@@ -233,21 +237,23 @@ final class SessionLink {
   }
 }
 
-/// The version of the data that a coordinator's stores must have, which each transaction checks.
+/// The identities of a coordinator's stores, and the version of the data that each must have. Each transaction checks them.
 ///
-/// If a store has another version, these statements fail. The server then ignores the statements behind them, which may no
+/// If a store has another version, or if another store has taken its place, these statements fail. The server then ignores the statements behind them, which may no
 /// longer fit the tables. The checks also lock the metadata until the transaction ends, so that no migration ends before. A
 /// migration truncates the table of the metadata. Transactions with an older snapshot see the empty table too, and fail.
 struct VersionMark: Sendable {
-  /// Checks the data hash of each store.
+  /// Checks the data hash and the identifier of each store.
   let statements: [PostgresStatement]
   private let urls: [URL]
 
-  init(_ stores: [(table: String, hash: String, url: URL)]) {
+  init(_ stores: [(table: String, hash: String, storeID: UUID, url: URL)]) {
     statements = stores.map { store in
+      // There are two such entries. With fewer of them, the server divides by zero.
       PostgresStatement(
-        #"SELECT 1 / count(*) FROM \#(store.table) WHERE "key" = 'dataHash' AND "value" = ?"#,
-        [.value(.string(store.hash))])
+        #"SELECT 1 / greatest(count(*) - 1, 0) FROM \#(store.table) "#
+          + #"WHERE "key" = 'dataHash' AND "value" = ? OR "key" = 'storeUUID' AND "value" = ?"#,
+        [.value(.string(store.hash)), .value(.string(store.storeID.uuidString))])
     }
     urls = stores.map(\.url)
   }

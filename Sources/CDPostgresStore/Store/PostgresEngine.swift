@@ -55,7 +55,7 @@ final class PostgresEngine: StoreEngine {
       sql = ModelSQL(model, tables.dialect)
       check = VersionMark(
         all.map {
-          (PostgresTables.systemTable("_cdgen_metadata", schema: $0.schema), $0.dataHash, $0.url)
+          (PostgresTables.systemTable("_cdgen_metadata", schema: $0.schema), $0.dataHash, $0.storeID, $0.url)
         })
       // With common features, the check of the version has to be enough.
       writeLocks =

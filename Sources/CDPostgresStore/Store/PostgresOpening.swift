@@ -67,7 +67,7 @@ struct PostgresOpening {
       storeID = found.storeID
       if let wanted = found.wanted, !isReadOnly { try update(to: wanted, from: found.versionNumber) }
     } else {
-      if isReadOnly { throw StoreError.foreignDatabase(url) }
+      if isReadOnly { throw PostgresTransfer.missing(url) }
       storeID = try create()
     }
     let references = try connection.run(PostgresTables.countOfReferences, [.value(.string(server.schema))])
@@ -101,7 +101,7 @@ struct PostgresOpening {
       guard names.isSubset(of: own.union(PostgresTables.systemNames)) else {
         throw StoreError.foreignDatabase(url)
       }
-      if settings.isReadOnly { throw StoreError.foreignDatabase(url) }
+      if settings.isReadOnly { throw PostgresTransfer.missing(url) }
       try createWithCommonFeatures()
       found = try inspect(try PostgresTransfer.existingTables(of: server, connection))
     }

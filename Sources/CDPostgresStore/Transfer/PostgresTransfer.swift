@@ -25,10 +25,15 @@ struct PostgresTransfer: StoreTransfer {
   func read<R>(_ body: (StoredTables) throws -> R) throws -> R {
     try withTransaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY", toWrite: false) { connection in
       let names = try Self.tables(of: server, connection, url: url)
-      if names.isEmpty { throw StoreError.foreignDatabase(url) }
+      if names.isEmpty { throw Self.missing(url) }
       let rows = PostgresRows(connection, schema: server.schema, history: .newest, url: url)
       return try body(StoredTables(rows, names: names, url: url))
     }
+  }
+
+  /// The error of a store that is only to be read, and does not exist.
+  static func missing(_ url: URL) -> StoreError {
+    .cannotCreate(url, reason: "the schema has no store, and the store is opened read-only")
   }
 
   // MARK: Writing

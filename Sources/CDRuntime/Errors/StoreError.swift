@@ -94,9 +94,12 @@ extension StoreError: CustomStringConvertible {
       "\(Self.name(url)) is not a database; it was not changed. Choose another file for "
         + "the store"
     case .foreignDatabase(let url):
-      "\(Self.name(url)) is a database of another program, not a store of cdgen; it was not "
-        + "changed. "
-        + "Choose another file for the store"
+      Self.isOnServer(url)
+        ? "the schema \(Self.name(url)) has tables of another program, and is not a store of cdgen; it was not changed. "
+          + "Choose another schema for the store"
+        : "\(Self.name(url)) is a database of another program, not a store of cdgen; it was not "
+          + "changed. "
+          + "Choose another file for the store"
     case .unreadable(let url, let error):
       "the store \(Self.name(url)) cannot be read, and was not changed: \(error)"
     case .formatFailed(let url, let format, let reason):
@@ -123,7 +126,7 @@ extension StoreError: CustomStringConvertible {
         + "\(Self.entities(asked)); "
         + (configuration.map { "open it with the configuration '\($0)'" }
           ?? "open it with a configuration that lists the entities it contains")
-        + ", and use another file for the other entities"
+        + ", and use another \(Self.isOnServer(url) ? "schema" : "file") for the other entities"
     case .cannotCreate(let url, let reason):
       "no store can be created at \(Self.name(url)): \(reason)"
     case .externalData(let url, let reason):
@@ -142,8 +145,10 @@ extension StoreError: CustomStringConvertible {
     case .cannotRemove(let url, let reason):
       "the store \(Self.name(url)) cannot be removed: \(reason)"
     case .openedTwice(let url):
-      "the file \(Self.name(url)) is already a store of the coordinator; use a separate file for "
-        + "each store"
+      Self.isOnServer(url)
+        ? "the schema \(Self.name(url)) is already a store of the coordinator; use a separate schema for each store"
+        : "the file \(Self.name(url)) is already a store of the coordinator; use a separate file for "
+          + "each store"
     case .severalNames(let url, let count):
       "the file \(Self.name(url)) has \(count) names (hard links), and programs that open it by different names would "
         + "damage it; it was not changed. Remove the other names, or replace them with copies"

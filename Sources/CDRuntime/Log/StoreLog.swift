@@ -18,7 +18,8 @@ import Synchronization
 /// ```
 public enum StoreLogEvent: Hashable, Sendable, CustomStringConvertible {
   /// A statement has ended. The text has a placeholder for each value. The duration includes the time in which the
-  /// program has read the rows.
+  /// program has read the rows. Statements that are sent to a server together have one duration, until all replies have
+  /// come.
   case statement(text: String, duration: Duration)
   /// A fetch reads objects of an entity and decides in memory, because the store cannot decide exactly. The message says
   /// which part of the fetch is the reason.
@@ -37,10 +38,15 @@ public enum StoreLogEvent: Hashable, Sendable, CustomStringConvertible {
     case .statement(let text, let duration): "\(Self.text(of: duration))  \(text)"
     case .evaluationInMemory(_, let message): message
     case .migration(let store, let from, let to, let duration):
-      "\(Self.text(of: duration))  migrated \(store.lastPathComponent) from version \(from) to \(to)"
+      "\(Self.text(of: duration))  migrated \(Self.name(of: store)) from version \(from) to \(to)"
     case .conflicts(let objects): "conflicts: \(objects.map(\.description).joined(separator: ", "))"
     case .slowFetch(let entity, let duration): "\(Self.text(of: duration))  slow fetch of \(entity)"
     }
+  }
+
+  /// The name of a file, or the address of a store on a server.
+  private static func name(of store: URL) -> String {
+    store.isFileURL ? store.lastPathComponent : store.absoluteString
   }
 
   private static func text(of duration: Duration) -> String {
@@ -71,7 +77,7 @@ public enum StoreLogEvent: Hashable, Sendable, CustomStringConvertible {
 public enum StoreLog {
   /// Sets the function that receives the events, in place of an earlier one.
   ///
-  /// Call it before you open stores: a store that is already open reports no statements. The function is called on the
+  /// Call it before you open stores: a file that is already open reports no statements. The function is called on the
   /// thread that uses the store, while the store is in use. So it must be quick, and must not use a store itself.
   ///
   /// ```swift
@@ -93,10 +99,10 @@ public enum StoreLog {
   }
 
   /// Whether somebody wants the events.
-  static var isOn: Bool { isOnFlag.load(ordering: .acquiring) }
+  package static var isOn: Bool { isOnFlag.load(ordering: .acquiring) }
 
   /// Reports an event, which is made only if somebody wants it.
-  static func report(_ event: @autoclosure () -> StoreLogEvent) {
+  package static func report(_ event: @autoclosure () -> StoreLogEvent) {
     guard isOn, let handler = current.withLock({ $0 }) else { return }
     handler(event())
   }

@@ -72,7 +72,7 @@ import Testing
     let context = try store.freshContext()
     let review = Review(stars: 5, in: context)
     try context.save()
-    try store.run("UPDATE Review SET stars = 9")
+    try store.run(#"UPDATE "Review" SET stars = 9"#)
     let other = try store.freshContext()
     let same = try #require(try other.existingObject(with: review.objectID) as? Review)
     same.text = "as it was"

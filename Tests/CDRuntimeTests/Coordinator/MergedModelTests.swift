@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// One coordinator for the objects of several models.
-@Suite(.needsFile) struct MergedModelTests {
+@Suite(.needsReopening) struct MergedModelTests {
   private let store: TemporaryStore
 
   init() throws { store = try TemporaryStore() }
@@ -52,8 +52,7 @@ import Testing
       let request = FetchRequest<ManagedObject>(entityName: "Note")
       #expect(try context.fetch(request).map { try $0.value(forKey: "text") } == [.attribute(.string("n"))])
     }
-    let metadata = try PersistentStoreCoordinator.metadata(
-      forStoreAt: notesURL, formats: [JSONStoreFormat()])
+    let metadata = try store.kind.metadata(notesURL)
     #expect(metadata.modelName == "Notes" && metadata.modelVersion == Self.notes.currentVersion)
     // And together again.
     _ = try PersistentStoreCoordinator(model: merged, stores: stores())
@@ -66,7 +65,7 @@ import Testing
     #expect(try PersistentStoreCoordinator(model: merged, stores: stores()).storeIDs.count == 2)
     #expect(
       throws: StoreError.otherModel(
-        notesURL, found: ModelIdentity(name: "Notes", id: Self.notes.id),
+        store.kind.shownURL(notesURL), found: ModelIdentity(name: "Notes", id: Self.notes.id),
         expected: ModelIdentity(name: "Library", id: LibraryDescription.model.id))
     ) {
       try PersistentStoreCoordinator(
@@ -81,15 +80,14 @@ import Testing
   @Test func aStoreOfAllIsTheMergedModels() throws {
     let merged = try ManagedObjectModel(merging: [LibraryDescription.model, Self.notes])
     _ = try PersistentStoreCoordinator(model: merged, at: store.location)
-    let metadata = try PersistentStoreCoordinator.metadata(
-      forStoreAt: store.url, formats: [JSONStoreFormat()])
+    let metadata = try store.kind.metadata(store.url)
     #expect(metadata.modelName == "Library+Notes" && metadata.modelID == merged.id)
     // In another order it is the same model; one part alone is another.
     let turned = try ManagedObjectModel(merging: [Self.notes, LibraryDescription.model])
     _ = try PersistentStoreCoordinator(model: turned, at: store.location)
     #expect(
       throws: StoreError.otherModel(
-        store.url, found: ModelIdentity(name: "Library+Notes", id: merged.id),
+        store.shownURL, found: ModelIdentity(name: "Library+Notes", id: merged.id),
         expected: ModelIdentity(name: "Library", id: LibraryDescription.model.id))
     ) {
       try store.container()

@@ -68,7 +68,7 @@ import Testing
     let context = try container().newContext()
     let (_, note) = try fill(context)
     try context.save()
-    try stores.run("PRAGMA foreign_keys = OFF; DELETE FROM Person", at: people)
+    try stores.run(#"DELETE FROM "Person""#, at: people)
     let fresh = try container().newContext()
     let found = try fresh.existingObject(with: note.objectID)
     #expect(try found.value(forKey: "author") == .object(nil))
@@ -79,19 +79,15 @@ import Testing
     #expect(try texts("author.name == nil", fresh).sorted() == ["Compile it", "Nobody's"])
   }
 
-  @Test(.needsFile) func eachStoreHasItsOwnTablesHistoryAndMetadata() throws {
+  @Test(.needs(.tables), .needsReopening) func eachStoreHasItsOwnTablesHistoryAndMetadata() throws {
     let coordinator = try container().persistentStoreCoordinator
     let context = PersistentContainer(coordinator).newContext()
     let (grace, _) = try fill(context)
     try context.save()
     try grace.setValue("Grace H.", forKey: "name")
     try context.save()
-    func tables(_ url: URL) throws -> [String] {
-      try PlainSQL.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name", at: url)
-        .filter { !$0.hasPrefix("_cdgen") && !$0.hasPrefix("sqlite") }
-    }
-    #expect(try tables(people) == ["Person"])
-    #expect(try tables(notes) == ["Note", "Note.markedBy"])
+    #expect(try stores.kind.tables(people) == ["Person"])
+    #expect(try stores.kind.tables(notes) == ["Note", "Note.markedBy"])
     let ids = coordinator.storeIDs
     // A save to both says so.
     let first = try PlainSQL.rows(
@@ -110,7 +106,7 @@ import Testing
       ])
     #expect(try ids.map { try coordinator.metadata(forStore: $0)?.storeID } == ids)
     #expect(
-      try PersistentStoreCoordinator.metadata(forStoreAt: people, formats: [JSONStoreFormat()]).dataHash
+      try stores.kind.metadata(people).dataHash
         == Self.model.versions[0].hashes.configurations["People"]?.description)
   }
 
@@ -151,14 +147,14 @@ import Testing
     }
   }
 
-  @Test(.needsFile) func oneFileUnderTwoNamesIsRefused() throws {
+  @Test(.needsReopening) func oneStoreUnderTwoNamesIsRefused() throws {
     try { _ = try container() }()
-    let link = stores.folder.appending(path: "link.sqlite")
-    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: people)
-    #expect(throws: StoreError.openedTwice(link)) {
+    let second = try stores.kind.secondLocation(
+      of: people, by: stores.folder.appending(path: "link.sqlite"))
+    #expect(throws: StoreError.openedTwice(second.shownURL)) {
       try container([
         PersistentStoreDescription(stores.kind.location(people), configuration: "People"),
-        PersistentStoreDescription(stores.kind.location(link), configuration: "Notes"),
+        PersistentStoreDescription(second.location, configuration: "Notes"),
       ])
     }
   }
@@ -183,10 +179,11 @@ import Testing
 
   // MARK: Configurations
 
-  @Test(.needsFile, arguments: [true, false])
+  @Test(.needsReopening, arguments: [true, false])
   func aStoreOfAnotherConfigurationIsRefusedByName(readOnly: Bool) throws {
     try { _ = try container() }()
-    let before = try Data(contentsOf: people)
+    let before = try stores.kind.contents(people)
+    let shown = stores.kind.shownURL(people)
     func open(_ configuration: String?) throws {
       _ = try container([
         PersistentStoreDescription(
@@ -195,32 +192,34 @@ import Testing
     }
     #expect(
       throws: StoreError.otherConfiguration(
-        people, holds: ["Person"], configuration: "People", asked: ["Note"])
+        shown, holds: ["Person"], configuration: "People", asked: ["Note"])
     ) { try open("Notes") }
     #expect(
       throws: StoreError.otherConfiguration(
-        people, holds: ["Person"], configuration: "People", asked: ["Person", "Note", "Draft"])
+        shown, holds: ["Person"], configuration: "People", asked: ["Person", "Note", "Draft"])
     ) { try open(nil) }
-    #expect(try Data(contentsOf: people) == before)
+    #expect(try stores.kind.contents(people) == before)
     try open("People")
     let rest = stores.folder.appending(path: "rest.sqlite")
     try {
       _ = try container(stores.descriptions + [PersistentStoreDescription(stores.kind.location(rest))])
     }()
+    let shownRest = stores.kind.shownURL(rest)
+    let (name, place) = shownRest.isFileURL ? (rest.path(), "file") : (shownRest.absoluteString, "schema")
     let error = StoreError.otherConfiguration(
-      rest, holds: ["Draft"], configuration: nil, asked: ["Person", "Note", "Draft"])
+      shownRest, holds: ["Draft"], configuration: nil, asked: ["Person", "Note", "Draft"])
     #expect(throws: error) { try container([PersistentStoreDescription(stores.kind.location(rest))]) }
     #expect(
       "\(error)"
-        == "the store \(rest.path()) contains 'Draft', but was opened for 'Person', 'Note', 'Draft'; "
-        + "open it with a configuration that lists the entities it contains, and use another file for the other "
+        == "the store \(name) contains 'Draft', but was opened for 'Person', 'Note', 'Draft'; "
+        + "open it with a configuration that lists the entities it contains, and use another \(place) for the other "
         + "entities"
     )
   }
 
-  @Test(.needsFile) func anOlderStoreOfAnotherConfigurationIsRefusedToo() throws {
+  @Test(.needs(.migrations)) func anOlderStoreOfAnotherConfigurationIsRefusedToo() throws {
     try { _ = try container() }()
-    let before = try Data(contentsOf: people)
+    let before = try stores.kind.contents(people)
     let second = DiaryStores.version(
       2, adding: [AttributeDescription(name: "mood", type: .string, isOptional: true)])
     let model = ManagedObjectModel(
@@ -232,9 +231,9 @@ import Testing
     }
     #expect(
       throws: StoreError.otherConfiguration(
-        people, holds: ["Person"], configuration: "People", asked: ["Note"])
+        stores.kind.shownURL(people), holds: ["Person"], configuration: "People", asked: ["Note"])
     ) { try open("Notes", people) }
-    #expect(try Data(contentsOf: people) == before)
+    #expect(try stores.kind.contents(people) == before)
     #expect(try open("People", people) == 1)
     #expect(try open("Notes", notes) == 1)
   }

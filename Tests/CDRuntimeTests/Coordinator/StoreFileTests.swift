@@ -2,8 +2,8 @@ import CDRuntime
 import Foundation
 import Testing
 
-/// What is done to a store's file as a whole.
-@Suite(.needsFile) struct StoreFileTests {
+/// What is done to a store's file, or to a schema of a server, as a whole.
+@Suite(.needsReopening) struct StoreFileTests {
   private let store: TemporaryStore
 
   init() throws { store = try TemporaryStore() }
@@ -17,32 +17,33 @@ import Testing
 
   @Test func metadataAreReadWithoutOpening() throws {
     let id = try fill()
-    let before = try Data(contentsOf: store.url)
-    let metadata = try PersistentStoreCoordinator.metadata(
-      forStoreAt: store.url, formats: [JSONStoreFormat()])
+    let before = try store.kind.contents(store.url)
+    let metadata = try store.kind.metadata(store.url)
     #expect(metadata.storeID == id.storeID)
     #expect(metadata.modelID == LibraryDescription.model.id && metadata.modelName == "Library")
     #expect(metadata.modelVersion == LibraryDescription.version)
     #expect(metadata.managedObjectModel == LibraryDescription.model)
     #expect(metadata.formatVersion == 1 && metadata.values.isEmpty)
     #expect(metadata.dataHash == LibraryDescription.version.hashes.data.description)
-    #expect(try Data(contentsOf: store.url) == before)
+    #expect(try store.kind.contents(store.url) == before)
+  }
+
+  /// The error of a store that is only to be read, and is not there.
+  private var missing: StoreError {
+    let reason = store.kind.hasFiles ? "the file does not exist" : "the schema has no store"
+    return .cannotCreate(store.shownURL, reason: reason + ", and the store is opened read-only")
   }
 
   @Test func metadataOfWhatIsNoStoreAreAnError() throws {
-    #expect(
-      throws: StoreError.cannotCreate(
-        store.url, reason: "the file does not exist, and the store is opened read-only")
-    ) { try PersistentStoreCoordinator.metadata(forStoreAt: store.url, formats: [JSONStoreFormat()]) }
-    try Data("no database".utf8).write(to: store.url)
-    #expect(throws: StoreError.notADatabase(store.url)) {
-      try PersistentStoreCoordinator.metadata(forStoreAt: store.url, formats: [JSONStoreFormat()])
+    #expect(throws: missing) { try store.kind.metadata(store.url) }
+    #expect(try !store.kind.exists(store.url))
+    if store.kind.hasFiles {
+      try Data("no database".utf8).write(to: store.url)
+      #expect(throws: StoreError.notADatabase(store.url)) { try store.kind.metadata(store.url) }
+      try FileManager.default.removeItem(at: store.url)
     }
-    try FileManager.default.removeItem(at: store.url)
-    try PlainSQL.run("CREATE TABLE theirs (x)", at: store.url)
-    #expect(throws: StoreError.foreignDatabase(store.url)) {
-      try PersistentStoreCoordinator.metadata(forStoreAt: store.url, formats: [JSONStoreFormat()])
-    }
+    try store.kind.makeForeignDatabase(store.url)
+    #expect(throws: StoreError.foreignDatabase(store.shownURL)) { try store.kind.metadata(store.url) }
   }
 
   @Test func anAppsOwnValuesAreKept() throws {
@@ -51,10 +52,7 @@ import Testing
     try coordinator.setMetadata(["lastSync": "2030-01-01", "it's": "\"quoted\""], forStore: id)
     try coordinator.setMetadata(["lastSync": "2031-01-01"], forStore: id)
     #expect(try coordinator.metadata(forStore: id)?.values == ["lastSync": "2031-01-01"])
-    #expect(
-      try PersistentStoreCoordinator.metadata(forStoreAt: store.url, formats: [JSONStoreFormat()]).values == [
-        "lastSync": "2031-01-01"
-      ])
+    #expect(try store.kind.metadata(store.url).values == ["lastSync": "2031-01-01"])
     #expect(try coordinator.metadata(forStore: UUID()) == nil)
   }
 
@@ -66,8 +64,8 @@ import Testing
     let tag = try #require(try context.existingObject(with: id) as? Tag)
     #expect(tag.name == "a")
     tag.name = "b"
-    #expect(throws: StoreError.readOnly(store.url)) { try context.save() }
-    #expect(throws: StoreError.readOnly(store.url)) {
+    #expect(throws: StoreError.readOnly(store.shownURL)) { try context.save() }
+    #expect(throws: StoreError.readOnly(store.shownURL)) {
       try coordinator.setMetadata(["a": "b"], forStore: id.storeID)
     }
     context.rollback()
@@ -75,50 +73,67 @@ import Testing
   }
 
   @Test func whatIsToBeReadHasToBeThere() throws {
-    #expect(
-      throws: StoreError.cannotCreate(
-        store.url, reason: "the file does not exist, and the store is opened read-only")
-    ) {
+    #expect(throws: missing) {
       try PersistentStoreCoordinator(
         for: LibraryModel.self, stores: [PersistentStoreDescription(store.location, isReadOnly: true)])
     }
-    #expect(!FileManager.default.fileExists(atPath: store.url.path))
+    #expect(try !store.kind.exists(store.url))
   }
 
   @Test func aStoreIsDestroyedWithAllThatBelongsToIt() throws {
-    _ = try {
+    try {
       let container = try store.container()
       let context = container.newContext()
       _ = Tag(name: "a", in: context)
       try context.save()
-      #expect(throws: StoreError.inUse(store.url)) {
-        try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [JSONStoreFormat()])
+      guard store.kind.hasFiles else {
+        // A server keeps nobody from it. Whoever uses the store learns of it.
+        _ = Tag(name: "b", in: context)
+        try store.kind.destroy(store.url)
+        #expect(throws: StoreError.replaced(store.shownURL)) { try Tag.objects(in: context) }
+        #expect(throws: StoreError.replaced(store.shownURL)) { try context.save() }
+        return
       }
+      #expect(throws: StoreError.inUse(store.url)) { try store.kind.destroy(store.url) }
       #expect(try Tag.objects(in: context).count == 1)
     }()
-    try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [JSONStoreFormat()])
+    try store.kind.destroy(store.url)
     #expect(try FileManager.default.contentsOfDirectory(atPath: store.folder.path).isEmpty)
-    try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [JSONStoreFormat()])
+    #expect(try !store.kind.exists(store.url))
+    try store.kind.destroy(store.url)
   }
 
   @Test func whatIsNoStoreIsNotDestroyed() throws {
-    try Data("a letter".utf8).write(to: store.url)
-    #expect(throws: StoreError.notADatabase(store.url)) {
-      try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [JSONStoreFormat()])
+    guard store.kind.hasFiles else {
+      try store.kind.makeForeignDatabase(store.url)
+      #expect(throws: StoreError.foreignDatabase(store.shownURL)) { try store.kind.destroy(store.url) }
+      #expect(try store.kind.tables(store.url) == ["theirs"])
+      return
     }
+    try Data("a letter".utf8).write(to: store.url)
+    #expect(throws: StoreError.notADatabase(store.url)) { try store.kind.destroy(store.url) }
     #expect(try Data(contentsOf: store.url) == Data("a letter".utf8))
   }
 
-  @Test func aFileThatWasReplacedIsNotWrittenTo() throws {
+  @Test func aStoreThatWasReplacedIsNotWrittenTo() throws {
     let context = try store.freshContext()
     let tag = Tag(name: "a", in: context)
     try context.save()
     let other = store.folder.appending(path: "other.cdstore")
-    try FileManager.default.moveItem(at: store.url, to: other)
+    try store.kind.move(store.url, to: other)
     tag.name = "b"
-    #expect(throws: StoreError.replaced(store.url)) { try context.save() }
-    try FileManager.default.copyItem(at: other, to: store.url)
-    #expect(throws: StoreError.replaced(store.url)) { try context.save() }
+    #expect(throws: StoreError.replaced(store.shownURL)) { try context.save() }
+    if store.kind.hasFiles {
+      try FileManager.default.copyItem(at: other, to: store.url)
+    } else {
+      // The same objects of another store.
+      try PersistentStoreCoordinator.copyPersistentStore(
+        at: store.kind.location(other), to: store.location, asReplica: true)
+    }
+    #expect(throws: StoreError.replaced(store.shownURL)) { try context.save() }
+    guard !store.kind.hasFiles else { return }
+    #expect(throws: StoreError.replaced(store.shownURL)) { try Tag.objects(in: context) }
+    #expect(try store.freshContext().objects(forEntityNamed: "Tag", format: "name == 'a'").count == 1)
   }
 
   @Test func theDefaultPlaceIsThePlatforms() {

@@ -25,7 +25,7 @@ final class MigrationFixture {
   }
 
   /// What errors show of the store.
-  var shownURL: URL { StoreKind.ofEnvironment == .postgresql ? TestServer.shownURL(url) : url }
+  var shownURL: URL { StoreKind.ofEnvironment.shownURL(url) }
 
   static func version(
     _ number: Int, _ entities: [EntityDescription], enums: [EnumDescription] = [],
@@ -92,9 +92,7 @@ final class MigrationFixture {
   }
 
   /// The file; or all that is on the server.
-  func bytes() throws -> Data {
-    StoreKind.ofEnvironment == .postgresql ? try TestServer.contents(url) : try Data(contentsOf: url)
-  }
+  func bytes() throws -> Data { try StoreKind.ofEnvironment.contents(url) }
 
   /// That nothing of the file is damaged, and its tables are what the model's are.
   func verify(_ model: ManagedObjectModel) throws {

@@ -1,14 +1,23 @@
 import CSQLite
 
+@testable import CDPostgresStore
 @testable import CDRuntime
 
-/// The statements that a context runs on its connection.
+/// The statements by which a context reads.
 final class StatementTrace {
   private(set) var statements: [String] = []
-  private let connection: SQLiteConnection
+  /// SQLite's connection; nil on a server.
+  private var connection: SQLiteConnection?
+  private var link: SessionLink?
 
   init(_ context: ManagedObjectContext) throws {
-    connection = try context.connection()
+    if let session = try context.reader() as? PostgresSession {
+      link = session.link
+      session.link.observer = { [weak self] in self?.note($0.replacing(#/"test_\w+"\./#, with: "")) }
+      return
+    }
+    let connection = try context.connection()
+    self.connection = connection
     sqlite3_trace_v2(
       connection.handle, UInt32(SQLITE_TRACE_STMT),
       { _, trace, statement, _ in
@@ -18,9 +27,12 @@ final class StatementTrace {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  deinit { sqlite3_trace_v2(connection.handle, 0, nil, nil) }
+  deinit {
+    if let connection { sqlite3_trace_v2(connection.handle, 0, nil, nil) }
+    link?.observer = nil
+  }
 
-  /// Those that read objects, since the last time.
+  /// Those that read objects, since the last time. The schemas of a server are left out of their texts.
   func taken() -> [String] {
     defer { statements.removeAll() }
     return statements.filter { $0.hasPrefix("SELECT") && !$0.contains("_cdgen_") }

@@ -29,7 +29,7 @@ extension Trait where Self == ConditionTrait {
 
 /// What not every engine has.
 enum EngineFeature: String {
-  /// Tables and statements that the test can read and change by SQLite's own means.
+  /// Tables that the test can read and change by SQL, and statements that it can count.
   case tables
   /// Predicates, orders and calculations that the store decides, so that no object is made of what is not wanted.
   case decisions
@@ -43,27 +43,24 @@ enum EngineFeature: String {
   case reopening
   /// Reads by other contexts while a batch is written.
   case readsInBatches
-  /// Texts with the character U+0000.
-  case zeros
 
   /// The kinds of stores without the feature.
   fileprivate var missing: Set<StoreKind> {
     switch self {
-    case .tables: [.plain, .postgresql]
+    case .tables: [.plain]
     // A store in memory is never older than its model.
     case .migrations: TestServer.hasCommonFeaturesOnly ? [.plain, .memory, .postgresql] : [.plain, .memory]
     case .decisions, .severalStores: [.plain]
     case .files: [.plain, .memory, .postgresql]
     case .reopening: [.plain, .memory]
     case .readsInBatches: [.plain, .memory, .xml, .binary, .json]
-    case .zeros: [.postgresql]
     }
   }
 
   /// Why the test does not run there.
   fileprivate var reason: String {
     switch self {
-    case .tables: "the test reads or changes SQLite's tables, or counts its statements"
+    case .tables: "the test reads or changes tables, or counts statements"
     case .decisions: "the evaluator decides everything"
     case .migrations:
       "a store in memory is never older than its model, and nothing migrates stores with common features"
@@ -71,7 +68,6 @@ enum EngineFeature: String {
     case .files: "a store in memory or on a server has no file"
     case .reopening: "a store in memory ends with its coordinator"
     case .readsInBatches: "nobody else reads while a batch is written"
-    case .zeros: "no text there has the character U+0000"
     }
   }
 }

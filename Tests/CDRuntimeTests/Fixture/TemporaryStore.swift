@@ -53,7 +53,7 @@ final class TemporaryStore {
 
   var location: StoreLocation { kind.location(url) }
   /// What errors show of the store.
-  var shownURL: URL { kind == .postgresql ? TestServer.shownURL(url) : url }
+  var shownURL: URL { kind.shownURL(url) }
 
   /// Whether all who have the store open have it by one coordinator.
   var hasOneOwner: Bool { kind != .sqlite && kind != .postgresql }
@@ -78,13 +78,34 @@ final class TemporaryStore {
     return context
   }
 
-  /// Changes tables behind the runtime's back: the file's, or those that were made of a file that is read whole. These
-  /// stay open from then on.
-  func run(_ sql: String) throws {
+  /// Changes tables behind the runtime's back: the file's, the server's, or those that were made of a file that is read
+  /// whole. These stay open from then on.
+  ///
+  /// - Parameters:
+  ///   - statements: Statements that SQLite and a server understand: names that are not in lower case are in quotes.
+  ///   - checksReferences: Whether foreign keys hold.
+  func run(_ statements: String..., checksReferences: Bool = true) throws {
     hasForeignChanges = true
+    if kind == .postgresql {
+      return try TestServer.run(statements, at: url, checksReferences: checksReferences)
+    }
+    let sql = ((checksReferences ? [] : ["PRAGMA foreign_keys = OFF"]) + statements).joined(separator: "; ")
     if kind == .sqlite { return try PlainSQL.run(sql, at: url) }
     keptCoordinator = try openCoordinator()
     try tables().execute(sql)
+  }
+
+  /// Adds a save to the history behind the runtime's back.
+  func addToHistory(_ changes: String) throws {
+    let text = SQLText.literal(changes)
+    guard kind == .postgresql else {
+      return try run("INSERT INTO _cdgen_history (time, origin, changes) VALUES (0, 'x', \(text))")
+    }
+    let counter = "WHERE entity = '_cdgen_history'"
+    try run(
+      "INSERT INTO _cdgen_history (id, save, time, origin, changes) "
+        + "SELECT next, gen_random_uuid(), 0, 'x', \(text) FROM _cdgen_keys \(counter)",
+      "UPDATE _cdgen_keys SET next = next + 1 \(counter)")
   }
 
   /// The first column of a query's rows, from the file where there is one.

@@ -57,6 +57,72 @@ enum TestServer {
     }
   }
 
+  // MARK: Behind the runtime's back
+
+  private static func withConnection<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
+    let connection = try PostgresConnection.open(server(schema: "public"), toWrite: true)
+    defer { connection.close() }
+    return try body(connection)
+  }
+
+  /// Runs statements on a store's tables, in one transaction.
+  ///
+  /// - Parameter checksReferences: Whether foreign keys hold.
+  static func run(_ statements: [String], at file: URL, checksReferences: Bool) throws {
+    var list = ["BEGIN", "SET LOCAL search_path TO \(SQLText.quoted(schema(of: file)))"]
+    if !checksReferences { list.append("SET LOCAL session_replication_role = replica") }
+    try withConnection { connection in
+      _ = try connection.run((list + statements + ["COMMIT"]).map { PostgresStatement($0, isKept: false) })
+    }
+  }
+
+  /// How the server executes a query on a table if it may use indexes only.
+  static func plan(_ query: String, on table: String) throws -> String {
+    try withConnection { connection in
+      let results = try connection.run(
+        [
+          "BEGIN", "ANALYZE \(table)", "SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off",
+          "EXPLAIN " + query,
+        ].map { PostgresStatement($0, isKept: false) })
+      let lines = (0..<results[4].rowCount).compactMap { results[4].string($0, 0) }
+      return lines.joined(separator: "\n")
+    }
+  }
+
+  /// Gives a store's schema the name of another one.
+  static func move(_ file: URL, to other: URL) throws {
+    try withConnection { connection in
+      _ = try connection.run(
+        "ALTER SCHEMA \(SQLText.quoted(schema(of: file))) RENAME TO \(SQLText.quoted(schema(of: other)))")
+    }
+  }
+
+  /// Makes a schema with another program's table.
+  static func makeForeignSchema(_ file: URL) throws {
+    let schema = SQLText.quoted(schema(of: file))
+    try withConnection { connection in
+      _ = try connection.run("CREATE SCHEMA \(schema)")
+      _ = try connection.run("CREATE TABLE \(schema).theirs (x bigint)")
+    }
+  }
+
+  /// The names of all tables and views of a store.
+  static func tables(_ file: URL) throws -> [String] {
+    try withConnection { connection in
+      try PostgresTransfer.existingTables(of: server(schema: schema(of: file)), connection).sorted()
+    }
+  }
+
+  /// The names of all indexes of a store.
+  static func indexes(_ file: URL) throws -> [String] {
+    try withConnection { connection in
+      let result = try connection.run(
+        "SELECT CAST(indexname AS text) FROM pg_catalog.pg_indexes WHERE schemaname = ?",
+        [.value(.string(schema(of: file)))])
+      return (0..<result.rowCount).compactMap { result.string($0, 0) }.sorted()
+    }
+  }
+
   /// What errors show of a store that would have a file.
   static func shownURL(_ file: URL) -> URL {
     (try? server(schema: schema(of: file))).flatMap { URL(string: $0.address) } ?? file

@@ -5,7 +5,7 @@ import Testing
 @testable import CDRuntime
 
 /// Stores that others have open while they are to be migrated, and journals that were left beside them.
-@Suite(.needs(.migrations), .needsFile) struct MigrationSharingTests {
+@Suite(.needs(.migrations)) struct MigrationSharingTests {
   private func fixture() throws -> MigrationFixture {
     let fixture = try MigrationFixture()
     try fixture.create([MigrationChainTests.line[0]]) { try MigrationChainTests.fill($0) }

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import CDPostgresStore
 @testable import CDRuntime
 
 /// One request has one answer, whichever of the store and the context gives it.
@@ -79,14 +80,27 @@ import Testing
   @Test(.needs(.tables)) func aUniqueLookUpUsesItsIndex() throws {
     let context = container.newContext()
     let entity = try #require(context.model.entity("Book"))
+    let session = try context.reader()
+    let (sql, dialect): (ModelSQL, any SQLDialect) =
+      if let session = session as? PostgresSession {
+        (session.sql, session.sql.dialect)
+      } else {
+        (try context.persistentStoreCoordinator.database.sql, .sqlite)
+      }
     let compiled = try SQLPredicate.compile(
-      try FetchPredicate(format: "isbn == '7'"), entity: entity, plan: context.model, dialect: .sqlite)
-    let select = try context.persistentStoreCoordinator.database.sql.selects[entity.index].sql
-    let steps = try context.connection().rows(
-      "EXPLAIN QUERY PLAN " + select + " WHERE "
-        + (try context.persistentStoreCoordinator.database.sql.selects[entity.index].condition ?? "")
-        + " AND " + compiled.sql.replacingOccurrences(of: "?", with: "'7'"))
+      try FetchPredicate(format: "isbn == '7'"), entity: entity, plan: context.model, dialect: dialect)
     #expect(compiled.isExact)
+    let select = sql.selects[entity.index]
+    let query =
+      select.sql + " WHERE " + (select.condition ?? "") + " AND "
+      + compiled.sql.replacingOccurrences(of: "?", with: "'7'")
+    if session is PostgresSession {
+      let step = #"Index Scan using "Book.unique.isbn" on "Publication" t0"#
+      let plan = try TestServer.plan(query, on: dialect.table(entity.table))
+      #expect(plan.contains(step), "\(query): \(plan)")
+      return
+    }
+    let steps = try context.connection().rows("EXPLAIN QUERY PLAN " + query)
     #expect(steps.map { $0[3] } == ["SEARCH t0 USING INDEX Book.unique.isbn (isbn=?)"])
   }
 }

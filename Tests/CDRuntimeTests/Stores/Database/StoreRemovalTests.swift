@@ -121,18 +121,19 @@ import Testing
   }
 
   /// Nothing has to be read for it: an app that lets go of a store can remove its file soon after.
-  @MainActor @Test(.needsFile) func theMainActorsContextIsToldInItsNextTurn() async throws {
+  @MainActor @Test(.needsReopening) func theMainActorsContextIsToldInItsNextTurn() async throws {
     let container = try stores.container()
     let note = try DiaryStores.fill(container.viewContext).note
     try container.viewContext.save()
     #expect(try DiaryStores.texts("text != ''", container.viewContext).count == 2)
     try container.persistentStoreCoordinator.removePersistentStore(withID: note.objectID.storeID)
-    #expect(throws: StoreError.inUse(stores.notes)) {
-      try PersistentStoreCoordinator.destroyPersistentStore(at: stores.notes, formats: [JSONStoreFormat()])
+    if stores.kind.hasFiles {
+      #expect(throws: StoreError.inUse(stores.notes)) { try stores.kind.destroy(stores.notes) }
     }
     for _ in 0..<1000 where !note.isInaccessible { await Task.yield() }
     #expect(note.isInaccessible)
-    try PersistentStoreCoordinator.destroyPersistentStore(at: stores.notes, formats: [JSONStoreFormat()])
+    try stores.kind.destroy(stores.notes)
+    #expect(try !stores.kind.exists(stores.notes))
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: stores.folder.path).allSatisfy {
         $0.hasPrefix("people")
@@ -179,7 +180,8 @@ import Testing
     #expect(second.isInaccessible)
     #expect(throws: StoreError.noStore(entity: "Tag")) { try context.save() }
     guard !store.kind.isInMemory else { return }
-    try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [JSONStoreFormat()])
+    try store.kind.destroy(store.url)
+    #expect(try !store.kind.exists(store.url))
     #expect(try FileManager.default.contentsOfDirectory(atPath: store.folder.path).isEmpty)
   }
 

@@ -94,7 +94,7 @@ import Testing
 
   // MARK: Replicas
 
-  @Test(.needsFile) func replicasAgreeOnWhatTheyShareAndOnNothingElse() throws {
+  @Test(.needsReopening) func replicasAgreeOnWhatTheyShareAndOnNothingElse() throws {
     let fixture = try ReplicaFixture()
     let shared = try fixture.using("a", Self.old) { context in
       try fill(context)
@@ -135,7 +135,7 @@ import Testing
     #expect(try fixture.using("d", Self.old, other) { try $0.persistentStoreCoordinator.verify() }.isEmpty)
   }
 
-  @Test(.needsFile) func aReplicaHasTheHistoryOfTheOriginal() throws {
+  @Test(.needsReopening) func aReplicaHasTheHistoryOfTheOriginal() throws {
     let fixture = try ReplicaFixture()
     func history(_ name: String) throws -> [[Set<GlobalObjectID>]] {
       try fixture.using(name, Self.old) { try $0.persistentStoreCoordinator.globalHistory() }
@@ -157,7 +157,7 @@ import Testing
 
   // MARK: Migrations
 
-  @Test(.needsFile) func replicasThatMigrateSeparatelyAgree() throws {
+  @Test(.needs(.migrations)) func replicasThatMigrateSeparatelyAgree() throws {
     let fixture = try ReplicaFixture()
     let shared = try fixture.using("a", Self.old) { context in
       try fill(context)
@@ -199,7 +199,7 @@ import Testing
   }
 
   /// An object that goes to another table of the same store while its siblings stay.
-  @Test(.needsFile) func anEntityThatLeavesItsParentKeepsItsIdentifiers() throws {
+  @Test(.needs(.migrations)) func anEntityThatLeavesItsParentKeepsItsIdentifiers() throws {
     let both = MigrationFixture.version(
       1,
       [
@@ -239,13 +239,13 @@ import Testing
           return try ReplicaFixture.ids(context)
         }
       ) { $1 }
-      try FileManager.default.removeItem(at: fixture.url("b"))
+      try fixture.remove("b")
       try fixture.copy("a", to: "b")
     }
   }
 
   /// Names that change places, and one that comes again after it was gone.
-  @Test(.needsFile) func aNameThatComesAgainGivesNoIdentifierAgain() throws {
+  @Test(.needs(.migrations)) func aNameThatComesAgainGivesNoIdentifierAgain() throws {
     func version(_ number: Int, _ entities: [EntityDescription]) -> ModelVersion {
       var result = MigrationFixture.version(number, entities)
       result.basedOn = number > 1 ? [number - 1] : []
@@ -283,7 +283,7 @@ import Testing
   }
 
   /// Rules that make two objects of one: each has an identifier of its own, which is the same wherever it is made.
-  @Test(.needsFile) func objectsThatRulesMakeOfOneAreToldApart() throws {
+  @Test(.needs(.migrations)) func objectsThatRulesMakeOfOneAreToldApart() throws {
     let old = MigrationFixture.version(1, [entity("Contact", [Self.name, attribute("years", .int64)])])
     var new = MigrationFixture.version(
       2,
@@ -331,7 +331,7 @@ import Testing
     for number in 1..<10 { #expect(b["c\(number)"] == before["c\(number)"]) }
   }
 
-  @Test(.needsFile) func objectsOfACustomStepAreThoseOfTheirSources() throws {
+  @Test(.needs(.migrations)) func objectsOfACustomStepAreThoseOfTheirSources() throws {
     let old = MigrationFixture.version(1, [entity("Task", [Self.name]), entity("Note", [Self.name])])
     var new = MigrationFixture.version(
       2,
@@ -384,7 +384,7 @@ import Testing
 
   // MARK: History
 
-  @Test(.needsFile) func theHistoryOfBeforeAMigrationNamesTheSameObjects() throws {
+  @Test(.needs(.migrations)) func theHistoryOfBeforeAMigrationNamesTheSameObjects() throws {
     let fixture = try ReplicaFixture()
     let (ids, before) = try fixture.using("a", Self.old) { context in
       try fill(context)
@@ -423,7 +423,7 @@ import Testing
             == (try inserted.changes.inserted.map { try #require(try coordinator.globalID(of: $0)) }))
       }
       try fixture.copy("a", to: "b\(round)", .binary)
-      try FileManager.default.removeItem(at: fixture.url("a"))
+      try fixture.remove("a")
       try fixture.copy("b\(round)", to: "a", asReplica: false)
     }
   }

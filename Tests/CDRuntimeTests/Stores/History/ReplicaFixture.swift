@@ -6,21 +6,39 @@ import Testing
 /// Stores of several versions of a model in one folder, whose objects are told apart by their `name`.
 final class ReplicaFixture {
   let folder: URL
+  /// The kind of each store, by its name.
+  private var kinds: [String: StoreKind] = [:]
 
   init() throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   }
 
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  deinit {
+    try? FileManager.default.removeItem(at: folder)
+    for (name, kind) in kinds where kind == .postgresql { TestServer.drop(url(name)) }
+  }
 
   func url(_ name: String) -> URL { folder.appending(path: name) }
 
   func copy(
     _ name: String, to other: String, _ kind: StoreKind = .ofEnvironment, asReplica: Bool = true
   ) throws {
-    try PersistentStoreCoordinator.copyPersistentStore(
-      at: url(name), to: kind.location(url(other)), formats: [JSONStoreFormat()], asReplica: asReplica)
+    kinds[other] = kind
+    let location = kind.location(url(other))
+    if kinds[name] == .postgresql {
+      try PersistentStoreCoordinator.copyPersistentStore(
+        at: StoreKind.postgresql.location(url(name)), to: location, asReplica: asReplica)
+    } else {
+      try PersistentStoreCoordinator.copyPersistentStore(
+        at: url(name), to: location, formats: [JSONStoreFormat()], asReplica: asReplica)
+    }
+  }
+
+  /// Removes a store.
+  func remove(_ name: String) throws {
+    if kinds[name] == .postgresql { return TestServer.drop(url(name)) }
+    try FileManager.default.removeItem(at: url(name))
   }
 
   /// Opens a store, and makes or migrates it; saves what a body does.
@@ -29,6 +47,7 @@ final class ReplicaFixture {
     _ change: (inout PersistentStoreDescription) -> Void = { _ in },
     _ body: (ManagedObjectContext) throws -> R
   ) throws -> R {
+    kinds[name] = kind
     var description = PersistentStoreDescription(kind.location(url(name)))
     change(&description)
     let coordinator = try PlannedModel.remembered(model).coordinator(description)
