@@ -144,45 +144,6 @@ import Testing
       ["origin": "a test \u{1F600}"], forStore: #require(coordinator.storeIDs.first))
   }
 
-  /// All that a store holds, as text: every bit of every number too.
-  private func contents(_ location: StoreLocation) throws -> [String] {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    func text(_ value: StoreValue, _ files: ExternalFiles?, _ column: StoreColumn) throws -> String {
-      switch value {
-      case .real(let number): return "real \(number.bitPattern)"
-      case .text(let name) where column.type == .externalData:
-        return try text(.bytes(#require(files).read(name)), nil, column)
-      case .bytes(let data): return "bytes \(data.count) \(data.hashValue)"
-      case .text(let text):
-        return text.utf8.count > 1000 ? "text \(text.utf8.count) \(text.hashValue)" : "text \(text)"
-      default: return "\(value)"
-      }
-    }
-    var lines: [String] = []
-    func note(_ contents: StoreContents, _ files: ExternalFiles?) throws {
-      lines += contents.metadata.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-      for table in contents.tables {
-        lines.append(table.name)
-        try contents.forEachRow(of: table) { row in
-          lines.append(try zip(row, table.columns).map { try text($0, files, $1) }.joined(separator: " | "))
-        }
-      }
-    }
-    if case .engine(let engine) = location {
-      try engine.requiredTransfer.read { try note($0.contents(), nil) }
-    } else {
-      let url = try #require(location.url)
-      let connection = try SQLiteConnection.reading(url)
-      let source = SQLiteTableSource(connection, schema: "main")
-      let names = Set(
-        try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0] })
-      try note(StoredTables(source, names: names, url: url).contents(), ExternalFiles(store: url))
-    }
-    return lines
-  }
-
   @Test func everythingComesBack() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -191,23 +152,23 @@ import Testing
     let (first, second) = (folder.appending(path: "a"), folder.appending(path: "b"))
     let server = StoreLocation.server(store.server)
     try fill(.sqlite(first))
-    let before = try contents(.sqlite(first))
+    let before = try StoreText.contents(.sqlite(first))
     try PersistentStoreCoordinator.copyPersistentStore(at: .sqlite(first), to: server)
-    #expect(try contents(server) == before)
+    #expect(try StoreText.contents(server) == before)
     #expect(try PersistentStoreCoordinator(model: Self.model, at: server).verify().isEmpty)
     try PersistentStoreCoordinator.copyPersistentStore(at: server, to: .sqlite(second))
-    let after = try contents(.sqlite(second))
+    let after = try StoreText.contents(.sqlite(second))
     #expect(after == before, "\(zip(after, before).first { $0 != $1 }.map { "\($0)" } ?? "")")
     #expect(try PersistentStoreCoordinator(model: Self.model, at: .sqlite(second)).verify().isEmpty)
     // From one schema to another, and to a file of another kind.
     let other = try ServerStore()
     try PersistentStoreCoordinator.copyPersistentStore(at: server, to: .server(other.server))
-    #expect(try contents(.server(other.server)) == before)
+    #expect(try StoreText.contents(.server(other.server)) == before)
     let xml = StoreLocation.binary(folder.appending(path: "c"))
     try PersistentStoreCoordinator.copyPersistentStore(at: server, to: xml)
     try PersistentStoreCoordinator.destroyPersistentStore(at: .server(other.server))
     try PersistentStoreCoordinator.copyPersistentStore(at: xml, to: .server(other.server))
-    #expect(try contents(.server(other.server)) == before)
+    #expect(try StoreText.contents(.server(other.server)) == before)
     // A save to the copy gets the number after the original's last save.
     let container = PersistentContainer(try PersistentStoreCoordinator(model: Self.model, at: server))
     let context = container.newContext()
@@ -293,7 +254,7 @@ import Testing
     let context = try store.context()
     for number in 0..<3 { try context.addBook("\(number)") }
     try context.save()
-    let before = try contents(.server(store.server))
+    let before = try StoreText.contents(.server(store.server))
     var report = try MigrationRehearsal(
       PersistentStoreDescription(.server(store.server)), model: MovedShelves.model()
     ).run()
@@ -301,7 +262,7 @@ import Testing
     let mandatory = MovedShelves.model { $0.entities[1].attributes[1].isOptional = false }
     report = try MigrationRehearsal(PersistentStoreDescription(.server(store.server)), model: mandatory).run()
     #expect(!report.succeeds)
-    #expect(try contents(.server(store.server)) == before)
+    #expect(try StoreText.contents(.server(store.server)) == before)
   }
 
   /// What `verify()` finds of a store that somebody has changed.

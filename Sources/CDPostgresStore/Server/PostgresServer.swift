@@ -89,6 +89,9 @@ public struct PostgresServer: Hashable, Sendable {
   /// What the program may use of the server.
   public var features = Features.postgresql
 
+  /// The number of bytes from which on a table is large, so that its new indexes are built while programs use it.
+  var largeTableSize: Int64 = 16 << 20
+
   /// Whether a statement may depend on an earlier transaction of its connection.
   var keepsSessions: Bool { !isPooled && features == .postgresql }
 

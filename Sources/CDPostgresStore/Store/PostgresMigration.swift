@@ -9,9 +9,10 @@ import CDRuntime
 
 // The migration of a store of an older version, in one transaction.
 //
-// The program reads all rows, migrates them, and writes them to tables in a schema of their own, which nobody sees.
-// Meanwhile nobody can write to the store, but programs of the old version can read it. Then the new tables take the place
-// of the old ones. Only this moment excludes readers.
+// If no step computes values of rows, the tables are changed where they are: see `TableAlteration`. Otherwise the program
+// reads all rows, migrates them, and writes them to tables in a schema of their own, which nobody sees. Meanwhile nobody can
+// write to the store, but programs of the old version can read it. Then the new tables take the place of the old ones. Only
+// this moment excludes readers.
 extension PostgresOpening {
   /// Migrates the store.
   ///
@@ -52,11 +53,8 @@ extension PostgresOpening {
   }
 
   private func migrateAlone(by migrator: any StoreMigrator) throws -> MigrationResult? {
-    let beginning = ContinuousClock.now
-    _ = try connection.run([
-      PostgresConnection.lockLimit(seconds: settings.busyTimeout),
-      PostgresStatement(PostgresTables.migrationLock(schema: server.schema)),
-    ])
+    let locks = MigrationLocks(opening: self, migrator: migrator)
+    try locks.excludeWriters()
     // Another program may have migrated the store in the meantime.
     do {
       _ = try inspect()
@@ -67,8 +65,9 @@ extension PostgresOpening {
       PostgresRows(connection, schema: server.schema, history: .bounds, url: url),
       names: try PostgresTransfer.tables(of: server, connection, url: url), url: url)
     let old = try stored.plan()
+    if let result = try migrateTables(stored, old, by: migrator, locks) { return result }
     return try migrator.migrate(stored) { contents in
-      let replacement = Replacement(opening: self, migrator: migrator, old: old, beginning: beginning)
+      let replacement = Replacement(opening: self, migrator: migrator, old: old, locks: locks)
       if let contents { try replacement.replace(contents) } else { try replacement.erase() }
       try migrator.checkCancelled(url)
       try PostgresTransfer.commit(connection)
@@ -80,7 +79,7 @@ extension PostgresOpening {
     let opening: PostgresOpening
     let migrator: any StoreMigrator
     let old: ModelPlan
-    let beginning: ContinuousClock.Instant
+    let locks: MigrationLocks
 
     private var connection: PostgresConnection { opening.connection }
     private var server: PostgresServer { opening.server }
@@ -102,7 +101,7 @@ extension PostgresOpening {
       let rights = try rights()
       let tables = tables(target: isBeside ? "_cdgen_\(UUID.random().uuidString)" : server.schema)
       if !isBeside {
-        try lock()
+        try locks.excludeReaders(old)
         try run([tables.drop])
       }
       try run(tables.creation)
@@ -111,10 +110,11 @@ extension PostgresOpening {
       try writer.copyObjects(of: contents, parts)
       try run(tables.constraints)
       let keys = try writer.keys(of: contents, parts).filter { $0.key != PostgresTables.historyKey }
-      if isBeside { try lock() }
+      if isBeside { try locks.excludeReaders(old) }
       let names = tables.names
       try run(
-        tables.exchange + rights.filter { names.contains($0.table) }.map(\.statement) + tables.clearing)
+        tables.exchange + rights.filter { names.contains($0.table) }.map(\.statement)
+          + TableReplacement.clearing(schema: server.schema))
       try PostgresTransfer.write(contents.storedEntries, of: server, connection)
       try PostgresTransfer.write(keys, of: server, connection)
     }
@@ -126,7 +126,7 @@ extension PostgresOpening {
 
     /// Creates the store anew, without objects.
     func erase() throws {
-      try lock()
+      try locks.excludeReaders(old)
       try run([
         TableReplacement.drop(old, and: PostgresTables.systemNames, schema: server.schema)
       ])
@@ -155,36 +155,73 @@ extension PostgresOpening {
         return (table, text)
       }
     }
+  }
+}
 
-    /// Excludes readers. Waits for those who are reading as long as others wait for the store, and besides as long as the
-    /// migration has taken so far.
-    ///
-    /// Every reader has a lock on the metadata before it has one on another table. So whoever waits for this migration
-    /// keeps nothing that the migration waits for.
-    private func lock() throws {
-      let taken = (ContinuousClock.now - beginning).components.seconds
-      let limit = Deadline(seconds: opening.settings.busyTimeout + Double(taken))
-      let text = tables(target: server.schema).lock
-      var attempt = 0
-      while true {
-        try migrator.checkCancelled(opening.url)
-        do {
-          _ = try connection.run([
-            PostgresStatement("SAVEPOINT _cdgen_lock"),
-            // Shorter than the time after which the server looks for deadlocks. New readers wait behind this lock.
-            PostgresConnection.lockLimit(seconds: min(0.5, limit.seconds)),
-            PostgresStatement(text, isKept: false),
-            PostgresStatement("RELEASE SAVEPOINT _cdgen_lock"),
-          ])
-          return
-        } catch {
-          guard [PostgresFailure.lockNotAvailable, PostgresFailure.deadlock].contains(error.code),
-            !limit.isOver
-          else { throw error }
-          _ = try connection.run("ROLLBACK TO SAVEPOINT _cdgen_lock")
-          attempt += 1
-          Waiting.pause(attempt)
+/// The locks of a migration.
+struct MigrationLocks {
+  let opening: PostgresOpening
+  let migrator: any StoreMigrator
+  private let beginning = ContinuousClock.now
+
+  private var connection: PostgresConnection { opening.connection }
+  private var schema: String { opening.server.schema }
+
+  init(opening: PostgresOpening, migrator: any StoreMigrator) {
+    self.opening = opening
+    self.migrator = migrator
+  }
+
+  /// Excludes all who write rows.
+  func excludeWriters() throws {
+    do {
+      _ = try connection.run([
+        PostgresConnection.lockLimit(seconds: opening.settings.busyTimeout),
+        PostgresStatement(PostgresTables.migrationLock(schema: schema)),
+      ])
+    } catch {
+      guard error.code == PostgresFailure.lockNotAvailable else { throw error }
+      throw MigrationError(opening.url, .inUse, table: "_cdgen_history")
+    }
+  }
+
+  /// Excludes readers. Waits for those who are reading as long as others wait for the store, and besides as long as the
+  /// migration has taken so far.
+  ///
+  /// Every reader has a lock on the metadata before it has one on another table. So whoever waits for this migration
+  /// keeps nothing that the migration waits for.
+  ///
+  /// - Parameter old: The version of the tables.
+  func excludeReaders(_ old: ModelPlan) throws {
+    let taken = (ContinuousClock.now - beginning).components.seconds
+    let limit = Deadline(seconds: opening.settings.busyTimeout + Double(taken))
+    let tables = TableReplacement.lockedTables(old)
+    var attempt = 0
+    while true {
+      try migrator.checkCancelled(opening.url)
+      let start = [
+        PostgresStatement("SAVEPOINT _cdgen_lock"),
+        // Shorter than the time after which the server looks for deadlocks. New readers wait behind this lock.
+        PostgresConnection.lockLimit(seconds: min(0.5, limit.seconds)),
+      ]
+      do {
+        _ = try connection.run(
+          start
+            + tables.map {
+              PostgresStatement(TableReplacement.lock($0, schema: schema), isKept: false)
+            } + [PostgresStatement("RELEASE SAVEPOINT _cdgen_lock")])
+        return
+      } catch {
+        let isLock = [PostgresFailure.lockNotAvailable, PostgresFailure.deadlock].contains(error.code)
+        guard isLock else { throw error }
+        guard !limit.isOver else {
+          let number = error.statement - start.count
+          throw MigrationError(
+            opening.url, .inUse, table: tables.indices.contains(number) ? tables[number] : nil)
         }
+        _ = try connection.run("ROLLBACK TO SAVEPOINT _cdgen_lock")
+        attempt += 1
+        Waiting.pause(attempt)
       }
     }
   }

@@ -63,19 +63,31 @@ struct PostgresOpening {
     _ = try connection.run(
       "BEGIN ISOLATION LEVEL READ COMMITTED, " + (isReadOnly ? "READ ONLY" : "READ WRITE"))
     let storeID: UUID
+    var lacksIndexes = false
     if let found = try inspect() {
       storeID = found.storeID
-      if let wanted = found.wanted, !isReadOnly { try update(to: wanted, from: found.versionNumber) }
+      lacksIndexes = found.lacksIndexes
+      if let wanted = found.wanted, !isReadOnly {
+        lacksIndexes = try update(to: wanted, from: found.versionNumber)
+      }
     } else {
       if isReadOnly { throw PostgresTransfer.missing(url) }
       storeID = try create()
     }
     let references = try connection.run(PostgresTables.countOfReferences, [.value(.string(server.schema))])
     _ = try connection.run("COMMIT")
+    if lacksIndexes, !isReadOnly, server.keepsSessions { buildIndexes() }
     return store(
       storeID,
       hasForeignKeys: references.int(0, 0) == PostgresTables.referenceCount(of: model, store: storeIndex),
       after: migration)
+  }
+
+  /// Builds the indexes that were left out. Nobody waits for them.
+  private func buildIndexes() {
+    let indexes = SQLSchema(model, store: storeIndex, PostgresDialect()).indexes.filter { !$0.isUnique }
+    let metadata = StoreMetadata(model, storeID: EmptyValue.uuid, store: storeIndex)
+    IndexBuild(server, indexes, layoutHash: metadata.layoutHash).start()
   }
 
   private func store(_ storeID: UUID, hasForeignKeys: Bool, after migration: MigrationResult?)
@@ -142,7 +154,9 @@ struct PostgresOpening {
   /// Creates and removes indexes, each by itself, and then updates the metadata.
   private func updateWithCommonFeatures(to metadata: StoreMetadata) throws {
     let wanted = PostgresTables.indexes(of: SQLSchema(model, store: storeIndex, PostgresDialect()))
-    for name in try presentIndexes().sorted() where !wanted.contains(where: { $0.name == name }) {
+    let present = try self.present.indexes()
+    for name in present.complete.union(present.invalid).sorted()
+    where !wanted.contains(where: { $0.name == name }) {
       _ = try connection.run(
         "DROP INDEX IF EXISTS \(SQLText.quoted(server.schema)).\(SQLText.quoted(name))")
     }
@@ -154,15 +168,7 @@ struct PostgresOpening {
     try PostgresTransfer.write(metadata.entries, of: server, connection)
   }
 
-  private func presentIndexes() throws -> Set<String> {
-    let found = try connection.run(
-      // Indexes of primary keys and of constraints belong to their tables.
-      "SELECT c.relname::text FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid "
-        + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = ? "
-        + "AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint AS k WHERE k.conindid = c.oid AND k.contype <> 'f')",
-      [.value(.string(server.schema))])
-    return Set((0..<found.rowCount).compactMap { found.string($0, 0) })
-  }
+  private var present: PresentTables { PresentTables(connection: connection, schema: server.schema) }
 
   func systemTable(_ name: String) -> String {
     PostgresTables.systemTable(name, schema: server.schema)
@@ -175,6 +181,8 @@ struct PostgresOpening {
     var wanted: StoreMetadata?
     /// The number of the version that the store was written with.
     var versionNumber = 0
+    /// Whether indexes were left out, which are built later.
+    var lacksIndexes = false
   }
 
   /// - Returns: Nil if the schema is empty or does not exist.
@@ -197,6 +205,7 @@ struct PostgresOpening {
       throw StoreError.damaged([url], reason: "the table '\(missing.name)' is missing")
     }
     var result = Found(storeID: found.storeID)
+    result.lacksIndexes = entries[PostgresTables.missingIndexesKey] != nil
     if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
       || found.partVersions != wanted.partVersions
     {
@@ -224,19 +233,25 @@ struct PostgresOpening {
   }
 
   /// Creates and removes indexes to match the model, and updates the metadata.
-  private func update(to metadata: StoreMetadata, from version: Int) throws {
+  ///
+  /// - Returns: Whether indexes of large tables were left out.
+  private func update(to metadata: StoreMetadata, from version: Int) throws -> Bool {
     let schema = SQLText.quoted(server.schema)
     // Nobody else updates the store at the same time.
     _ = try connection.run(
       #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = 'layoutHash' FOR UPDATE"#)
     let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
     let wanted = PostgresTables.indexes(of: layout)
-    let present = try presentIndexes()
+    let (present, invalid) = try self.present.indexes()
     _ = try connection.run("SET LOCAL search_path TO \(schema)")
-    for name in present.sorted() where !wanted.contains(where: { $0.name == name }) {
+    for name in present.union(invalid).sorted()
+    where invalid.contains(name) || !wanted.contains(where: { $0.name == name }) {
       _ = try connection.run("DROP INDEX \(schema).\(SQLText.quoted(name))")
     }
-    for (index, known) in zip(wanted, layout.indexes) where !present.contains(index.name) {
+    let missing = try MissingIndexes(
+      layout.indexes.filter { !present.contains(PostgresTables.name($0.name)) }, self.present, of: server)
+    for known in missing.early {
+      let index = (name: PostgresTables.name(known.name), sql: PostgresTables.creation(of: known))
       do {
         _ = try connection.run([PostgresStatement("SAVEPOINT _cdgen_index"), PostgresStatement(index.sql)])
       } catch {
@@ -252,6 +267,12 @@ struct PostgresOpening {
           entity: entity.name, objectKey: key.optionalInt(0, 0))
       }
     }
-    try PostgresTransfer.write(metadata.entries, of: server, connection)
+    _ = try connection.run(
+      #"DELETE FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = ?"#,
+      [.value(.string(PostgresTables.missingIndexesKey))])
+    var entries = metadata.entries
+    if !missing.late.isEmpty { entries[PostgresTables.missingIndexesKey] = metadata.layoutHash }
+    try PostgresTransfer.write(entries, of: server, connection)
+    return !missing.late.isEmpty
   }
 }

@@ -119,6 +119,10 @@ struct PostgresTables: Sendable {
   /// The row of `_cdgen_keys` that counts the saves in the history.
   static let historyKey = "_cdgen_history"
 
+  /// The key of the entry of the metadata that says that indexes are still missing. Its value is the hash of the layout that
+  /// has them.
+  static let missingIndexesKey = "missingIndexes"
+
   /// The statements that create a store's tables in the schema that is searched first.
   static func creation(of model: ModelPlan, store: Int) -> [String] {
     systemTables + tables(of: model, store: store) + constraints(of: model, store: store)
@@ -175,7 +179,7 @@ struct PostgresTables: Sendable {
     return indexes(of: schema).map(\.sql) + schema.layouts.flatMap(references)
   }
 
-  private static func table(_ layout: TableLayout) -> String {
+  static func table(_ layout: TableLayout) -> String {
     let columns = layout.columns.map { column in
       var column = column
       column.reference = nil
@@ -186,7 +190,7 @@ struct PostgresTables: Sendable {
   }
 
   /// The statements that add a table's references. Tables may refer to each other, so that all of them must exist.
-  private static func references(of layout: TableLayout) -> [String] {
+  static func references(of layout: TableLayout) -> [String] {
     layout.columns.compactMap { column in
       column.reference.map {
         "ALTER TABLE \(SQLText.quoted(layout.name)) ADD FOREIGN KEY (\(SQLText.quoted(column.name))) "
@@ -197,28 +201,29 @@ struct PostgresTables: Sendable {
 
   /// The indexes of a schema, with their names in the database.
   static func indexes(of schema: SQLSchema) -> [(name: String, sql: String)] {
-    schema.indexes.map { index in
-      let name = name(index.name)
-      guard name != index.name else { return index }
-      let (old, new) = (" INDEX \(SQLText.quoted(index.name)) ON ", " INDEX \(SQLText.quoted(name)) ON ")
-      guard let range = index.sql.firstRange(of: old) else { return index }
-      return (name, index.sql.replacingCharacters(in: range, with: new))
-    }
+    schema.indexes.map { (name($0.name), creation(of: $0)) }
   }
 
-  /// The first name of a model's tables or columns that PostgreSQL would cut; nil if there is none.
-  static func tooLongName(in model: ModelPlan, store: Int) -> String? {
-    for table in SQLSchema(model, store: store, PostgresDialect()).layouts {
+  /// The statement that creates an index, with its name in the database.
+  static func creation(of index: IndexLayout) -> String {
+    IndexLayout(
+      name: name(index.name), table: index.table, columns: index.columns, isUnique: index.isUnique,
+      condition: index.condition
+    ).sql
+  }
+
+  /// The statement that creates an index of a schema while programs use its table.
+  static func concurrentCreation(of index: IndexLayout, schema: String) -> String {
+    let start = "CREATE INDEX "
+    let rest = repeatable(creation(of: index), schema: schema).dropFirst((start + "IF NOT EXISTS ").count)
+    return start + "CONCURRENTLY " + rest
+  }
+
+  /// The first name of tables or columns that PostgreSQL would cut; nil if there is none.
+  static func tooLongName(in tables: [TableLayout]) -> String? {
+    for table in tables {
       for name in [table.name] + table.columns.map(\.name) where name.utf8.count > longestName { return name }
     }
     return nil
-  }
-}
-
-extension String {
-  fileprivate func replacingCharacters(in range: Range<String.Index>, with text: String) -> String {
-    var result = self
-    result.replaceSubrange(range, with: text)
-    return result
   }
 }

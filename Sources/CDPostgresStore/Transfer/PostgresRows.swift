@@ -43,6 +43,7 @@ final class PostgresRows: TableSource {
       let table = PostgresTables.systemTable("_cdgen_metadata", schema: schema)
       var entries = PostgresSession.entries(try connection.run(#"SELECT "key", "value" FROM \#(table)"#))
       entries[MigrationLease.metadataKey] = nil
+      entries[PostgresTables.missingIndexesKey] = nil
       return entries
     } catch { throw error.error(of: [url], during: "reading") }
   }

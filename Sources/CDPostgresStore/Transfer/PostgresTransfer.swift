@@ -158,6 +158,36 @@ struct PostgresTransfer: StoreTransfer {
     }
   }
 
+  // MARK: Plans
+
+  var dialect: any SQLDialect { PostgresDialect() }
+
+  func statements(of migration: TableMigration) throws -> [[String]]? {
+    if server.features == .common { return nil }
+    return try withTransaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY", toWrite: false) { connection in
+      let present = PresentTables(connection: connection, schema: server.schema)
+      guard let first = migration.steps.first, try present.isVersion(first.old) else { return nil }
+      let alteration = TableAlteration(migration.steps, try present.names())
+      var statements = alteration.statements
+      let missing = try late(alteration.missingIndexes, migration, present)
+      statements[statements.count - 1] +=
+        missing.early.map(PostgresTables.creation)
+        + missing.late.map { PostgresTables.concurrentCreation(of: $0, schema: server.schema) }
+      return statements
+    }
+  }
+
+  /// Divides the missing indexes by the size of their tables, which may still have other names.
+  private func late(
+    _ indexes: [IndexLayout], _ migration: TableMigration, _ present: PresentTables
+  ) throws -> MissingIndexes {
+    var large = server.keepsSessions ? try present.largeTables(server.largeTableSize) : []
+    for step in migration.steps {
+      large = Set(step.changed.filter { large.contains($0.old.name) }.map(\.new.name))
+    }
+    return MissingIndexes(indexes, large: large)
+  }
+
   // MARK: Shared with opening and migration
 
   /// The statements that lift the limits of the session until the transaction ends.
@@ -207,7 +237,11 @@ struct PostgresTransfer: StoreTransfer {
 
   /// Refuses names that PostgreSQL would cut.
   static func checkNames(_ model: ModelPlan, store: Int) throws {
-    guard let name = PostgresTables.tooLongName(in: model, store: store) else { return }
+    try checkNames(SQLSchema(model, store: store, PostgresDialect()).layouts)
+  }
+
+  static func checkNames(_ tables: [TableLayout]) throws {
+    guard let name = PostgresTables.tooLongName(in: tables) else { return }
     throw StoreError.notSupported(
       "the name '\(name)', which has more than \(PostgresTables.longestName) bytes")
   }

@@ -33,17 +33,18 @@ struct TableReplacement {
         separator: ", ")
   }
 
-  /// The statement that excludes readers. Every reader locks the metadata before another table.
-  var lock: String {
-    "LOCK TABLE "
-      + (PostgresTables.systemNames + Self.tables(old, 0)).map(own).joined(separator: ", ")
-      + " IN ACCESS EXCLUSIVE MODE"
+  /// The tables of a version that a migration locks. Every reader locks the metadata before another table.
+  static func lockedTables(_ model: ModelPlan) -> [String] { PostgresTables.systemNames + tables(model, 0) }
+
+  /// The statement that excludes readers of a table.
+  static func lock(_ table: String, schema: String) -> String {
+    "LOCK TABLE \(PostgresTables.systemTable(table, schema: schema)) IN ACCESS EXCLUSIVE MODE"
   }
 
   /// The statements that create the new tables, without rows.
   var creation: [String] {
     (isBeside ? ["CREATE SCHEMA \(SQLText.quoted(target))"] : [])
-      + ["SET LOCAL search_path TO \(SQLText.quoted(target))"]
+      + [Self.search(target)]
       + PostgresTables.tables(of: new, store: storeIndex)
   }
 
@@ -68,23 +69,41 @@ struct TableReplacement {
 
   /// The statements that remove the old version's entries. Transactions that have an older snapshot see an empty table of
   /// metadata after this, and not the former rows.
-  var clearing: [String] {
+  static func clearing(schema: String) -> [String] {
     [
-      "TRUNCATE \(own("_cdgen_metadata"))",
-      #"DELETE FROM \#(own("_cdgen_keys")) WHERE "entity" <> "#
+      "TRUNCATE \(PostgresTables.systemTable("_cdgen_metadata", schema: schema))",
+      #"DELETE FROM \#(PostgresTables.systemTable("_cdgen_keys", schema: schema)) WHERE "entity" <> "#
         + SQLText.literal(PostgresTables.historyKey),
     ]
   }
 
+  /// The statement that makes the schema of the store the first one in which names are looked up.
+  static func search(_ schema: String) -> String { "SET LOCAL search_path TO \(SQLText.quoted(schema))" }
+
+  private var locks: [String] { Self.lockedTables(old).map { Self.lock($0, schema: schema) } }
+
   /// All statements of a migration, for people. Those that write the metadata and the next keys are left out.
   private var all: [String] {
-    [PostgresTables.migrationLock(schema: schema)] + creation + copies + constraints + [lock] + exchange
-      + clearing
+    [PostgresTables.migrationLock(schema: schema)] + creation + copies + constraints + locks + exchange
+      + Self.clearing(schema: schema)
+  }
+
+  /// The schema of the store in statements for people.
+  private static let exampleSchema = "store"
+
+  /// The statements of a migration that leaves the rows in the tables of a store that holds all entities.
+  fileprivate static func statements(_ migration: TableMigration, _ old: ModelPlan) -> [String] {
+    let alteration = TableAlteration(
+      migration.steps, migration.steps.first.map { TableNames(of: $0.old) } ?? TableNames())
+    return [PostgresTables.migrationLock(schema: exampleSchema)]
+      + lockedTables(old).map { lock($0, schema: exampleSchema) } + [search(exampleSchema)]
+      + alteration.statements.flatMap(\.self) + alteration.missingIndexes.map(PostgresTables.creation)
+      + clearing(schema: exampleSchema)
   }
 
   /// The statements of the migration of a store that holds all entities.
   fileprivate static func statements(_ old: ModelPlan, _ new: ModelPlan) -> [String] {
-    TableReplacement(old: old, new: new, storeIndex: 0, schema: "store", target: "store_new").all
+    TableReplacement(old: old, new: new, storeIndex: 0, schema: exampleSchema, target: "store_new").all
   }
 }
 
@@ -93,7 +112,10 @@ extension PostgresServer {
   package static func migrationStatements(
     from old: ManagedObjectModel, to new: ManagedObjectModel
   ) throws -> [String] {
-    TableReplacement.statements(
-      try ModelPlan(ofAllEntitiesIn: old), try ModelPlan(ofAllEntitiesIn: new))
+    let plan = try ModelPlan(ofAllEntitiesIn: old)
+    if let migration = try TableMigration(from: old, to: new, PostgresDialect()) {
+      return TableReplacement.statements(migration, plan)
+    }
+    return TableReplacement.statements(plan, try ModelPlan(ofAllEntitiesIn: new))
   }
 }

@@ -100,16 +100,20 @@ public struct MigrationError: Error, Hashable, Sendable {
   /// The row's `_pk` in the source table of the step, or in the new table if rows are compared with each other; nil if
   /// it is not known.
   public let objectKey: Int64?
+  /// The table whose lock another transaction has kept for too long, of a store on a server; otherwise nil.
+  public let table: String?
   /// The reason of the error.
   public let reason: Reason
 
   package init(
-    _ url: URL, _ reason: Reason, step: Step? = nil, entity: String? = nil, objectKey: Int64? = nil
+    _ url: URL, _ reason: Reason, step: Step? = nil, entity: String? = nil, objectKey: Int64? = nil,
+    table: String? = nil
   ) {
     self.url = url
     self.step = step
     self.entity = entity
     self.objectKey = objectKey
+    self.table = table
     self.reason = reason
   }
 }
@@ -125,6 +129,7 @@ extension MigrationError: CustomStringConvertible {
     }
     if let entity { location += ", entity '\(entity)'" }
     if let objectKey { location += ", row \(objectKey)" }
+    if let table { location += ", table '\(table)'" }
     return "\(location): \(reason)"
   }
 }

@@ -16,8 +16,9 @@ struct Plan: ParsableCommand {
         cdstore plan Notes.cdmodel --from 1 --to 4
         cdstore plan Notes.cdmodel --dialect postgresql
 
-      A server's rows are migrated in a SQLite file, and written to new tables. With --dialect postgresql, the command \
-      shows the steps, and the statements that the server executes. It needs a program with the trait PostgreSQL.
+      With --dialect postgresql, the command shows the steps, and the statements that the server executes. If a step \
+      computes values of rows, the rows are migrated in a SQLite file, and written to new tables. The option needs a \
+      program with the trait PostgreSQL.
 
       To see the SQL for an existing store, and the number of values that are lost, use 'cdstore migrate --dry-run \
       --sql'. To see the changes without SQL, use 'cdgen diff'.

@@ -78,7 +78,8 @@ public struct MigrationRehearsal: Sendable {
     do {
       var run = RehearsalRun(
         migration: migration, storeID: metadata.storeID,
-        report: MigrationReport(url, source: metadata.modelVersion.number, destination: own.version.number))
+        report: MigrationReport(url, source: metadata.modelVersion.number, destination: own.version.number),
+        transfer: transfer)
       // A store on a server is migrated in a temporary file.
       run.report.freeSpace = Disk.freeSpace((url.isFileURL ? url : copy.url).path(percentEncoded: false))
       try run.run()
@@ -90,6 +91,6 @@ public struct MigrationRehearsal: Sendable {
 extension MigrationError {
   /// The same error for another file.
   func at(_ url: URL) -> MigrationError {
-    MigrationError(url, reason, step: step, entity: entity, objectKey: objectKey)
+    MigrationError(url, reason, step: step, entity: entity, objectKey: objectKey, table: table)
   }
 }

@@ -51,7 +51,8 @@ public struct MigrationReport: Hashable, Sendable {
     }
     /// Whether the step was made. The last step of a report may have been refused: see ``MigrationReport/refusal``.
     public internal(set) var isDone = false
-    /// The statements, each listed once, with the number of times it was run. Empty if the step did not begin.
+    /// The statements, each listed once, with the number of times it was run. Empty if the step did not begin. If a server
+    /// would change its tables without moving rows, these are the server's statements, which the rehearsal does not run.
     public internal(set) var statements: [Statement] = []
     /// The losses of the step, confirmed or not.
     public internal(set) var losses: [Loss] = []

@@ -131,7 +131,7 @@ extension MigrationError {
   func naming(_ url: URL, insteadOf other: URL) -> MigrationError {
     var reason = reason
     if case .store(let error) = reason { reason = .store(error.naming(url, insteadOf: other)) }
-    return MigrationError(url, reason, step: step, entity: entity, objectKey: objectKey)
+    return MigrationError(url, reason, step: step, entity: entity, objectKey: objectKey, table: table)
   }
 }
 

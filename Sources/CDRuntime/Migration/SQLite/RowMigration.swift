@@ -1,4 +1,4 @@
-import CDModel
+package import CDModel
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -6,8 +6,9 @@ import CDModel
   import Foundation
 #endif
 
-/// The migration of a store of another engine. The engine gives the rows, which are migrated in a temporary SQLite file
-/// by the same steps as a SQLite store. Then the engine gets the new rows.
+/// The migration of a store of another engine. If no step needs values of rows, the engine changes its tables. Otherwise
+/// the engine gives the rows, which are migrated in a temporary SQLite file by the same steps as a SQLite store. Then the
+/// engine gets the new rows.
 struct RowMigration: StoreMigrator {
   let description: PersistentStoreDescription
   /// The other stores of the coordinator.
@@ -58,23 +59,50 @@ struct RowMigration: StoreMigrator {
       result = draft.result
     }
     progress.report(1)
-    if let first = result.steps.first, let last = result.steps.last {
-      StoreLog.report(
-        .migration(
-          store: result.storeURL, from: first.source, to: last.destination, duration: .now - beginning))
-    }
+    report(result)
     return result
   }
 
   /// Refuses a migration that the versions do not allow, before any row is read.
   private func checkRoute(_ found: StoreMetadata, _ url: URL) throws {
-    let version: ModelVersion
-    do { version = try ModelVersion(canonicalJSON: found.version) } catch {
-      throw StoreError.damagedMetadata(url, key: "version")
-    }
-    let migration = StoreMigration(url: url, description: description, model: source.model, others: others)
-    if let refusal = try migration.findRoute(found, version).refusal { throw refusal.error }
+    if let refusal = try migration(of: url).route(found).refusal { throw refusal.error }
   }
+
+  private func migration(of url: URL) -> StoreMigration {
+    StoreMigration(url: url, description: description, model: source.model, others: others)
+  }
+
+  // MARK: Without moving rows
+
+  func tableMigration(_ tables: StoredTables, _ dialect: any SQLDialect) throws -> TableMigration? {
+    let found = try tables.metadata()
+    let migration = migration(of: tables.url)
+    let route = try migration.route(found)
+    if route.refusal != nil { return nil }
+    return TableMigration(try migration.plans(of: route), dialect)
+  }
+
+  func make(_ migration: TableMigration, of url: URL, _ body: () throws -> Void) throws -> MigrationResult {
+    let beginning = ContinuousClock.now
+    let steps = migration.steps.map(\.step)
+    let progress = progress(url, from: steps.first?.source ?? 0)
+    progress.report(0)
+    try body()
+    progress.report(1)
+    let result = MigrationResult(
+      storeURL: url, steps: steps, isInPlace: true, backup: nil, duration: .now - beginning)
+    report(result)
+    return result
+  }
+
+  private func report(_ result: MigrationResult) {
+    guard let first = result.steps.first, let last = result.steps.last else { return }
+    StoreLog.report(
+      .migration(
+        store: result.storeURL, from: first.source, to: last.destination, duration: result.duration))
+  }
+
+  // MARK: With new tables
 
   private func migrate(
     _ tables: StoredTables, _ progress: RowProgress, replace: (StoreContents) throws -> Void
@@ -130,6 +158,37 @@ struct RowMigration: StoreMigrator {
       configurations: (description.configuration, others.map(\.configuration)), isJustMigrated: true
     ).open()
     return connection
+  }
+}
+
+extension TableMigration {
+  /// Plans the migration; nil if rows must be written to new tables.
+  init?(_ plans: [StepPlan], _ dialect: any SQLDialect) {
+    let steps = plans.compactMap { InPlaceStep($0, .server(dialect)) }
+    guard let first = plans.first, steps.count == plans.count else { return nil }
+    self.init(
+      steps: steps.map(\.tables),
+      roots: first.source.entities.filter { $0.root == $0.index && $0.storeIndex == 0 }.map {
+        ($0.name, $0.table)
+      }
+    ) { record in
+      steps.reduce(record) { $1.record(after: $0) }
+    }
+  }
+
+  /// Plans the migration of a store that holds all entities of a model's current version; nil if rows must be written
+  /// to new tables.
+  ///
+  /// - Throws: ``MigrationError`` if there is no path to the new version.
+  package init?(
+    from old: ManagedObjectModel, to new: ManagedObjectModel, _ dialect: any SQLDialect
+  ) throws {
+    let migration = StoreMigration(
+      url: EmptyValue.url, description: PersistentStoreDescription(.inMemory), model: new, others: [])
+    let found = StoreMetadata(try ModelPlan(ofAllEntitiesIn: old), storeID: EmptyValue.uuid, store: 0)
+    let route = try migration.route(found)
+    guard route.refusal == nil else { return nil }
+    self.init(try migration.plans(of: route), dialect)
   }
 }
 

@@ -209,6 +209,17 @@ struct StoreMigration {
     }
   }
 
+  /// Finds the steps of a store.
+  ///
+  /// - Throws: ``MigrationError``, or ``StoreError/damagedMetadata(_:key:)``.
+  func route(_ found: StoreMetadata) throws -> MigrationRoute {
+    let version: ModelVersion
+    do { version = try ModelVersion(canonicalJSON: found.version) } catch {
+      throw StoreError.damagedMetadata(url, key: "version")
+    }
+    return try findRoute(found, version)
+  }
+
   /// The store's metadata, and the version that it was written with.
   func read() throws -> (StoreMetadata, ModelVersion) {
     let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: description.busyTimeout)
@@ -252,6 +263,12 @@ struct StoreMigration {
   func makePlan(_ routeStep: MigrationRoute.RouteStep, now: Date) throws -> StepPlan {
     try StepPlan(
       routeStep, source: plan(routeStep.source), destination: plan(routeStep.destination), url: url, now: now)
+  }
+
+  /// The plans of a route's steps, whether or not the app has code of its own for them.
+  func plans(of route: MigrationRoute) throws -> [StepPlan] {
+    let now = Date()
+    return try route.routeSteps.map { try makePlan($0, now: now) }
   }
 
   /// Creates the policies of one migration.
@@ -355,7 +372,7 @@ struct StoreMigration {
     _ plan: StepPlan, from source: URL, at target: String, stepPosition: (step: Int, of: Int),
     _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
   ) throws {
-    if let step = InPlaceStep(plan, onCopy: true) {
+    if let step = InPlaceStep(plan, .copy) {
       do {
         return try change(step, of: plan, from: source, at: target, stepPosition: stepPosition, found)
       } catch let error

@@ -60,6 +60,11 @@ package protocol StoreTransfer: Sendable {
   func create(_ contents: StoreContents, of model: ModelPlan) throws
   /// Removes the store, if there is one.
   func remove() throws
+  /// The SQL of the engine's tables.
+  var dialect: any SQLDialect { get }
+  /// The statements with which a migration would change the tables of the store; nil if the rows have to be written to
+  /// new tables.
+  func statements(of migration: TableMigration) throws -> [[String]]?
 }
 
 /// Migrates the rows of a store for an engine that cannot migrate them itself.
@@ -74,6 +79,18 @@ package protocol StoreMigrator: Sendable {
   func migrate(
     _ tables: StoredTables, replace: (StoreContents?) throws -> Void
   ) throws -> MigrationResult
+
+  /// Plans a migration that leaves all rows in their tables.
+  ///
+  /// - Parameter dialect: The SQL of the engine's tables.
+  /// - Returns: Nil if a step needs values that are computed for each row, or if the migration is refused.
+  func tableMigration(_ tables: StoredTables, _ dialect: any SQLDialect) throws -> TableMigration?
+
+  /// Makes a migration that leaves all rows in their tables.
+  ///
+  /// - Parameter body: Changes the tables, completely or not at all.
+  /// - Throws: ``MigrationError``, and the errors of the body.
+  func make(_ migration: TableMigration, of url: URL, _ body: () throws -> Void) throws -> MigrationResult
 
   /// Throws a ``MigrationError`` if the migration was cancelled.
   func checkCancelled(_ url: URL) throws

@@ -4,8 +4,7 @@
 package struct SQLSchema {
   /// The tables, in the order of the model.
   package private(set) var layouts: [TableLayout] = []
-  /// The names of the indexes and their `CREATE INDEX` statements.
-  package private(set) var indexes: [(name: String, sql: String)] = []
+  package private(set) var indexes: [IndexLayout] = []
 
   private let model: ModelPlan
   private let dialect: any SQLDialect
@@ -144,10 +143,8 @@ package struct SQLSchema {
     _ name: String, table: String, columns: [String], isUnique: Bool = false, condition: String? = nil
   ) {
     guard !indexes.contains(where: { $0.name == name }) else { return }
-    let sql =
-      "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(SQLText.quoted(name)) ON \(SQLText.quoted(table)) "
-      + "(\(columns.joined(separator: ", ")))" + (condition.map { " WHERE \($0)" } ?? "")
-    indexes.append((name, sql))
+    indexes.append(
+      IndexLayout(name: name, table: table, columns: columns, isUnique: isUnique, condition: condition))
   }
 
   @_optimize(none)

@@ -43,3 +43,50 @@ package struct ColumnLayout: Hashable, Sendable {
     return SQLText.quoted(name) + " " + type + key + (isNotNull ? " NOT NULL" : "") + (references ?? "")
   }
 }
+
+/// The definition of an index.
+package struct IndexLayout: Hashable, Sendable {
+  package let name: String
+  package let table: String
+  /// The columns as they are in a statement: each name in double quotes, followed by ` DESC` for a descending one.
+  package let columns: [String]
+  package var isUnique = false
+  /// The condition of the rows that have entries; nil if all have.
+  package var condition: String?
+
+  package init(
+    name: String, table: String, columns: [String], isUnique: Bool = false, condition: String? = nil
+  ) {
+    self.name = name
+    self.table = table
+    self.columns = columns
+    self.isUnique = isUnique
+    self.condition = condition
+  }
+
+  /// The `CREATE INDEX` statement.
+  package var sql: String {
+    "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(SQLText.quoted(name)) ON \(SQLText.quoted(table)) "
+      + "(\(columns.joined(separator: ", ")))" + (condition.map { " WHERE \($0)" } ?? "")
+  }
+
+  /// The definition after its table and columns have got other names; nil if a column is gone.
+  ///
+  /// - Parameter names: The new name of each column that stays, by its old name.
+  package func renamed(table: String, columns names: [String: String]) -> IndexLayout? {
+    var renamed: [String] = []
+    for column in columns {
+      let isDescending = column.hasSuffix(" DESC")
+      let quoted = isDescending ? String(column.dropLast(" DESC".count)) : column
+      guard let new = names.first(where: { SQLText.quoted($0.key) == quoted })?.value else { return nil }
+      renamed.append(SQLText.quoted(new) + (isDescending ? " DESC" : ""))
+    }
+    return IndexLayout(name: name, table: table, columns: renamed, isUnique: isUnique, condition: condition)
+  }
+
+  /// Whether two indexes are equal except for their names.
+  package func isSame(as other: IndexLayout) -> Bool {
+    table == other.table && columns == other.columns && isUnique == other.isUnique
+      && condition == other.condition
+  }
+}

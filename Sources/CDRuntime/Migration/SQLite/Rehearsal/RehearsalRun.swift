@@ -11,6 +11,8 @@ struct RehearsalRun {
   let migration: StoreMigration
   let storeID: UUID
   var report: MigrationReport
+  /// The access to the store of another engine; nil for a file.
+  private let transfer: (any StoreTransfer)?
 
   private var files: MigrationFiles { MigrationFiles(migration.url) }
   /// The policies of the app's own code, if there are any.
@@ -18,7 +20,10 @@ struct RehearsalRun {
   /// The file that holds the result of the steps so far.
   private var file: URL
 
-  init(migration: StoreMigration, storeID: UUID, report: MigrationReport) {
+  init(
+    migration: StoreMigration, storeID: UUID, report: MigrationReport, transfer: (any StoreTransfer)?
+  ) {
+    self.transfer = transfer
     self.migration = migration
     self.storeID = storeID
     self.report = report
@@ -42,8 +47,7 @@ struct RehearsalRun {
     }
     let route = try migration.findRoute(found, storedVersion)
     report.parts = parts(route)
-    let now = Date()
-    let plans = try route.routeSteps.map { try migration.makePlan($0, now: now) }
+    let plans = try migration.plans(of: route)
     try migration.checkSchema(
       plans, SQLiteConnection(path: file.path(percentEncoded: false), of: [report.storeURL]))
     try checkIndexes(plans)
@@ -65,9 +69,21 @@ struct RehearsalRun {
       report.refusal = refusal.error.at(report.storeURL)
     }
     if let duplicate { report.refusal = duplicate.at(report.storeURL) }
+    if report.refusal == nil, let transfer { try showStatements(plans, transfer) }
     try compare(before, route)
     let done = report.steps.prefix { $0.isDone }.count
     if done > 0 { try findBrokenRules(route.routeSteps[done - 1].destination) }
+  }
+
+  /// Shows the statements of an engine that changes its tables itself, instead of those of the copy.
+  private mutating func showStatements(_ plans: [StepPlan], _ transfer: any StoreTransfer) throws {
+    guard let changes = TableMigration(plans, transfer.dialect),
+      let statements = try transfer.statements(of: changes)
+    else { return }
+    for (index, list) in statements.enumerated() where report.steps.indices.contains(index) {
+      report.steps[index].statements = list.map { MigrationReport.Statement(sql: $0, count: 1) }
+    }
+    report.neededSpace = 0
   }
 
   /// Opens the copy as it is, and updates its indexes.

@@ -1,0 +1,83 @@
+import CDRuntime
+
+/// The indexes that a migration leaves out, because they are built later.
+struct MissingIndexes {
+  /// The indexes that are created at once.
+  let early: [IndexLayout]
+  /// The indexes that are built while programs use their tables.
+  let late: [IndexLayout]
+
+  /// - Parameter large: The tables that are large.
+  init(_ indexes: [IndexLayout], large: Set<String>) {
+    late = indexes.filter { !$0.isUnique && large.contains($0.table) }
+    early = indexes.filter { $0.isUnique || !large.contains($0.table) }
+  }
+
+  init(_ indexes: [IndexLayout], _ present: PresentTables, of server: PostgresServer) throws(PostgresFailure)
+  {
+    // A pooler has no connection of its own for a build.
+    let large = server.keepsSessions && !indexes.isEmpty ? try present.largeTables(server.largeTableSize) : []
+    self.init(indexes, large: large)
+  }
+}
+
+/// What the database's catalog says of the tables of a store.
+struct PresentTables {
+  let connection: PostgresConnection
+  /// The name of the schema.
+  let schema: String
+
+  private func rows(_ text: String) throws(PostgresFailure) -> [[String]] {
+    SchemaCheck.rows(try connection.run(text, [.value(.string(schema))]))
+  }
+
+  /// Whether the tables have exactly the columns and references of a version.
+  func isVersion(_ version: SQLSchema) throws -> Bool {
+    let check = SchemaCheck(version, schema) { try connection.run($0, $1) }
+    guard try check.columnDefects().isEmpty, try check.referenceDefects().isEmpty else { return false }
+    let count = try connection.run(PostgresTables.countOfReferences, [.value(.string(schema))]).int(0, 0)
+    return count == version.layouts.flatMap(PostgresTables.references).count
+  }
+
+  /// The names of indexes and constraints.
+  func names() throws(PostgresFailure) -> TableNames {
+    var names = TableNames()
+    (names.indexes, names.invalidIndexes) = try indexes()
+    let constraints = try rows(
+      """
+      SELECT CAST(c.relname AS text), CAST(k.conname AS text), CAST(k.contype AS text)
+      FROM pg_catalog.pg_constraint AS k JOIN pg_catalog.pg_class AS c ON c.oid = k.conrelid
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = ? AND k.contype IN ('p', 'f', 'c') ORDER BY 1, 2
+      """)
+    for row in constraints { names.add(row[1], isCheck: row[2] == "c", of: row[0]) }
+    return names
+  }
+
+  /// The indexes, without those of primary keys and constraints, which belong to their tables.
+  ///
+  /// - Returns: Those that are complete, and those whose creation was interrupted.
+  func indexes() throws(PostgresFailure) -> (complete: Set<String>, invalid: Set<String>) {
+    let found = try rows(
+      """
+      SELECT CAST(c.relname AS text), CAST(i.indisvalid AS text) FROM pg_catalog.pg_index AS i
+      JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = ? AND NOT EXISTS (
+        SELECT 1 FROM pg_catalog.pg_constraint AS k WHERE k.conindid = c.oid AND k.contype <> 'f')
+      """)
+    return (
+      Set(found.filter { $0[1] == "true" }.map { $0[0] }), Set(found.filter { $0[1] != "true" }.map { $0[0] })
+    )
+  }
+
+  /// The tables that have at least a number of bytes.
+  func largeTables(_ size: Int64) throws(PostgresFailure) -> Set<String> {
+    let found = try rows(
+      """
+      SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class AS c
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = ? AND c.relkind = 'r' AND pg_catalog.pg_relation_size(c.oid) >= \(size)
+      """)
+    return Set(found.map { $0[0] })
+  }
+}

@@ -1,0 +1,159 @@
+import CDModel
+import Foundation
+import Testing
+
+@testable import CDPostgresStore
+@testable import CDRuntime
+
+/// Indexes of large tables, which are built while programs use the store.
+@Suite(.needsServer) struct IndexBuildTests {
+  private static let index = "Book.index.pages"
+
+  /// A version with an index more, and perhaps an attribute.
+  private static func model(adding attribute: Bool) -> ManagedObjectModel {
+    MovedShelves.model {
+      $0.entities[1].indexes = [IndexDescription(elements: [SortKey("pages")])]
+      if attribute {
+        $0.entities[1].attributes.append(
+          AttributeDescription(name: "place", type: .string, isOptional: true))
+      }
+    }
+  }
+
+  private static func open(
+    _ store: ServerStore, _ model: ManagedObjectModel
+  ) throws -> PersistentStoreCoordinator {
+    var server = store.server
+    server.largeTableSize = 0
+    return try PersistentStoreCoordinator(model: model, at: .server(server))
+  }
+
+  private func filled() throws -> ServerStore {
+    let store = try ServerStore()
+    let context = try store.context()
+    for number in 0..<50 { try context.addBook("\(number)", pages: Int64(number)) }
+    try context.save()
+    return store
+  }
+
+  private func isValid(_ store: ServerStore) throws -> Bool? {
+    let result = try store.sql(
+      "SELECT i.indisvalid FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid "
+        + "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relname = ?",
+      [.value(.string(store.server.schema)), .value(.string(Self.index))])
+    return result.rowCount == 0 ? nil : result.bool(0, 0)
+  }
+
+  private func isNoted(_ store: ServerStore) throws -> Bool {
+    try store.sql(
+      "SELECT 1 FROM \(store.table("_cdgen_metadata")) WHERE key = ?",
+      [.value(.string(PostgresTables.missingIndexesKey))]
+    ).rowCount > 0
+  }
+
+  /// Waits until no index is missing.
+  private func waitForIndex(_ store: ServerStore) throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while try isNoted(store), ContinuousClock.now < end { usleep(20_000) }
+    #expect(try !isNoted(store))
+    #expect(try isValid(store) == true)
+  }
+
+  @Test(arguments: [false, true]) func theStoreIsUsableMeanwhile(isMigration: Bool) throws {
+    let store = try filled()
+    // The build waits for transactions that may still read the rows without the index.
+    let reader = try PostgresConnection.open(store.server, toWrite: true)
+    let other = try ServerStore()
+    _ = try other.coordinator()
+    _ = try reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    _ = try reader.run("SELECT count(*) FROM \(other.table("Book"))")
+
+    let model = Self.model(adding: isMigration)
+    let coordinator = try Self.open(store, model)
+    #expect(coordinator.migrations.count == (isMigration ? 1 : 0))
+    let end = ContinuousClock.now + .seconds(10)
+    while try isValid(store) == nil, ContinuousClock.now < end { usleep(20_000) }
+    #expect(try isValid(store) == false)
+    #expect(try coordinator.verify().isEmpty)
+    let context = PersistentContainer(coordinator).newContext()
+    try context.addBook("new", pages: 7)
+    try context.save()
+    #expect(try context.titles("pages == 7").count == 2)
+    // Nobody else begins the same build, nor waits for it.
+    let second = PersistentContainer(try Self.open(store, model)).newContext()
+    #expect(try second.titles().count == 51)
+    #expect(try isValid(store) == false)
+
+    _ = try reader.run("COMMIT")
+    try waitForIndex(store)
+    #expect(try coordinator.verify().isEmpty)
+    #expect(try context.titles("pages == 7").count == 2)
+  }
+
+  @Test func anInterruptedBuildIsMadeAgain() throws {
+    let store = try filled()
+    let model = Self.model(adding: true)
+    _ = try Self.open(store, model)
+    try waitForIndex(store)
+    // What a program leaves that is killed.
+    let reader = try PostgresConnection.open(store.server, toWrite: true)
+    _ = try reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    _ = try reader.run("SELECT count(*) FROM \(store.table("Tag"))")
+    try store.sql("DROP INDEX \(store.table(Self.index))")
+    let build = try PostgresConnection.open(store.server, toWrite: true)
+    _ = try build.run("SET statement_timeout = 300")
+    #expect(throws: PostgresFailure.self) {
+      try build.run([
+        PostgresStatement(
+          "CREATE INDEX CONCURRENTLY \(SQLText.quoted(Self.index)) ON \(store.table("Book")) (pages)",
+          isKept: false)
+      ])
+    }
+    _ = try reader.run("COMMIT")
+    #expect(try isValid(store) == false)
+    let plan = try ModelPlan(ofAllEntitiesIn: model)
+    let hash = StoreMetadata(plan, storeID: UUID(), store: 0).layoutHash
+    try store.sql(
+      "INSERT INTO \(store.table("_cdgen_metadata")) (key, value) VALUES (?, ?)",
+      [.value(.string(PostgresTables.missingIndexesKey)), .value(.string(hash))])
+
+    let coordinators = try (0..<4).map { _ in try Self.open(store, model) }
+    try waitForIndex(store)
+    for coordinator in coordinators { #expect(try coordinator.verify().isEmpty) }
+    let new = try ServerStore()
+    _ = try PersistentStoreCoordinator(model: model, at: .server(new.server))
+    #expect(try StoreText.catalog(store) == StoreText.catalog(new))
+  }
+
+  /// A migration does not wait for an index that nobody builds, and gives up if somebody does.
+  @Test func theNextMigrationGoesOn() throws {
+    let store = try filled()
+    let reader = try PostgresConnection.open(store.server, toWrite: true)
+    _ = try reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    _ = try reader.run("SELECT 1 FROM pg_class")
+    _ = try Self.open(store, Self.model(adding: true))
+    let end = ContinuousClock.now + .seconds(10)
+    while try isValid(store) == nil, ContinuousClock.now < end { usleep(20_000) }
+    var version = try #require(Self.model(adding: true).version(2))
+    version.number = 3
+    version.basedOn = [2]
+    version.entities[1].attributes.append(AttributeDescription(name: "row", type: .string, isOptional: true))
+    let next = ManagedObjectModel(
+      name: ServerStore.model.name, id: ServerStore.model.id,
+      versions: Self.model(adding: true).versions + [version], currentVersionNumber: 3)
+    let description = PersistentStoreDescription(.server(store.server), busyTimeout: 1)
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: next, stores: [description])
+    }
+    #expect(error?.reason == .inUse && error?.table == "Book")
+    // The program that builds is killed.
+    try store.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND query LIKE ?",
+      [.value(.string("%\(store.server.schema)%"))])
+    _ = try reader.run("COMMIT")
+    let coordinator = try Self.open(store, next)
+    #expect(coordinator.migrations.count == 1)
+    try waitForIndex(store)
+    #expect(try coordinator.verify().isEmpty)
+  }
+}
