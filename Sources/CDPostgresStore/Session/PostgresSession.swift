@@ -17,6 +17,7 @@ final class PostgresSession: StoreSession {
   let sql: ModelSQL
   let link: SessionLink
   private let siblings = SiblingRows()
+  private var origins = RecentOrigins()
 
   var dialect: any SQLDialect { sql.dialect }
 
@@ -168,8 +169,7 @@ final class PostgresSession: StoreSession {
   }
 
   func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins {
-    try InsertionOrigins(
-      text: entries(of: store)[InsertionOrigins.metadataKey], storeID: store.storeID, url: store.url)
+    try origins.origins(of: store, text: entries(of: store)[InsertionOrigins.metadataKey])
   }
 
   private func entries(of store: any AttachedStore) throws -> [String: String] {

@@ -12,6 +12,7 @@ final class SQLiteSession: StoreSession {
   /// The stores that the connection has open.
   let attached: SQLiteStoreSet
   var stores: StoreSet { attached.stores }
+  private var origins = RecentOrigins()
 
   init(_ connection: SQLiteConnection, stores: SQLiteStoreSet, model: ModelPlan, sql: ModelSQL) {
     self.connection = connection
@@ -272,9 +273,9 @@ final class SQLiteSession: StoreSession {
   }
 
   func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins {
-    try InsertionOrigins(
-      text: connection.metadata(InsertionOrigins.metadataKey, schema: attached.schema(of: store)),
-      storeID: store.storeID, url: store.url)
+    try origins.origins(
+      of: store,
+      text: connection.metadata(InsertionOrigins.metadataKey, schema: attached.schema(of: store)))
   }
 
   // MARK: Metadata

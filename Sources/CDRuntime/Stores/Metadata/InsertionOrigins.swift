@@ -294,3 +294,23 @@ extension InsertionOrigins {
     return result
   }
 }
+
+/// The records of stores as a session read them last. Only migrations change a record, and parsing it takes much longer than
+/// reading its text.
+package struct RecentOrigins {
+  private var known: [UUID: (text: String, origins: InsertionOrigins)] = [:]
+
+  package init() {}
+
+  /// Returns the record of a store from its metadata entry, which is nil for an empty record.
+  ///
+  /// - Throws: ``StoreError/damagedMetadata(_:key:)`` for a text that no release writes.
+  package mutating func origins(
+    of store: any AttachedStore, text: String?
+  ) throws(StoreError) -> InsertionOrigins {
+    if let known = known[store.storeID], known.text == text { return known.origins }
+    let origins = try InsertionOrigins(text: text, storeID: store.storeID, url: store.url)
+    if let text { known[store.storeID] = (text, origins) }
+    return origins
+  }
+}
