@@ -100,6 +100,7 @@ extension PostgresOpening {
       // A user who may not create a schema creates the tables after the old ones have been dropped.
       let isBeside = permission.bool(0, 0)
       let rights = try rights()
+      let rightsOfViews = try PostgresViews.rights(schema: server.schema, connection)
       let tables = tables(target: isBeside ? "_cdgen_\(UUID.random().uuidString)" : server.schema)
       if !isBeside {
         try lock()
@@ -115,6 +116,7 @@ extension PostgresOpening {
       let names = tables.names
       try run(
         tables.exchange + rights.filter { names.contains($0.table) }.map(\.statement) + tables.clearing)
+      try opening.views.create(connection, rights: rightsOfViews)
       try PostgresTransfer.write(contents.storedEntries, of: server, connection)
       try PostgresTransfer.write(keys, of: server, connection)
     }
@@ -126,11 +128,13 @@ extension PostgresOpening {
 
     /// Creates the store anew, without objects.
     func erase() throws {
+      let rights = try PostgresViews.rights(schema: server.schema, connection)
       try lock()
       try run([
         TableReplacement.drop(old, and: PostgresTables.systemNames, schema: server.schema)
       ])
       _ = try opening.create()
+      try opening.views.create(connection, rights: rights)
     }
 
     /// The statements that give each table the owner and the privileges that it has now.
@@ -156,15 +160,15 @@ extension PostgresOpening {
       }
     }
 
-    /// Excludes readers. Waits for those who are reading as long as others wait for the store, and besides as long as the
-    /// migration has taken so far.
+    /// Drops the views, and excludes readers. Waits for those who are reading as long as others wait for the store, and
+    /// besides as long as the migration has taken so far.
     ///
     /// Every reader has a lock on the metadata before it has one on another table. So whoever waits for this migration
     /// keeps nothing that the migration waits for.
     private func lock() throws {
       let taken = (ContinuousClock.now - beginning).components.seconds
       let limit = Deadline(seconds: opening.settings.busyTimeout + Double(taken))
-      let text = tables(target: server.schema).lock
+      let lock = tables(target: server.schema).lock
       var attempt = 0
       while true {
         try migrator.checkCancelled(opening.url)
@@ -173,9 +177,12 @@ extension PostgresOpening {
             PostgresStatement("SAVEPOINT _cdgen_lock"),
             // Shorter than the time after which the server looks for deadlocks. New readers wait behind this lock.
             PostgresConnection.lockLimit(seconds: min(0.5, limit.seconds)),
-            PostgresStatement(text, isKept: false),
-            PostgresStatement("RELEASE SAVEPOINT _cdgen_lock"),
           ])
+          // Whoever reads a view locks it before the tables. No view is created once the tables are locked.
+          try PostgresViews.drop(schema: server.schema, connection)
+          _ = try connection.run([PostgresStatement(lock, isKept: false)])
+          try PostgresViews.drop(schema: server.schema, connection)
+          _ = try connection.run("RELEASE SAVEPOINT _cdgen_lock")
           return
         } catch {
           guard [PostgresFailure.lockNotAvailable, PostgresFailure.deadlock].contains(error.code),

@@ -70,11 +70,15 @@ struct PostgresOpening {
       if isReadOnly { throw PostgresTransfer.missing(url) }
       storeID = try create()
     }
-    let references = try connection.run(PostgresTables.countOfReferences, [.value(.string(server.schema))])
+    let found = try connection.run([
+      PostgresStatement(PostgresTables.countOfReferences, [.value(.string(server.schema))]),
+      PostgresViews.present(schema: server.schema),
+    ])
+    if !isReadOnly { try views.update(from: found[1], connection) }
     _ = try connection.run("COMMIT")
     return store(
       storeID,
-      hasForeignKeys: references.int(0, 0) == PostgresTables.referenceCount(of: model, store: storeIndex),
+      hasForeignKeys: found[0].int(0, 0) == PostgresTables.referenceCount(of: model, store: storeIndex),
       after: migration)
   }
 
@@ -163,6 +167,8 @@ struct PostgresOpening {
       [.value(.string(server.schema))])
     return Set((0..<found.rowCount).compactMap { found.string($0, 0) })
   }
+
+  var views: PostgresViews { PostgresViews(model, store: storeIndex, schema: server.schema) }
 
   func systemTable(_ name: String) -> String {
     PostgresTables.systemTable(name, schema: server.schema)
