@@ -99,6 +99,7 @@ extension PostgresOpening {
       // A user who may not create a schema creates the tables after the old ones have been dropped.
       let isBeside = permission.bool(0, 0)
       let rights = try rights()
+      let rightsOfViews = try PostgresViews.rights(schema: server.schema, connection)
       let tables = tables(target: isBeside ? "_cdgen_\(UUID.random().uuidString)" : server.schema)
       if !isBeside {
         try locks.excludeReaders(old)
@@ -115,6 +116,7 @@ extension PostgresOpening {
       try run(
         tables.exchange + rights.filter { names.contains($0.table) }.map(\.statement)
           + TableReplacement.clearing(schema: server.schema))
+      try opening.views.create(connection, rights: rightsOfViews)
       try PostgresTransfer.write(contents.storedEntries, of: server, connection)
       try PostgresTransfer.write(keys, of: server, connection)
     }
@@ -126,11 +128,13 @@ extension PostgresOpening {
 
     /// Creates the store anew, without objects.
     func erase() throws {
+      let rights = try PostgresViews.rights(schema: server.schema, connection)
       try locks.excludeReaders(old)
       try run([
         TableReplacement.drop(old, and: PostgresTables.systemNames, schema: server.schema)
       ])
       _ = try opening.create()
+      try opening.views.create(connection, rights: rights)
     }
 
     /// The statements that give each table the owner and the privileges that it has now.
@@ -185,8 +189,8 @@ struct MigrationLocks {
     }
   }
 
-  /// Excludes readers. Waits for those who are reading as long as others wait for the store, and besides as long as the
-  /// migration has taken so far.
+  /// Drops the views, and excludes readers. Waits for those who are reading as long as others wait for the store, and
+  /// besides as long as the migration has taken so far.
   ///
   /// Every reader has a lock on the metadata before it has one on another table. So whoever waits for this migration
   /// keeps nothing that the migration waits for.
@@ -204,20 +208,25 @@ struct MigrationLocks {
         // Shorter than the time after which the server looks for deadlocks. New readers wait behind this lock.
         PostgresConnection.lockLimit(seconds: min(0.5, limit.seconds)),
       ]
+      var isLocking = false
       do {
+        _ = try connection.run(start)
+        // Whoever reads a view locks it before the tables. No view is created once the tables are locked.
+        try PostgresViews.drop(schema: schema, connection)
+        isLocking = true
         _ = try connection.run(
-          start
-            + tables.map {
-              PostgresStatement(TableReplacement.lock($0, schema: schema), isKept: false)
-            } + [PostgresStatement("RELEASE SAVEPOINT _cdgen_lock")])
+          tables.map { PostgresStatement(TableReplacement.lock($0, schema: schema), isKept: false) })
+        isLocking = false
+        try PostgresViews.drop(schema: schema, connection)
+        _ = try connection.run("RELEASE SAVEPOINT _cdgen_lock")
         return
       } catch {
         let isLock = [PostgresFailure.lockNotAvailable, PostgresFailure.deadlock].contains(error.code)
         guard isLock else { throw error }
         guard !limit.isOver else {
-          let number = error.statement - start.count
           throw MigrationError(
-            opening.url, .inUse, table: tables.indices.contains(number) ? tables[number] : nil)
+            opening.url, .inUse,
+            table: isLocking && tables.indices.contains(error.statement) ? tables[error.statement] : nil)
         }
         _ = try connection.run("ROLLBACK TO SAVEPOINT _cdgen_lock")
         attempt += 1

@@ -74,12 +74,16 @@ struct PostgresOpening {
       if isReadOnly { throw PostgresTransfer.missing(url) }
       storeID = try create()
     }
-    let references = try connection.run(PostgresTables.countOfReferences, [.value(.string(server.schema))])
+    let found = try connection.run([
+      PostgresStatement(PostgresTables.countOfReferences, [.value(.string(server.schema))]),
+      PostgresViews.present(schema: server.schema),
+    ])
+    if !isReadOnly { try views.update(from: found[1], connection) }
     _ = try connection.run("COMMIT")
     if lacksIndexes, !isReadOnly, server.keepsSessions { buildIndexes() }
     return store(
       storeID,
-      hasForeignKeys: references.int(0, 0) == PostgresTables.referenceCount(of: model, store: storeIndex),
+      hasForeignKeys: found[0].int(0, 0) == PostgresTables.referenceCount(of: model, store: storeIndex),
       after: migration)
   }
 
@@ -169,6 +173,8 @@ struct PostgresOpening {
   }
 
   private var present: PresentTables { PresentTables(connection: connection, schema: server.schema) }
+
+  var views: PostgresViews { PostgresViews(model, store: storeIndex, schema: server.schema) }
 
   func systemTable(_ name: String) -> String {
     PostgresTables.systemTable(name, schema: server.schema)

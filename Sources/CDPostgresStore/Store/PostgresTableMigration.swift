@@ -25,8 +25,10 @@ extension PostgresOpening {
     do {
       return try migrator.make(migration, of: url) {
         _ = try connection.run("SAVEPOINT _cdgen_migration")
+        let rights = try PostgresViews.rights(schema: server.schema, connection)
         try locks.excludeReaders(old)
         try change(migration, stored, present, migrator)
+        try views.create(connection, rights: rights)
         try migrator.checkCancelled(url)
         try PostgresTransfer.commit(connection)
       }

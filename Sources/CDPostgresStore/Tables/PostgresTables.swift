@@ -56,15 +56,20 @@ struct PostgresTables: Sendable {
   /// The name of an index in the database: a long name is cut, with a checksum at its end.
   static func name(_ name: String) -> String {
     guard name.utf8.count > longestName else { return name }
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     var start = ""
     for character in name {
       guard start.utf8.count + character.utf8.count <= longestName - 17 else { break }
       start.append(character)
     }
+    return start + "~" + checksum(name)
+  }
+
+  /// A text's checksum, of 16 characters.
+  static func checksum(_ text: String) -> String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     let digits = String(hash, radix: 16)
-    return start + "~" + String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
   }
 
   /// The properties of the unique index that refused a row; empty for another index.
@@ -102,11 +107,12 @@ struct PostgresTables: Sendable {
   /// The names of the runtime's own tables, which each store has.
   static let systemNames = ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"]
 
-  /// The statement that lists the names of all tables and views in a schema, which is its parameter.
+  /// The statement that lists the names of all tables and views in a schema, which is its parameter. The store's own
+  /// views are left out: see ``PostgresViews``.
   static let listing =
     "SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class AS c "
     + "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
-    + "WHERE n.nspname = ? AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1"
+    + "WHERE n.nspname = ? AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND (\(PostgresViews.isOwn)) IS NOT TRUE ORDER BY 1"
 
   /// The statements that create the runtime's own tables.
   static let systemTables = [

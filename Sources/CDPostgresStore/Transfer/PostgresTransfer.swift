@@ -54,6 +54,7 @@ struct PostgresTransfer: StoreTransfer {
       try writer.copyHistory(of: contents, parts)
       try run(PostgresTables.constraints(of: model, store: 0), connection)
       try writeSystem(contents, parts, writer, connection)
+      try PostgresViews(model, store: 0, schema: server.schema).create(connection)
     }
   }
 
@@ -109,7 +110,12 @@ struct PostgresTransfer: StoreTransfer {
         let rows = PostgresRows(connection, schema: server.schema, history: .bounds, url: url)
         return try StoredTables(rows, names: names, url: url).plan()
       }
-      if let plan { try withoutTransaction(toWrite: true) { try dropTables(of: plan, $0) } }
+      if let plan {
+        try withoutTransaction(toWrite: true) { connection in
+          try PostgresViews.drop(schema: server.schema, connection)
+          try dropTables(of: plan, connection)
+        }
+      }
       return
     }
     try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) { connection in
@@ -117,6 +123,7 @@ struct PostgresTransfer: StoreTransfer {
       if names.isEmpty { return }
       let rows = PostgresRows(connection, schema: server.schema, history: .bounds, url: url)
       let stored = StoredTables(rows, names: names, url: url)
+      try PostgresViews.drop(schema: server.schema, connection)
       try run(
         [TableReplacement.drop(try stored.plan(), and: PostgresTables.systemNames, schema: server.schema)],
         connection)
