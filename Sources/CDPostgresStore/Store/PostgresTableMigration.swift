@@ -28,6 +28,7 @@ extension PostgresOpening {
         try locks.excludeReaders(old)
         try change(migration, stored, present, migrator)
         try migrator.checkCancelled(url)
+        try MigrationFaults.reach("COMMIT")
         try PostgresTransfer.commit(connection)
       }
     } catch is OtherTables {
@@ -77,6 +78,7 @@ extension PostgresOpening {
   ) throws {
     for text in statements {
       try migrator.checkCancelled(url)
+      try MigrationFaults.reach(text)
       do {
         _ = try connection.run(
           [PostgresStatement(text, isKept: false)], timeout: PostgresTransfer.longTimeout)
