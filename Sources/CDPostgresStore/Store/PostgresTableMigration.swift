@@ -30,6 +30,7 @@ extension PostgresOpening {
         try change(migration, stored, present, migrator)
         try views.create(connection, rights: rights)
         try migrator.checkCancelled(url)
+        try MigrationFaults.reach("COMMIT")
         try PostgresTransfer.commit(connection)
       }
     } catch is OtherTables {
@@ -79,6 +80,7 @@ extension PostgresOpening {
   ) throws {
     for text in statements {
       try migrator.checkCancelled(url)
+      try MigrationFaults.reach(text)
       do {
         _ = try connection.run(
           [PostgresStatement(text, isKept: false)], timeout: PostgresTransfer.longTimeout)

@@ -1,10 +1,10 @@
 /// A hook for tests, which can make a migration fail or look at its files before each operation.
-enum MigrationFaults {
+package enum MigrationFaults {
   /// Called with the name of the next operation.
   @TaskLocal static var hook: (@Sendable (String) throws -> Void)?
 
   @inline(never)
-  static func reach(_ point: @autoclosure () -> String) throws {
+  package static func reach(_ point: @autoclosure () -> String) throws {
     if let hook { try hook(point()) }
   }
 }

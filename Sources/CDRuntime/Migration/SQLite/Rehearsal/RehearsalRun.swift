@@ -83,7 +83,6 @@ struct RehearsalRun {
     for (index, list) in statements.enumerated() where report.steps.indices.contains(index) {
       report.steps[index].statements = list.map { MigrationReport.Statement(sql: $0, count: 1) }
     }
-    report.neededSpace = 0
   }
 
   /// Opens the copy as it is, and updates its indexes.
