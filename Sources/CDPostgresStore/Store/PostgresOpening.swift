@@ -110,7 +110,7 @@ struct PostgresOpening {
   private func openWithCommonFeatures() throws -> PostgresStore {
     let names = try PostgresTransfer.existingTables(of: server, connection)
     var found: Found?
-    if names.contains("_cdgen_metadata") { found = try inspect(names) }
+    if names.contains("_cdgen_metadata") { found = try inspectTables() }
     if found == nil {
       // The tables of an interrupted creation, and those that another program is creating, are the same ones.
       let own = Set(SQLSchema(model, store: storeIndex, PostgresDialect()).layouts.map(\.name))
@@ -119,7 +119,7 @@ struct PostgresOpening {
       }
       if settings.isReadOnly { throw PostgresTransfer.missing(url) }
       try createWithCommonFeatures()
-      found = try inspect(try PostgresTransfer.existingTables(of: server, connection))
+      found = try inspectTables()
     }
     guard let found else { throw StoreError.foreignDatabase(url) }
     if let wanted = found.wanted, !settings.isReadOnly { try updateWithCommonFeatures(to: wanted) }
@@ -194,13 +194,18 @@ struct PostgresOpening {
   /// - Returns: Nil if the schema is empty or does not exist.
   func inspect() throws -> Found? {
     let names = try PostgresTransfer.tables(of: server, connection, url: url)
-    return names.isEmpty ? nil : try inspect(names)
+    return names.isEmpty ? nil : try inspectTables()
   }
 
   /// - Returns: Nil if the creation of the store has not ended.
-  private func inspect(_ names: Set<String>) throws -> Found? {
-    let entries = PostgresSession.entries(
-      try connection.run(#"SELECT "key", "value" FROM \#(systemTable("_cdgen_metadata"))"#))
+  private func inspectTables() throws -> Found? {
+    let results = try connection.run([
+      PostgresStatement(#"SELECT "key", "value" FROM \#(systemTable("_cdgen_metadata"))"#),
+      // The first statement may have waited for a migration, which has replaced the tables.
+      PostgresStatement(PostgresTables.listing, [.value(.string(server.schema))]),
+    ])
+    let entries = PostgresSession.entries(results[0])
+    let names = Set((0..<results[1].rowCount).compactMap { results[1].string($0, 0) })
     if entries.isEmpty, server.features == .common { return nil }
     let found = try StoreMetadata(entries: entries, url: url)
     let wanted = try StoreVersionCheck(
