@@ -187,7 +187,12 @@ struct PostgresOpening {
   private func inspect(_ names: Set<String>) throws -> Found? {
     let entries = PostgresSession.entries(
       try connection.run(#"SELECT "key", "value" FROM \#(systemTable("_cdgen_metadata"))"#))
-    if entries.isEmpty, server.features == .common { return nil }
+    var names = names
+    if server.features == .common {
+      if entries.isEmpty { return nil }
+      // Another program may have completed the creation after the tables were listed. The metadata come last.
+      names = try PostgresTransfer.existingTables(of: server, connection)
+    }
     let found = try StoreMetadata(entries: entries, url: url)
     let wanted = try StoreVersionCheck(
       url: url, model: model, storeIndex: storeIndex, configurations: (settings.configuration, others)
