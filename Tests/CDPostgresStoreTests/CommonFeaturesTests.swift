@@ -188,6 +188,36 @@ import Testing
     #expect(try store.coordinator().verify() == [])
   }
 
+  /// Another program completes the creation of the store between two statements of its opening.
+  @Test func aCreationThatEndsMeanwhileIsSeen() throws {
+    let id = Mutex<[UUID]>(try store.coordinator().storeIDs)
+    // As after an interrupted creation: only one table, and no metadata.
+    try store.sql(
+      """
+      DO $$ DECLARE t text; BEGIN
+      FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = '\(store.server.schema)'
+        AND tablename <> '_cdgen_metadata' LOOP
+        EXECUTE format('DROP TABLE %I.%I CASCADE', '\(store.server.schema)', t);
+      END LOOP;
+      DELETE FROM \(store.table("_cdgen_metadata"));
+      END $$
+      """)
+    let isCompleted = Mutex(false)
+    proxy.decide { [store] statements in
+      guard statements.contains(where: { $0.hasPrefix(#"SELECT "key", "value""#) }),
+        isCompleted.withLock({ !$0 })
+      else { return .forward }
+      isCompleted.withLock { $0 = true }
+      do {
+        let ids = try store.coordinator().storeIDs
+        id.withLock { $0 = ids }
+      } catch { Issue.record(error) }
+      return .forward
+    }
+    #expect(try store.coordinator(through: proxy).storeIDs == id.withLock { $0 })
+    #expect(isCompleted.withLock { $0 })
+  }
+
   /// A creation that was interrupted after any number of tables goes on.
   @Test func anInterruptedCreationGoesOn() throws {
     for place in 0..<9 {

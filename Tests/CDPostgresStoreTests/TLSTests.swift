@@ -6,7 +6,7 @@ import Testing
 @testable import CDRuntime
 
 /// Encrypted connections to a server whose certificate is signed by an authority of the test's own.
-@Suite(.needsServer, .serialized) struct TLSTests {
+@Suite(.needsServer, .needsEncryption, .serialized) struct TLSTests {
   /// The authority, the certificates, and the server that has one of them.
   private final class Fixture {
     let folder: URL

@@ -9,6 +9,13 @@ import Testing
 enum TestServer {
   static let url = ProcessInfo.processInfo.environment["CDGEN_POSTGRES_URL"]
 
+  /// Whether the server was built with a library for encryption.
+  static let canEncrypt: Bool = {
+    let connection = try? PostgresConnection.open(server("public"), toWrite: false)
+    let library = try? connection?.run("SELECT current_setting('ssl_library')").string(0, 0)
+    return library?.isEmpty == false
+  }()
+
   /// The server, with a schema that nobody else has.
   static func server(_ schema: String = "test_" + UUID().uuidString) throws -> PostgresServer {
     var server = try PostgresServer(url: try #require(url))
@@ -22,6 +29,11 @@ extension Trait where Self == ConditionTrait {
   /// For what talks to a server.
   static var needsServer: Self {
     .enabled(if: TestServer.url != nil, "no server: set CDGEN_POSTGRES_URL, or run .ci/postgresql")
+  }
+
+  /// For encrypted connections, which not all builds of the server have.
+  static var needsEncryption: Self {
+    .enabled(if: TestServer.canEncrypt, "the server was built without OpenSSL")
   }
 }
 
