@@ -169,7 +169,8 @@ final class PostgresSession: StoreSession {
   }
 
   func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins {
-    try origins.origins(of: store, text: entries(of: store)[InsertionOrigins.metadataKey])
+    try origins.origins(
+      of: store.storeID, text: entries(of: store)[InsertionOrigins.metadataKey], url: store.url)
   }
 
   private func entries(of store: any AttachedStore) throws -> [String: String] {

@@ -274,8 +274,9 @@ final class SQLiteSession: StoreSession {
 
   func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins {
     try origins.origins(
-      of: store,
-      text: connection.metadata(InsertionOrigins.metadataKey, schema: attached.schema(of: store)))
+      of: store.storeID,
+      text: connection.metadata(InsertionOrigins.metadataKey, schema: attached.schema(of: store)),
+      url: store.url)
   }
 
   // MARK: Metadata

@@ -304,13 +304,14 @@ package struct RecentOrigins {
 
   /// Returns the record of a store from its metadata entry, which is nil for an empty record.
   ///
+  /// - Parameter url: The URL that errors show.
   /// - Throws: ``StoreError/damagedMetadata(_:key:)`` for a text that no release writes.
   package mutating func origins(
-    of store: any AttachedStore, text: String?
+    of storeID: UUID, text: String?, url: URL
   ) throws(StoreError) -> InsertionOrigins {
-    if let known = known[store.storeID], known.text == text { return known.origins }
-    let origins = try InsertionOrigins(text: text, storeID: store.storeID, url: store.url)
-    if let text { known[store.storeID] = (text, origins) }
+    if let known = known[storeID], known.text == text { return known.origins }
+    let origins = try InsertionOrigins(text: text, storeID: storeID, url: url)
+    if let text { known[storeID] = (text, origins) }
     return origins
   }
 }
