@@ -162,14 +162,14 @@ import Testing
     let result = try BuiltTool.cdgen.run(
       "check", "Notes.cdmodel", "--target", "postgresql", "--target", "cockroachdb", in: folder.url)
     #expect(result.status == 1)
-    #expect(result.output == "Notes.cdmodel: 3 errors, no warnings\n")
+    #expect(result.output == "Notes.cdmodel: 1 error, 2 warnings\n")
     let lines = result.errors.split(separator: "\n").map(String.init)
     #expect(lines.count == 4)
     #expect(lines[0] == "Notes.cdmodel/1.yaml:4:7: error: \(Self.column)")
     #expect(lines[1].contains("1.yaml:1:1: note: no store has been opened on CockroachDB"))
     let problem = "are mandatory and lead to each other"
-    #expect(lines[2].contains("1.yaml:6:7: error: 'Note.folder' and 'Folder.cover' \(problem)"))
-    #expect(lines[3].contains("1.yaml:9:7: error: 'Folder.cover' and 'Note.folder' \(problem)"))
+    #expect(lines[2].contains("1.yaml:6:7: warning: 'Note.folder' and 'Folder.cover' \(problem)"))
+    #expect(lines[3].contains("1.yaml:9:7: warning: 'Folder.cover' and 'Note.folder' \(problem)"))
   }
 
   @Test func bothFormatsHaveTheSame() throws {
@@ -179,14 +179,14 @@ import Testing
     #expect(json.status == 1 && json.errors == "")
     let list = try #require(
       try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [[String: Any]])
-    #expect(list.map { $0["severity"] as? String } == ["note", "error", "error", "error"])
+    #expect(list.map { $0["severity"] as? String } == ["note", "error", "warning", "warning"])
     #expect(list.map { $0["line"] as? Int } == [1, 4, 6, 9])
     let sarif = try BuiltTool.cdgen.run(
       "check", "Notes.cdmodel", "--target", "citus", "--format", "sarif", in: folder.url)
     let log = try #require(try JSONSerialization.jsonObject(with: Data(sarif.output.utf8)) as? [String: Any])
     let results = (log["runs"] as? [[String: Any]])?.first?["results"] as? [[String: Any]] ?? []
     #expect(results.map { $0["ruleId"] as? String } == ["target", "target", "target", "target"])
-    #expect(results.map { $0["level"] as? String } == ["note", "error", "error", "error"])
+    #expect(results.map { $0["level"] as? String } == ["note", "error", "warning", "warning"])
   }
 
   @Test func aModelWithMistakesHasOnlyThose() throws {
