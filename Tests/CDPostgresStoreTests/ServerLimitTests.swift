@@ -210,16 +210,15 @@ import Testing
     let context = container.newContext()
     try context.addBook("first")
     try context.save()
-    // Letters that cannot be compressed, until no more fit.
+    // Texts that cannot be compressed, until no more fit.
     var count = 1
     var failure: (any Error)?
-    let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".unicodeScalars)
+    let noise = try #require(FileHandle(forReadingAtPath: "/dev/urandom"))
     while failure == nil, count < 400 {
       do {
         for _ in 0..<4 {
-          var text = "\(count) "
-          for _ in 0..<250_000 { text.unicodeScalars.append(letters.randomElement() ?? "a") }
-          try context.addBook(text)
+          let bytes = try #require(try noise.read(upToCount: 187_500))
+          try context.addBook("\(count) " + bytes.base64EncodedString())
         }
         try context.save()
         count += 4
