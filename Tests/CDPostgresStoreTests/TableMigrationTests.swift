@@ -373,7 +373,7 @@ struct TableChange: CustomTestStringConvertible, Sendable {
     #expect(try StoreText.catalog(store) == StoreText.catalog(new))
     #expect(try coordinator.verify().isEmpty)
 
-    // What the server executes is what the plan and the rehearsal show.
+    // The server executes the statements that the plan and the rehearsal show.
     let starts = ["LOCK ", "ALTER ", "CREATE ", "DROP ", "TRUNCATE ", "DELETE ", "SET LOCAL search_path"]
     func shown(_ list: [String]) -> [String] {
       list.filter { text in starts.contains { text.hasPrefix($0) } }.map {
@@ -467,7 +467,7 @@ struct TableChange: CustomTestStringConvertible, Sendable {
     #expect(try StoreText.catalog(store) == StoreText.catalog(new))
   }
 
-  /// A view of somebody else matters only if it shows what is removed.
+  /// A view of another program prevents a migration in the tables only if it shows a removed column.
   @Test func aViewMayShowWhatStays() throws {
     let store = try ServerStore()
     try Works.fill(.server(store.server))

@@ -103,14 +103,14 @@ import Testing
       ])
     #expect(try rows("Passport_view", "holder::text", store) == [["1"]])
     #expect(try coordinator.verify() == [])
-    // What no case has, and what is no date.
+    // A number without a case, and numbers that are no dates.
     try store.sql(#"UPDATE \#(store.table("Person")) SET mood = 7, born = 'NaN' WHERE _pk = 1"#)
     try store.sql(#"UPDATE \#(store.table("Person")) SET born = -1e300 WHERE _pk = 2"#)
     #expect(
       try rows("Clerk_view", "mood, born::text", store) == [["7", "infinity"], [nil, "-infinity"]])
   }
 
-  /// A parent's view has the objects of the subentities, and none of entities that nobody knows.
+  /// The view of a parent entity has the objects of its subentities. It has no objects of entities that the model lacks.
   @Test func aParentsViewIsAFetchOfTheParent() throws {
     let store = try ServerStore()
     var version = Self.model.versions[0]

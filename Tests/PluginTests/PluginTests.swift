@@ -277,8 +277,8 @@ import Testing
     #expect(try package.buildAndRun().output == "Book [\"title\", \"pages\", \"shelf\"]\n")
   }
 
-  /// Such an app compiles only the runtime: `Benchmarks/build-cost` builds one. Here the plugin, which needs the generator,
-  /// says what is missing before anything is compiled.
+  /// Such an app compiles only the runtime: `Benchmarks/build-cost` builds one. The plugin needs the generator. Here it names
+  /// the missing trait before the package manager compiles anything.
   private func anAppMayDoWithoutTheGenerator(_ package: FixturePackage) throws {
     try package.replace("tools-version: 6.0", with: "tools-version: 6.1", in: "Package.swift")
     try package.replace("\")],\n  targets", with: "\", traits: [])],\n  targets", in: "Package.swift")

@@ -12,8 +12,8 @@ import Synchronization
   import Darwin
 #endif
 
-/// A program that saves on a server as often as it can, and says what became of each save. `.ci/failover` runs several of
-/// them while the server fails, and compares what they say with what is in the store.
+/// A program that saves on a server as often as it can, and prints the result of each save. `.ci/failover` runs several of
+/// these programs while the server fails. Then it compares the printed results with the contents of the store.
 ///
 ///     save-on-server URL NAME THREADS
 ///

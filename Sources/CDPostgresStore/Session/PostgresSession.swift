@@ -66,7 +66,7 @@ final class PostgresSession: StoreSession {
   /// A cursor over the rows of the SELECT of an entity and its subentities.
   func cursor(_ result: PostgresResult, _ entity: EntityPlan) -> RowCursor {
     if link.hasSnapshot { siblings.note(result, of: entity) }
-    return RowCursor(ResultRows(result, select: sql.selects[entity.index], of: entity, in: model))
+    return RowCursor(ResultRows(result, select: sql.selects[entity.index], of: entity))
   }
 
   /// A cursor over rows that were read before.
@@ -75,12 +75,12 @@ final class PostgresSession: StoreSession {
       return RowCursor(RowList([], isMixed: entity.isPolymorphic))
     }
     return RowCursor(
-      ResultRows(result, select: sql.selects[entity.index], of: entity, in: model, rows: known.range))
+      ResultRows(result, select: sql.selects[entity.index], of: entity, rows: known.range))
   }
 
   /// A cursor over rows of exactly one entity, or over keys and versions only.
   func plainCursor(_ result: PostgresResult, _ entity: EntityPlan) -> RowCursor {
-    RowCursor(ResultRows(result, of: entity, in: model))
+    RowCursor(ResultRows(result, of: entity))
   }
 
   // MARK: Rows by their keys

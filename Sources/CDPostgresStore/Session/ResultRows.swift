@@ -7,7 +7,6 @@ final class ResultRows: RowSource {
   private let entity: EntityPlan
   /// Where the columns of several entities are in the result; nil if the columns are in the entity's own order.
   private let select: EntitySelect?
-  private let model: ModelPlan
   fileprivate var row: Int
   private let end: Int
 
@@ -15,13 +14,11 @@ final class ResultRows: RowSource {
   ///   - select: The query that returned the rows; nil for a query whose columns are those of `entity`.
   ///   - rows: The numbers of the rows; nil for all rows.
   init(
-    _ result: PostgresResult, select: EntitySelect? = nil, of entity: EntityPlan, in model: ModelPlan,
-    rows: Range<Int>? = nil
+    _ result: PostgresResult, select: EntitySelect? = nil, of entity: EntityPlan, rows: Range<Int>? = nil
   ) {
     self.result = result
     self.entity = entity
     self.select = select
-    self.model = model
     let rows = rows ?? 0..<result.rowCount
     row = rows.lowerBound - 1
     end = rows.upperBound

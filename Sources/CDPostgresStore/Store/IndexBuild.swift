@@ -4,7 +4,7 @@ import Dispatch
 /// Builds indexes of large tables while programs read and write them.
 ///
 /// A migration, or the opening with a version that has other indexes, leaves these indexes out and notes this in the metadata.
-/// Queries are slower without them, and nothing else depends on them. Whoever opens the store next builds what is missing.
+/// Without them, queries are slower, but correct. The next program that opens the store builds the missing indexes.
 /// A program that is killed leaves an index that the server marks as not valid. It is dropped and built again.
 struct IndexBuild: Sendable {
   private let server: PostgresServer

@@ -146,13 +146,7 @@ extension PostgresOpening {
         FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         WHERE n.nspname = ? AND c.relkind = 'r' AND pg_catalog.pg_get_userbyid(c.relowner) <> current_user
         UNION ALL
-        SELECT CAST(c.relname AS text), pg_catalog.format('GRANT %s ON %I.%I TO %s%s', a.privilege_type, n.nspname,
-          c.relname, CASE a.grantee WHEN 0 THEN 'PUBLIC'
-            ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END,
-          CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-        FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace,
-          pg_catalog.aclexplode(c.relacl) AS a
-        WHERE n.nspname = ? AND c.relkind = 'r' AND a.grantee <> c.relowner
+        \(PostgresTables.grants(onRelations: "c.relkind = 'r'"))
         """, [.value(.string(server.schema)), .value(.string(server.schema))])
       return (0..<result.rowCount).compactMap { row in
         guard let table = result.string(row, 0), let text = result.string(row, 1) else { return nil }

@@ -107,6 +107,22 @@ struct PostgresTables: Sendable {
   /// The names of the runtime's own tables, which each store has.
   static let systemNames = ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"]
 
+  /// The statement that lists relations of a schema, which is its parameter, and for each privilege of another user than the
+  /// owner the statement that grants it.
+  ///
+  /// - Parameter condition: A condition on the relations `c` of the server's catalog.
+  static func grants(onRelations condition: String) -> String {
+    """
+    SELECT CAST(c.relname AS text), pg_catalog.format('GRANT %s ON %I.%I TO %s%s', a.privilege_type, n.nspname,
+      c.relname, CASE a.grantee WHEN 0 THEN 'PUBLIC'
+        ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END,
+      CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+    FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace,
+      pg_catalog.aclexplode(c.relacl) AS a
+    WHERE n.nspname = ? AND \(condition) AND a.grantee <> c.relowner
+    """
+  }
+
   /// The statement that lists the names of all tables and views in a schema, which is its parameter. The store's own
   /// views are left out: see ``PostgresViews``.
   static let listing =

@@ -94,15 +94,7 @@ extension PostgresViews {
     schema: String, _ connection: PostgresConnection
   ) throws(PostgresFailure) -> [String] {
     let result = try connection.run(
-      """
-      SELECT pg_catalog.format('GRANT %s ON %I.%I TO %s%s', a.privilege_type, n.nspname, c.relname,
-        CASE a.grantee WHEN 0 THEN 'PUBLIC'
-          ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END,
-        CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-      FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace,
-        pg_catalog.aclexplode(c.relacl) AS a
-      WHERE n.nspname = ? AND \(isOwn) AND a.grantee <> c.relowner
-      """, [.value(.string(schema))])
-    return (0..<result.rowCount).compactMap { result.string($0, 0) }
+      PostgresTables.grants(onRelations: isOwn), [.value(.string(schema))])
+    return (0..<result.rowCount).compactMap { result.string($0, 1) }
   }
 }

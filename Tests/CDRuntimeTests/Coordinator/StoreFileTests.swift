@@ -2,7 +2,7 @@ import CDRuntime
 import Foundation
 import Testing
 
-/// What is done to a store's file, or to a schema of a server, as a whole.
+/// Operations on a whole store: its file, or its schema on a server.
 @Suite(.needsReopening) struct StoreFileTests {
   private let store: TemporaryStore
 
