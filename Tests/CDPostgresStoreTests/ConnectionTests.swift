@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test func aSlowStatementEnds() throws {
-    let connection = try connection { $0.statementTimeout = 0.3 }
+    let connection = try connection { $0.statementTimeout = 1.5 }
     let start = ContinuousClock.now
     do {
       try connection.run("SELECT pg_sleep(30)")
@@ -116,7 +116,7 @@ import Testing
     } catch {
       #expect(error.code == "57014" && !error.endsConnection)
     }
-    #expect(ContinuousClock.now - start < .seconds(3))
+    #expect(ContinuousClock.now - start < .seconds(20))
     #expect(try connection.run("SELECT 1").int(0, 0) == 1)
   }
 
@@ -125,7 +125,7 @@ import Testing
     let proxy = try TestProxy(to: TestServer.server())
     let connection = try connection {
       $0.hosts = [.init("127.0.0.1", port: proxy.port)]
-      $0.statementTimeout = 0.2
+      $0.statementTimeout = 1
     }
     proxy.decide { _ in .silence }
     let start = ContinuousClock.now
@@ -135,7 +135,7 @@ import Testing
     } catch {
       #expect(error.code == "57014" && error.endsConnection)
     }
-    #expect(ContinuousClock.now - start < .seconds(5))
+    #expect(ContinuousClock.now - start < .seconds(20))
     #expect(!connection.isOpen)
     #expect(throws: PostgresFailure.self) { try connection.run("SELECT 1") }
   }
@@ -182,17 +182,17 @@ import Testing
     var start = ContinuousClock.now
     let connection = try connection { $0.hosts.insert(contentsOf: hosts, at: 0) }
     #expect(try connection.run("SELECT 1").int(0, 0) == 1)
-    #expect(ContinuousClock.now - start < .seconds(5))
+    #expect(ContinuousClock.now - start < .seconds(9))
     // If none answers, the limits of all addresses end at nearly the same time.
     start = .now
     let error = #expect(throws: PostgresFailure.self) {
       try self.connection {
         $0.hosts = hosts
-        $0.connectTimeout = 2
+        $0.connectTimeout = 5
       }
     }
     #expect(error?.code == "08001" && error?.message == "the server did not accept the connection in time")
-    #expect(ContinuousClock.now - start > .seconds(2.9) && ContinuousClock.now - start < .seconds(5))
+    #expect(ContinuousClock.now - start > .seconds(5.9) && ContinuousClock.now - start < .seconds(14))
   }
 
   /// Writers pass over a server that refuses writes. Readers take the first one.
@@ -256,7 +256,7 @@ import Testing
   @Test func whoWaitsTooLongIsTold() throws {
     var server = try TestServer.server()
     server.poolSize = 1
-    server.connectTimeout = 0.3
+    server.connectTimeout = 2
     let pool = ConnectionPool(server, toWrite: true)
     let held = try pool.take()
     let failure = Mutex<PostgresFailure?>(nil)
@@ -276,7 +276,7 @@ import Testing
   @Test func aThreadDoesNotWaitForItself() throws {
     var server = try TestServer.server()
     server.poolSize = 1
-    server.connectTimeout = 2
+    server.connectTimeout = 5
     let pool = ConnectionPool(server, toWrite: true)
     let first = try pool.take()
     let second = try pool.take()

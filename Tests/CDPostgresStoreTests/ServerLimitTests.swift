@@ -30,6 +30,12 @@ import Testing
 
   // MARK: Connections
 
+  /// The number of the server's connections.
+  private func connections(_ connection: PostgresConnection) throws -> Int64 {
+    try connection.run("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'").int(
+      0, 0)
+  }
+
   @Test func whoGetsNoConnectionIsTold() throws {
     let own = try OwnServer("max_connections = 8\n")
     let container = try container(own) {
@@ -49,15 +55,18 @@ import Testing
     try others[0].run(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' "
         + "AND NOT pid = ANY(CAST(? AS bigint[]))", [.keys(pids)])
-    usleep(200_000)
-    while let other = try? PostgresConnection.open(own.server, toWrite: true) { others.append(other) }
+    while try connections(others[0]) < 8 || others.count < 8 {
+      if let other = try? PostgresConnection.open(own.server, toWrite: true) { others.append(other) }
+    }
     let fresh = container.newContext()
     #expect(code { _ = try fresh.titles() } == "08001")
     #expect(code { try context.save() } == "08001")
     #expect(throws: StoreError.self) { try self.container(own) }
     // As soon as there are connections again, the same contexts go on.
-    for other in others { other.close() }
-    usleep(200_000)
+    for other in others[1...] { other.close() }
+    // The server needs a moment to end them.
+    while try connections(others[0]) > 1 { usleep(10_000) }
+    others[0].close()
     try context.save()
     #expect(try fresh.titles().sorted() == ["before", "during"])
   }
@@ -108,13 +117,32 @@ import Testing
   @Test func aSaveWithoutItsStandbyDoesNotSucceed() throws {
     let own = try OwnServer()
     let container = try container(own) {
-      $0.statementTimeout = 0.5
-      $0.replayTimeout = 2
+      $0.statementTimeout = 1.5
+      $0.replayTimeout = 4
     }
     let context = container.newContext()
     try context.addBook("before")
     try context.save()
     try context.addBook("without a standby")
+    let patient = try self.container(own) {
+      $0.statementTimeout = 1.5
+      $0.replayTimeout = 40
+    }
+    // Its key is reserved before the standby is gone: the server would not answer.
+    let (isReady, maySave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let isSaved = Mutex(false)
+    let saving = Thread {
+      do {
+        let late = patient.newContext()
+        try late.addBook("late")
+        isReady.signal()
+        maySave.wait()
+        try late.save()
+        isSaved.withLock { $0 = true }
+      } catch { Issue.record(error) }
+    }
+    saving.start()
+    isReady.wait()
     try setStandby("nobody", own)
     #expect(code { try context.save() } == "08007")
     context.rollback()
@@ -123,21 +151,8 @@ import Testing
 
     // The standby comes while the save waits.
     try context.addBook("with a standby")
-    let isSaved = Mutex(false)
-    let patient = try self.container(own) {
-      $0.statementTimeout = 0.5
-      $0.replayTimeout = 30
-    }
-    let saving = Thread {
-      do {
-        let context = patient.newContext()
-        try context.addBook("late")
-        try context.save()
-        isSaved.withLock { $0 = true }
-      } catch { Issue.record(error) }
-    }
-    saving.start()
-    usleep(2_000_000)
+    maySave.signal()
+    usleep(4_000_000)
     #expect(!isSaved.withLock { $0 })
     try setStandby("", own)
     while !saving.isFinished { usleep(10_000) }
@@ -180,14 +195,14 @@ import Testing
   /// A block that pauses for too long between two reads loses its snapshot, and is told so.
   @Test func aBlockThatPausesTooLong() throws {
     let store = try ServerStore()
-    let context = try store.context { $0.statementTimeout = 0.3 }
+    let context = try store.context()
     try context.addBook("a")
     try context.save()
-    let other = try store.context { $0.statementTimeout = 0.3 }
+    let other = try store.context { $0.statementTimeout = 1.5 }
     let error = #expect(throws: StoreError.self) {
       try other.perform {
         #expect(try other.titles() == ["a"])
-        usleep(1_500_000)
+        usleep(5_000_000)
         _ = try other.titles("pages == 0")
       }
     }
@@ -236,7 +251,8 @@ import Testing
     // All of each save that succeeded is there, and nothing of the one that failed.
     let other = container.newContext()
     var found: Int?
-    for _ in 0..<50 {
+    // A server that has stopped needs some time to start again.
+    for _ in 0..<400 {
       found = try? other.count(for: FetchRequest<ManagedObject>(entityName: "Book"))
       if found != nil { break }
       usleep(200_000)
