@@ -156,7 +156,7 @@ import Testing
     let piece = try #require(object as? Piece)
     let reads = FollowedReads { piece.heading }
     try room.changeElsewhere { $0.heading = "Suite" }
-    for _ in 0..<400 where !reads.isTold { try await Task.sleep(for: .milliseconds(5)) }
+    for _ in 0..<6000 where !reads.isTold { try await Task.sleep(for: .milliseconds(5)) }
     #expect(reads.isTold && piece.heading == "Suite")
     container.automaticallyMergesChangesFromParent = false
   }

@@ -101,7 +101,7 @@ import Testing
       writer.count(900_000_000)
     }
     #expect(columns == .truncated)
-    #expect(clock.now - start < .seconds(10))
+    #expect(clock.now - start < .seconds(60))
   }
 
   @Test func metadataThatAreNoneAreRefused() throws {
