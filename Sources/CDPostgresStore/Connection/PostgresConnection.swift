@@ -41,6 +41,8 @@ final class PostgresConnection {
   private var buffer = PostgresBytes()
   /// The number of pipelines whose replies nobody has waited for: see ``send(_:)``.
   private var unreadReplies = 0
+  /// The statement that was sent by ``start(_:)`` and whose reply nobody has read yet.
+  private var started: (text: String, steps: [Step])?
   /// Whether the current wait ends when the task is cancelled.
   private var watchesTask = false
   /// When the server must have replied after the task was cancelled; nil if it was not.
@@ -197,6 +199,7 @@ final class PostgresConnection {
     guard let handle else { throw lose() }
     let report = StatementReport(list.map(\.text))
     defer { report?.send() }
+    dropStarted()
     let deadline = Deadline(seconds: timeout ?? replyTimeout)
     var steps: [Step] = []
     for (index, statement) in list.enumerated() {
@@ -211,13 +214,44 @@ final class PostgresConnection {
   /// Sends a statement that ends a transaction, without waiting for the reply. The next statement waits for both.
   func send(_ text: String) throws(PostgresFailure) {
     guard let handle else { throw lose() }
+    dropStarted()
     var steps: [Step] = []
     guard send(PostgresStatement(text), 0, handle, &steps), PQpipelineSync(handle) == 1 else { throw lose() }
     unreadReplies += 1
     try flush(Deadline(seconds: 5))
   }
 
-  /// Reads the replies to what ``send(_:)`` has sent.
+  /// Sends a statement that the server executes while the program goes on. ``finish()`` returns its result. Any other
+  /// statement before that drops the result.
+  func start(_ statement: PostgresStatement) throws(PostgresFailure) {
+    guard let handle else { throw lose() }
+    dropStarted()
+    var steps: [Step] = []
+    guard send(statement, 0, handle, &steps), PQpipelineSync(handle) == 1 else { throw lose() }
+    started = (statement.text, steps)
+    try flush(Deadline(seconds: replyTimeout))
+  }
+
+  /// Waits for the statement that was started.
+  func finish() throws(PostgresFailure) -> PostgresResult {
+    guard let statement = started else { throw .lost("no statement was started") }
+    started = nil
+    let report = StatementReport([statement.text])
+    defer { report?.send() }
+    let deadline = Deadline(seconds: replyTimeout)
+    try readReplies(deadline)
+    let results = try receive(statement.steps, count: 1, deadline)
+    guard let result = results.last else { throw lose("the server did not answer") }
+    return result
+  }
+
+  private func dropStarted() {
+    guard started != nil else { return }
+    started = nil
+    unreadReplies += 1
+  }
+
+  /// Reads the replies to what was sent before, and that nobody needs.
   private func readReplies(_ deadline: Deadline) throws(PostgresFailure) {
     var hasEnded = false
     while unreadReplies > 0 {

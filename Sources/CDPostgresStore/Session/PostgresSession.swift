@@ -17,6 +17,8 @@ final class PostgresSession: StoreSession {
   let sql: ModelSQL
   let link: SessionLink
   private let siblings = SiblingRows()
+  /// The rows that were read ahead at last, and the entity whose rows they are.
+  private var lastAhead: (entity: Int, references: SiblingRows.References)?
   private var origins = RecentOrigins()
 
   var dialect: any SQLDialect { sql.dialect }
@@ -32,13 +34,18 @@ final class PostgresSession: StoreSession {
 
   // The transaction begins with the first statement.
   func beginSnapshot() throws {
-    siblings.removeAll()
+    forgetRows()
     link.beginSnapshot()
   }
 
   func endSnapshot() {
-    siblings.removeAll()
+    forgetRows()
     link.endSnapshot()
+  }
+
+  private func forgetRows() {
+    siblings.removeAll()
+    lastAhead = nil
   }
 
   // Each snapshot and each write checks the version when it begins.
@@ -86,37 +93,67 @@ final class PostgresSession: StoreSession {
   // MARK: Rows by their keys
 
   func row(_ key: ObjectKey, of entity: EntityPlan) throws -> RowCursor {
-    guard hasTable(entity) else { return RowCursor(RowList([])) }
-    if link.hasSnapshot {
-      let known = try row(key, withSiblingsOf: entity)
-      // The row may be of a subentity.
-      if let result = known.result,
-        sql.selects[entity.index].entityColumn.map({
-          result.string(known.range.lowerBound, Int($0)) == entity.name
-        }) ?? true
-      {
-        return cursor(known, entity)
+    // Outside of a snapshot no rows are known.
+    if let known = try siblings.row(key, of: entity) ?? rowWithSiblings(key, of: entity) {
+      switch known {
+      case .row(let rows, let row):
+        // The row may be of a subentity.
+        if rows.entityName(row).map({ $0 == entity.name }) ?? true { return rows.cursor(row) }
+      case .none: break
       }
     }
+    guard hasTable(entity) else { return RowCursor(RowList([])) }
     return plainCursor(try run(sql.rows[entity.index].selectByKey, [.value(.int(key))]), entity)
   }
 
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
-    if link.hasSnapshot { return cursor(try row(key, withSiblingsOf: entity), entity) }
-    return try rows(of: entity, where: "t0._pk = ?", [.value(.int(key))])
+    guard let known = try siblings.row(key, of: entity) ?? rowWithSiblings(key, of: entity) else {
+      return try rows(of: entity, where: "t0._pk = ?", [.value(.int(key))])
+    }
+    switch known {
+    case .row(let rows, let row): return rows.cursor(row)
+    case .none: return RowCursor(RowList([], isMixed: entity.isPolymorphic))
+    }
   }
 
-  /// The row of an object of the entity or a subentity, which was read before or is read now with others.
-  private func row(_ key: ObjectKey, withSiblingsOf entity: EntityPlan) throws -> SiblingRows.Rows {
-    if let known = siblings.row(key, of: entity) { return known }
-    let keys = siblings.keys(with: key, of: entity, model, sql)
+  /// Reads the row of an object of the entity or a subentity together with others; nil outside of a snapshot.
+  private func rowWithSiblings(_ key: ObjectKey, of entity: EntityPlan) throws -> KnownRow? {
+    guard link.hasSnapshot, hasTable(entity) else { return nil }
+    if link.isReadingAhead {
+      try link.finishAhead()
+      if let known = siblings.row(key, of: entity) {
+        if let last = lastAhead, last.entity == entity.index { readAhead(after: last.references, of: entity) }
+        return known
+      }
+    }
+    let references = siblings.keys(with: key, of: entity, model, sql)
     let select = sql.selects[entity.index]
-    let result = try run(
-      select.sql + " WHERE t0._pk = ANY(?)" + (select.condition.map { " AND " + $0 } ?? ""), [.keys(keys)])
-    siblings.keep(result, of: entity, keys)
+    keep(try run(textOfRows(select), [.keys(references.keys)]), select, of: entity, references)
+    if references.isRepeated { readAhead(after: references, of: entity) }
+    return siblings.row(key, of: entity) ?? KnownRow.none
+  }
+
+  private func textOfRows(_ select: EntitySelect) -> String {
+    select.sql + " WHERE t0._pk = ANY(?)" + (select.condition.map { " AND " + $0 } ?? "")
+  }
+
+  private func keep(
+    _ result: PostgresResult, _ select: EntitySelect, of entity: EntityPlan,
+    _ references: SiblingRows.References
+  ) {
+    siblings.keep(result, select, of: entity, references.keys)
     // The rows may be those of objects whose related objects are needed next.
     siblings.note(result, of: entity)
-    return siblings.row(key, of: entity) ?? .none
+  }
+
+  /// Lets the server read the rows of the next siblings while the program uses those of the last ones.
+  private func readAhead(after last: SiblingRows.References, of entity: EntityPlan) {
+    guard !link.isReadingAhead, let next = siblings.keys(after: last, of: entity) else { return }
+    let select = sql.selects[entity.index]
+    link.readAhead(PostgresStatement(textOfRows(select), [.keys(next.keys)])) { [unowned self] result in
+      keep(result, select, of: entity, next)
+      lastAhead = (entity.index, next)
+    }
   }
 
   func rows(_ keys: [ObjectKey], inSubtreeOf entity: EntityPlan) throws -> RowCursor {

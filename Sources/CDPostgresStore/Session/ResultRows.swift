@@ -3,12 +3,22 @@ import CDModel
 
 /// Rows of a result, whose values an object reads one by one.
 final class ResultRows: RowSource {
-  fileprivate let result: PostgresResult
+  private let result: PostgresResult
   private let entity: EntityPlan
   /// Where the columns of several entities are in the result; nil if the columns are in the entity's own order.
   private let select: EntitySelect?
-  fileprivate var row: Int
-  private let end: Int
+  private let keys: ResultColumn
+  private let versions: ResultColumn
+  private var row: Int
+  private var end: Int
+  /// The values that readers have of the current row, by entity. They move with the rows.
+  private var readings: [Reading] = []
+
+  private struct Reading {
+    let entity: Int
+    let source: ResultValues
+    let values: ValueRow
+  }
 
   /// - Parameters:
   ///   - select: The query that returned the rows; nil for a query whose columns are those of `entity`.
@@ -19,19 +29,28 @@ final class ResultRows: RowSource {
     self.result = result
     self.entity = entity
     self.select = select
+    keys = result.column(0, .int64)
+    versions = result.column(1, .int64)
     let rows = rows ?? 0..<result.rowCount
     row = rows.lowerBound - 1
     end = rows.upperBound
   }
 
+  /// Begins again with one row. A snapshot reads many rows of one result, each on its own.
+  func restart(at row: Int) {
+    self.row = row - 1
+    end = row + 1
+  }
+
   func next() -> Bool {
     row += 1
+    for reading in readings { reading.source.row = Int32(clamping: row) }
     return row < end
   }
 
   var isMixed: Bool { select?.entityColumn != nil }
-  var key: ObjectKey { result.int(row, 0) }
-  var version: Int64 { result.int(row, 1) }
+  var key: ObjectKey { result.int(Int32(clamping: row), keys) }
+  var version: Int64 { result.int(Int32(clamping: row), versions) }
 
   var entityName: String {
     guard let column = select?.entityColumn else { return entity.name }
@@ -43,41 +62,48 @@ final class ResultRows: RowSource {
   var position: Int64? { result.optionalInt(row, result.columnCount - 1) }
 
   func values(of entity: EntityPlan) -> ValueRow? {
-    guard isMixed, let select else { return ValueRow(ResultValues(self, of: entity, map: nil)) }
-    return select.maps[entity.index].map { ValueRow(ResultValues(self, of: entity, map: $0)) }
+    if let known = readings.first(where: { $0.entity == entity.index }) { return known.values }
+    let map: [Int32]?
+    if isMixed, let select {
+      guard let own = select.maps[entity.index] else { return nil }
+      map = own
+    } else {
+      map = nil
+    }
+    let source = ResultValues(result, of: entity, map: map)
+    source.row = Int32(clamping: row)
+    let values = ValueRow(source)
+    readings.append(Reading(entity: entity.index, source: source, values: values))
+    return values
   }
 }
 
 /// The values of the current row of a result.
 private final class ResultValues: ValueSource {
-  private let rows: ResultRows
-  private let columns: [ColumnPlan]
-  /// The result's column for each column of the entity; nil if they are in the same order.
-  private let map: [Int32]?
+  private let result: PostgresResult
+  private let columns: [ResultColumn]
+  /// The number of the row in the result.
+  var row: Int32 = -1
 
   /// The first columns of a result are `_pk` and `_version`.
   private static let firstColumn = 2
 
-  init(_ rows: ResultRows, of entity: EntityPlan, map: [Int32]?) {
-    self.rows = rows
-    columns = entity.columns
-    self.map = map
-  }
-
-  /// The number of a column in the result; nil for a column that the entity does not have.
-  private func place(_ column: Int) -> Int? {
-    guard column < columns.count else { return nil }
-    guard let map else { return column + Self.firstColumn }
-    return column < map.count ? Int(map[column]) : nil
+  /// - Parameter map: The result's column for each column of the entity; nil if they are in the same order.
+  init(_ result: PostgresResult, of entity: EntityPlan, map: [Int32]?) {
+    self.result = result
+    columns = entity.columns.indices.map { column in
+      let place = map.map { column < $0.count ? Int($0[column]) : -1 } ?? column + Self.firstColumn
+      return result.column(place, entity.columns[column].storageType)
+    }
   }
 
   func value(_ column: Int) -> AttributeValue {
-    guard let place = place(column) else { return .null }
-    return rows.result.value(rows.row, place, columns[column].storageType)
+    guard column < columns.count else { return .null }
+    return result.value(row, columns[column])
   }
 
   func isNull(_ column: Int) -> Bool {
-    guard let place = place(column) else { return true }
-    return rows.result.isNull(rows.row, place)
+    guard column < columns.count else { return true }
+    return result.isNull(row, columns[column])
   }
 }

@@ -27,6 +27,9 @@ final class SessionLink {
   /// The statements that are sent together with the next one, and the code that gets their results.
   private var companions: (statements: [PostgresStatement], body: ([PostgresResult]) throws -> Void)?
 
+  /// The code that gets the result of the statement that the server executes in the meantime.
+  private var ahead: ((PostgresResult) -> Void)?
+
   private enum State {
     case free
     /// A snapshot is wanted. It has a transaction if there is a connection.
@@ -65,6 +68,7 @@ final class SessionLink {
 
   /// Ends the transaction, which has written nothing, and gives the connection back.
   private func releaseConnection() {
+    ahead = nil
     guard let connection else { return }
     self.connection = nil
     if connection.isOpen, connection.isInTransaction {
@@ -96,6 +100,35 @@ final class SessionLink {
     companions = (statements, body)
   }
 
+  /// Whether the server executes a statement in the meantime.
+  var isReadingAhead: Bool { ahead != nil }
+
+  /// Lets the server execute a statement while the program goes on, if there is a snapshot.
+  ///
+  /// - Parameter body: Gets the result before any other statement is sent, or never, if the snapshot ends before.
+  func readAhead(_ statement: PostgresStatement, _ body: @escaping (PostgresResult) -> Void) {
+    guard state == .snapshot, ahead == nil, let connection, connection.isInTransaction else { return }
+    observer?(statement.text)
+    do {
+      try connection.start(statement)
+      ahead = body
+    } catch {
+      // The connection is lost, as the next statement says.
+    }
+  }
+
+  /// Waits for the statement that the server executes in the meantime.
+  func finishAhead() throws {
+    guard let body = ahead else { return }
+    ahead = nil
+    guard let connection else { return }
+    do { body(try connection.finish()) } catch {
+      // The transaction has failed. The next read begins another one.
+      releaseConnection()
+      throw error.thrownError(of: urls, during: "reading")
+    }
+  }
+
   /// Runs a statement.
   ///
   /// - Parameter mayFail: Whether the caller can handle a failure: because of a row, after which a transaction goes on,
@@ -103,6 +136,7 @@ final class SessionLink {
   func run(_ statement: PostgresStatement, mayFail: Bool) throws -> PostgresResult {
     let companions = state == .write ? nil : companions
     let others = companions?.statements ?? []
+    try finishAhead()
     observer?(statement.text)
     do {
       let results: [PostgresResult]

@@ -23,6 +23,8 @@ final class SiblingRows {
     let result: PostgresResult
     /// The row at which the last search ended. Objects are mostly used in the order of their fetch.
     var last = 0
+    /// How often rows were read for the objects that these rows refer to.
+    var reads = 0
 
     /// The next row with a key in a column.
     func row(with key: ObjectKey, in column: Int) -> Int? {
@@ -39,8 +41,8 @@ final class SiblingRows {
   /// The most recently used one last. Reading the related rows of a cohort adds a cohort each time, which must not drive
   /// out the one that they are related to.
   private var cohorts: [Cohort] = []
-  /// The rows that were asked for, by the entity's index and the key.
-  private var rows: [Int: [ObjectKey: Rows]] = [:]
+  /// The rows that were asked for, by the entity's index. The array ends at the last entity with such rows.
+  private var rows: [RowsByKey?] = []
   private var lists: [ListKey: Rows] = [:]
   /// The number of objects whose list of a relationship is read next.
   private var counts: [ObjectIdentifier: Int] = [:]
@@ -55,7 +57,7 @@ final class SiblingRows {
   func removeAll() {
     if cohorts.isEmpty, rows.isEmpty, lists.isEmpty { return }
     cohorts = []
-    rows = [:]
+    rows = []
     lists = [:]
     counts = [:]
   }
@@ -65,47 +67,90 @@ final class SiblingRows {
     guard result.rowCount > 1, result.rowCount <= Self.mostRows else { return }
     if cohorts.count >= Self.mostCohorts { cohorts.removeFirst() }
     cohorts.append(Cohort(entity: entity, result: result))
-    if rows[entity.index, default: [:]].count > Self.mostKept { rows[entity.index] = nil }
+    if let known = known(of: entity), known.count > Self.mostKept { rows[entity.index] = nil }
     if lists.count > Self.mostKept { lists = [:] }
   }
 
-  private func use(_ place: Int, at row: Int) {
+  /// - Returns: How often the cohort was used, this time included.
+  @discardableResult
+  private func use(_ place: Int, at row: Int) -> Int {
     var cohort = cohorts.remove(at: place)
     cohort.last = row
+    cohort.reads += 1
     cohorts.append(cohort)
+    return cohort.reads
   }
 
   // MARK: Single rows
 
-  /// The row with a key among those that were asked for before; nil if it was not asked for.
-  func row(_ key: ObjectKey, of entity: EntityPlan) -> Rows? { rows[entity.index]?[key] }
+  /// The row with a key among those that were asked for before: none if there is no such row, and nil if it was not asked
+  /// for.
+  func row(_ key: ObjectKey, of entity: EntityPlan) -> KnownRow? { known(of: entity)?[key] }
+
+  @inline(__always) private func known(of entity: EntityPlan) -> RowsByKey? {
+    rows.indices.contains(entity.index) ? rows[entity.index] : nil
+  }
+
+  /// Keys of rows to read together, from a column of a result.
+  struct References {
+    var keys: [ObjectKey]
+    fileprivate var result: PostgresResult?
+    fileprivate var column = 0
+    /// The row behind the last one whose key was taken.
+    fileprivate var end = 0
+    /// Whether rows were read for objects of the same result before, so that those of its other objects are probably
+    /// needed next.
+    var isRepeated = false
+  }
 
   /// Returns the keys of rows to read together with one: those to which the siblings of the object refer that refers to
   /// the row.
   ///
-  /// - Parameter select: The columns of each entity's query.
-  func keys(with key: ObjectKey, of entity: EntityPlan, _ model: ModelPlan, _ sql: ModelSQL) -> [ObjectKey] {
+  /// - Parameter sql: The columns of each entity's query.
+  func keys(with key: ObjectKey, of entity: EntityPlan, _ model: ModelPlan, _ sql: ModelSQL) -> References {
     for (place, cohort) in cohorts.enumerated().reversed() {
       for column in Self.references(to: entity, in: cohort.entity, model, sql) {
         guard let start = cohort.row(with: key, in: column) else { continue }
-        use(place, at: start)
-        return keys(from: start, in: column, of: cohort.result, entity)
+        let reads = use(place, at: start)
+        var found = References(keys: [], result: cohort.result, column: column, isRepeated: reads > 1)
+        collect(&found, from: start, isCircular: true, of: entity)
+        return found
       }
     }
-    return [key]
+    return References(keys: [key])
   }
 
-  private func keys(
-    from start: Int, in column: Int, of result: PostgresResult, _ entity: EntityPlan
-  ) -> [ObjectKey] {
-    let known = rows[entity.index] ?? [:]
-    var keys: [ObjectKey] = []
-    var seen: Set<ObjectKey> = []
-    for offset in 0..<result.rowCount where keys.count < Self.largest {
-      let found = result.int((start + offset) % result.rowCount, column)
-      if found > 0, known[found] == nil, seen.insert(found).inserted { keys.append(found) }
+  /// Returns the keys that follow others in the same result, and whose rows are not known yet; nil if there are none.
+  func keys(after last: References, of entity: EntityPlan) -> References? {
+    guard let result = last.result, last.end < result.rowCount else { return nil }
+    var found = last
+    found.keys = []
+    collect(&found, from: last.end, isCircular: false, of: entity)
+    guard !found.keys.isEmpty else { return nil }
+    // The rows that are read do not drive out those that refer to them.
+    if let place = cohorts.lastIndex(where: { $0.result === result }) { use(place, at: cohorts[place].last) }
+    return found
+  }
+
+  private func collect(
+    _ found: inout References, from start: Int, isCircular: Bool, of entity: EntityPlan
+  ) {
+    guard let result = found.result else { return }
+    let known = known(of: entity)
+    found.keys.reserveCapacity(Self.largest)
+    var seen = KeyTable()
+    let count = isCircular ? result.rowCount : result.rowCount - start
+    found.end = start + count
+    for offset in 0..<count {
+      let row = start + offset
+      let key = result.int(row < result.rowCount ? row : row - result.rowCount, found.column)
+      guard key > 0, known?.contains(key) != true, seen.insert(key, 0) else { continue }
+      found.keys.append(key)
+      if found.keys.count == Self.largest {
+        found.end = row + 1
+        break
+      }
     }
-    return keys
   }
 
   /// The columns of an entity's query that refer to objects of another entity.
@@ -126,13 +171,13 @@ final class SiblingRows {
   }
 
   /// Keeps the rows that were read by their keys, and that other keys have no row.
-  func keep(_ result: PostgresResult, of entity: EntityPlan, _ keys: [ObjectKey]) {
-    var known = rows.removeValue(forKey: entity.index) ?? [:]
-    for row in 0..<result.rowCount { known[result.int(row, 0)] = Rows(result: result, range: row..<row + 1) }
-    if result.rowCount < keys.count {
-      for key in keys where known[key] == nil { known[key] = Rows.none }
+  func keep(_ result: PostgresResult, _ select: EntitySelect, of entity: EntityPlan, _ keys: [ObjectKey]) {
+    if rows.count <= entity.index {
+      rows += [RowsByKey?](repeating: nil, count: entity.index + 1 - rows.count)
     }
+    let known = rows[entity.index] ?? RowsByKey()
     rows[entity.index] = known
+    known.add(result, select, of: entity, keys)
   }
 
   // MARK: Lists

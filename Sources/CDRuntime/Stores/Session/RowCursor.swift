@@ -10,12 +10,12 @@ package struct RowCursor {
   private let source: (any RowSource)?
   /// The column with the name of the row's entity; negative if all rows are of one entity.
   private let entityColumn: Int32
-  /// The statement's columns for each entity, by the entity's index. Empty if the columns are in the entity's own
-  /// order.
-  private let maps: [Int: [Int32]]
+  /// The statement's columns for each entity, by the entity's index. Nil if the columns are in the entity's own order: a
+  /// cursor is made for each object that is read on its own, and an empty dictionary would take longer.
+  private let maps: [Int: [Int32]]?
 
   /// A cursor over the rows of a statement whose parameters are bound.
-  init(_ statement: SQLiteStatement, entityColumn: Int32? = nil, maps: [Int: [Int32]] = [:]) {
+  init(_ statement: SQLiteStatement, entityColumn: Int32? = nil, maps: [Int: [Int32]]? = nil) {
     self.statement = statement
     source = nil
     self.entityColumn = entityColumn ?? -1
@@ -27,7 +27,7 @@ package struct RowCursor {
     statement = nil
     self.source = source
     entityColumn = source.isMixed ? 0 : -1
-    maps = [:]
+    maps = nil
   }
 
   /// Moves to the next row. Returns false if there is none.
@@ -76,7 +76,7 @@ package struct RowCursor {
       return source?.values(of: entity).map { RowReader(values: $0, report: report) }
     }
     guard isMixed else { return RowReader(statement: statement.handle, map: nil, report: report) }
-    return maps[entity.index].map { RowReader(statement: statement.handle, map: $0, report: report) }
+    return maps?[entity.index].map { RowReader(statement: statement.handle, map: $0, report: report) }
   }
 
   /// The key of the object that the row is related to. Valid only for a query with several owners.

@@ -299,7 +299,15 @@ extension RowReader {
 
 extension RowReader {
   public func optionalString(_ column: Int) -> String? {
-    guard let statement else { return isNull(column) ? nil : string(column) }
+    guard let statement else {
+      switch values?[column] {
+      case .string(let text): return text
+      case .null, nil: return nil
+      default:
+        wrongType(column)
+        return ""
+      }
+    }
     let index = index(column)
     guard let bytes = sqlite3_column_text(statement, index) else { return nil }
     return text(bytes, Int(sqlite3_column_bytes(statement, index)), column)
