@@ -7,12 +7,18 @@ import ServerBaseline
 ///
 /// The contenders run in turn within each round, and a ratio is the median of the rounds' own ratios, so that a machine that
 /// is busy for a while slows them all alike. The times are those of the clock, because the server works for all of them.
+///
+/// With `--memory COUNT`, it measures instead how much memory a program needs that reads many objects lazily.
 @main
 enum ServerBench {
   static func main() throws {
     let arguments = CommandLine.arguments
     let environment = ProcessInfo.processInfo.environment
     guard let url = environment["CDGEN_POSTGRES_URL"] else { throw Failure("CDGEN_POSTGRES_URL is not set") }
+    if let place = arguments.firstIndex(of: "--memory") {
+      let count = arguments.indices.contains(place + 1) ? Int(arguments[place + 1]) : nil
+      return try LazyReading.measure(url, count: count ?? 1_000_000)
+    }
     let isSmoke = arguments.contains("--smoke")
     let rounds = isSmoke ? 1 : environment["ROUNDS"].flatMap { Int($0) } ?? 5
     let data = Dataset(count: isSmoke ? 600 : 20_000, categories: isSmoke ? 300 : 5000)
@@ -241,6 +247,58 @@ final class RuntimeContender: Contender {
       todo.category = categories[row.category - 1]
     }
     try context.save()
+  }
+}
+
+// MARK: Memory
+
+/// A program that reads all objects of a large store, of which only a few are in memory at a time.
+enum LazyReading {
+  static func measure(_ url: String, count: Int) throws {
+    let location = try StoreLocation.server(
+      url: url + (url.contains("?") ? "&" : "?") + "schema=bench_memory")
+    try PersistentStoreCoordinator.destroyPersistentStore(at: location)
+    let container = PersistentContainer(
+      try PersistentStoreCoordinator(for: TasksModel.self, at: location))
+    let data = Dataset(count: count, categories: 1000)
+    let writer = container.newContext()
+    try writer.execute(
+      BatchInsertRequest<Category>(
+        entityName: "Category",
+        rows: (1...data.categories).map { ["name": .attribute(.string(data.category($0)))] }))
+    try writer.execute(
+      BatchInsertRequest<Todo>(
+        entityName: "Todo",
+        rows: (0..<count).lazy.map { number in
+          let row = data.row(number)
+          return [
+            "title": .attribute(.string(row.title)),
+            "notes": .attribute(row.notes.map { .string($0) } ?? .null),
+            "priority": .attribute(.int(row.priority)),
+            "due": .attribute(.date(Date(timeIntervalSinceReferenceDate: row.due))),
+            "done": .attribute(.bool(row.done)), "uuid": .attribute(.uuid(row.uuid)),
+          ]
+        }))
+    let context = container.newContext()
+    print("before: \(memory()) MiB")
+    try context.perform {
+      var request = FetchRequest<Todo>()
+      request.batchSize = 500
+      let todos = try context.lazyFetch(request)
+      print("\(todos.count) keys: \(memory()) MiB")
+      var length = 0
+      for (number, todo) in todos.enumerated() {
+        length += todo.title.utf8.count
+        if (number + 1) % max(1, count / 10) == 0 { print("\(number + 1) objects: \(memory()) MiB") }
+      }
+    }
+  }
+
+  /// The memory of this program, without the server's.
+  private static func memory() -> Int {
+    let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii)) ?? ""
+    let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    return pages * 4096 / 1_048_576
   }
 }
 
