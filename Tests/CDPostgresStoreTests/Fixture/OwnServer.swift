@@ -10,6 +10,8 @@ final class OwnServer {
   private let process: Process
   private let input: Pipe
   private let folder: URL
+  /// A command that makes the disk of limited size larger.
+  private let growing: String
 
   private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: ".ci/postgresql")
@@ -31,15 +33,21 @@ final class OwnServer {
     if let files { arguments += ["--files", files.path] }
     if let disk { arguments += ["--disk", disk] }
     // The server runs until nothing more can come from this test.
-    process.arguments = arguments + ["bash", "-c", #"echo "$CDGEN_POSTGRES_URL"; cat >/dev/null"#]
+    process.arguments =
+      arguments + ["bash", "-c", #"echo "$CDGEN_POSTGRES_URL"; echo "$CDGEN_POSTGRES_GROW"; cat >/dev/null"#]
     process.standardInput = input
     process.standardOutput = output
     try process.run()
-    var line: [UInt8] = []
-    while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
-      line.append(byte)
+    func line() throws -> String {
+      var line: [UInt8] = []
+      while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
+        line.append(byte)
+      }
+      return String(decoding: line, as: UTF8.self)
     }
-    var server = try PostgresServer(url: String(decoding: line, as: UTF8.self))
+    let url = try line()
+    growing = try line()
+    var server = try PostgresServer(url: url)
     server.schema = "test"
     server.poolSize = 4
     self.server = server
@@ -50,6 +58,9 @@ final class OwnServer {
     process.waitUntilExit()
     try? FileManager.default.removeItem(at: folder)
   }
+
+  /// Makes the disk larger, and starts the server if it has stopped.
+  func grow() throws { try Shell.run(growing) }
 
   /// Whether the machine lets this process make a disk of limited size.
   static let canLimitDisks: Bool = {
