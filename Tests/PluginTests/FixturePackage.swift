@@ -4,7 +4,7 @@ import Foundation
 ///
 /// It is built in a scratch folder of its own, since the checkout's is locked while tests run. Package and
 /// scratch stay at one place below it, so that only a first run compiles the dependencies; the package's files
-/// are made anew by each run. `.ci/run` builds the packages of the README and of the examples there too: they name the
+/// are made anew by each run. Afterwards, `.ci/run` builds the packages of the README and of the examples there too: they name the
 /// checkout by the same path, so that the runtime and the generator are compiled once for all of them.
 struct FixturePackage {
   let folder: URL

@@ -3,7 +3,14 @@ import Testing
 
 /// The plugins, in another package. One test, since its steps build upon each other and upon one scratch folder:
 /// what matters is that a change is seen by the next build, and the manifest never has to change.
-@Suite struct PluginTests {
+///
+/// The other package compiles the runtime and the generator anew, which takes as long as half of all other tests. So the
+/// test runs only if the environment variable `CDGEN_PLUGIN_TESTS` is set, as in `.ci/run`.
+@Suite(
+  .enabled(
+    if: ProcessInfo.processInfo.environment["CDGEN_PLUGIN_TESTS"] != nil,
+    "it compiles another package for minutes: set CDGEN_PLUGIN_TESTS to run it, as .ci/run does"))
+struct PluginTests {
   @Test func modelsAreBuiltAsTheyChange() throws {
     let package = try FixturePackage()
     try package.write("print(\"no model\")\n", to: "Sources/App/main.swift")
