@@ -115,13 +115,16 @@ final class PostgresConnection {
     handle = nil
   }
 
-  /// Whether the server has closed the idle connection, or has sent what only ends it.
+  /// Whether the server has closed the idle connection, or has sent what only ends it, or whether its last transaction has
+  /// not ended.
   func hasEnded() -> Bool {
     do {
       // What is left of an earlier transaction is on its way, or the connection is of no use.
       try readReplies(Deadline(seconds: 5))
     } catch { return true }
     guard let handle else { return true }
+    // The end of the last transaction may have failed.
+    if PQtransactionStatus(handle) != PQTRANS_IDLE { return true }
     // The server sends the reason before it closes the connection.
     for _ in 0..<4 {
       var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
