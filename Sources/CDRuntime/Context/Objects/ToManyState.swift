@@ -39,7 +39,7 @@ final class ToManyState {
   func add(_ key: ObjectKey) {
     cache = nil
     // A read since the removal may have brought back a position that the save has deleted.
-    positions[key] = nil
+    if !positions.isEmpty { positions[key] = nil }
     if keys != nil {
       guard keys?.contains(key) == false else { return }
       keys?.append(key)
