@@ -7,18 +7,23 @@ final class ResultRows: RowSource {
   private let entity: EntityPlan
   /// Where the columns of several entities are in the result; nil if the columns are in the entity's own order.
   private let select: EntitySelect?
+  /// The column of the entity that the rows have although others may leave it out.
+  fileprivate let wanted: Int?
   fileprivate var row: Int
   private let end: Int
 
   /// - Parameters:
   ///   - select: The query that returned the rows; nil for a query whose columns are those of `entity`.
   ///   - rows: The numbers of the rows; nil for all rows.
+  ///   - wanted: The column that the query was asked for, if it otherwise leaves out large values.
   init(
-    _ result: PostgresResult, select: EntitySelect? = nil, of entity: EntityPlan, rows: Range<Int>? = nil
+    _ result: PostgresResult, select: EntitySelect? = nil, of entity: EntityPlan, rows: Range<Int>? = nil,
+    reading wanted: Int? = nil
   ) {
     self.result = result
     self.entity = entity
     self.select = select
+    self.wanted = wanted
     let rows = rows ?? 0..<result.rowCount
     row = rows.lowerBound - 1
     end = rows.upperBound
@@ -52,6 +57,8 @@ final class ResultRows: RowSource {
 private final class ResultValues: ValueSource {
   private let rows: ResultRows
   private let columns: [ColumnPlan]
+  /// The columns whose values may have been left out.
+  private let later: [Int]
   /// The result's column for each column of the entity; nil if they are in the same order.
   private let map: [Int32]?
 
@@ -61,6 +68,7 @@ private final class ResultValues: ValueSource {
   init(_ rows: ResultRows, of entity: EntityPlan, map: [Int32]?) {
     self.rows = rows
     columns = entity.columns
+    later = entity.laterSlots.map { entity.slots[$0].columns.lowerBound }.filter { $0 != rows.wanted }
     self.map = map
   }
 
@@ -73,11 +81,18 @@ private final class ResultValues: ValueSource {
 
   func value(_ column: Int) -> AttributeValue {
     guard let place = place(column) else { return .null }
+    if !later.isEmpty, isUnread(column) { return .composite([:]) }
     return rows.result.value(rows.row, place, columns[column].storageType)
   }
 
   func isNull(_ column: Int) -> Bool {
     guard let place = place(column) else { return true }
     return rows.result.isNull(rows.row, place)
+  }
+
+  // `PostgresDialect.laterValue(_:)` marks the value.
+  func isUnread(_ column: Int) -> Bool {
+    guard !later.isEmpty, later.contains(column), let place = place(column) else { return false }
+    return !rows.result.isNull(rows.row, place) && rows.result.size(rows.row, place) == 0
   }
 }

@@ -149,7 +149,7 @@ extension ManagedObject {
       throw PropertyError.wrongType(
         entity: scope.plan.name, key: slot.name, expected: expected, given: given.typeName)
     }
-    _willWrite(slot.number)
+    if slot.isReadLater { _willWriteLarge(slot.number) } else { _willWrite(slot.number) }
     setStoredValues([slot.number: fitted])
     didChange(slot.number)
   }
