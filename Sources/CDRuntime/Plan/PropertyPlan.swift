@@ -66,6 +66,11 @@ package final class PropertyPlan: Sendable {
       && attribute.pattern == nil && !isEnumeration
   }
 
+  /// The value of an attribute that could not be read: the empty value of its type, or nil if it may be nil.
+  var missingValue: AttributeValue {
+    if let storageType, attribute?.isOptional == false { storageType.empty } else { .null }
+  }
+
   /// Whether the property has columns.
   package var isStored: Bool { !columns.isEmpty }
 

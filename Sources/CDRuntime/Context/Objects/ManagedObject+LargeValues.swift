@@ -45,6 +45,14 @@ extension ManagedObject {
     context.readLargeValue(slot, of: self)
   }
 
+  /// Reads a value that the object's row has left out, for a caller that can report the error. If that fails, the
+  /// object is as before, and the next use reads again.
+  final func readLargeValueForCaller(_ slot: Int) throws {
+    _willRead()
+    guard isUnread(slot), !flags.contains(.inaccessible), let context = scope.context else { return }
+    try context.readLargeValueForCaller(slot, of: self)
+  }
+
   /// Called by the getter of an attribute whose value has not been read.
   @_spi(Generated) public final func _readLarge(_ slot: Int) { readLargeValue(slot) }
 
@@ -58,18 +66,22 @@ extension ManagedObject {
 
 extension ManagedObjectContext {
   /// Reads a value that the row of an object has left out: see ``ManagedObject/readLargeValue(_:)``.
-  func readLargeValue(_ slot: Int, of object: ManagedObject) {
-    // The app's methods are called after the row has been read and closed.
-    defer { if storeReader.hasFetched { awakeFetched() } }
-    if parent != nil { return copyLargeValue(slot, into: object) }
+  fileprivate func readLargeValue(_ slot: Int, of object: ManagedObject) {
     do {
-      try readRow(of: object, with: slot)
+      try readLargeValueForCaller(slot, of: object)
     } catch {
       // A fetch that finds the row with another version reads it again.
       if !object.isPending { object.version = 0 }
       object.flags.insert(.inaccessible)
       object.report(.readFailed("\(error)"), slot: slot)
     }
+  }
+
+  fileprivate func readLargeValueForCaller(_ slot: Int, of object: ManagedObject) throws {
+    // The app's methods are called after the row has been read and closed.
+    defer { if storeReader.hasFetched { awakeFetched() } }
+    if let parent { return try copyLargeValue(slot, into: object, parent) }
+    try readRow(of: object, with: slot)
   }
 
   private func readRow(of object: ManagedObject, with slot: Int) throws {
@@ -98,14 +110,15 @@ extension ManagedObjectContext {
   }
 
   /// Gives a child's object the value that the parent's instance has now.
-  private func copyLargeValue(_ slot: Int, into object: ManagedObject) {
-    guard let original = parentInstance(of: object) else { return noteMissingRow(of: object) }
-    let value = original.storedValue(slot)
-    if original.isUnread(slot) {
-      // The parent has reported the reason.
-      object.flags.insert(.inaccessible)
-    } else {
-      object.setStoredValues([slot: value])
+  private func copyLargeValue(
+    _ slot: Int, into object: ManagedObject, _ parent: ManagedObjectContext
+  ) throws {
+    guard let original = try parent.liveObject(object.key, object.scope.plan) else {
+      return noteMissingRow(of: object)
     }
+    try original.readLargeValueForCaller(slot)
+    // The parent has noticed that the row is gone.
+    guard !original.isUnread(slot) else { return noteMissingRow(of: object) }
+    object.setStoredValues([slot: original.storedValue(slot)])
   }
 }

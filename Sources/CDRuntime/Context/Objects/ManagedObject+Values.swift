@@ -17,7 +17,10 @@ extension ManagedObject {
     let plan = scope.plan
     if !plan.isTyped {
       guard let extras, slot < extras.values.count else { return .null }
-      if !extras.unread.isEmpty, extras.unread.contains(slot) { readLargeValue(slot) }
+      if !extras.unread.isEmpty, extras.unread.contains(slot) {
+        readLargeValue(slot)
+        if extras.unread.contains(slot) { return plan.slots[slot].missingValue }
+      }
       return extras.values[slot]
     }
     writer.startCapture()
@@ -26,6 +29,7 @@ extension ManagedObject {
       readLargeValue(slot)
       writer.startCapture()
       _encode(slot, writer)
+      if writer.failure is RowWriter.UnreadValue { return plan.slots[slot].missingValue }
     }
     return Self.combined(writer.values, plan.slots[slot])
   }
@@ -282,9 +286,10 @@ extension ManagedObject {
 extension ManagedObject: EvaluationSubject {
   /// Returns the value of a property for predicates, with all unsaved changes.
   ///
-  /// - Throws: ``EvaluationError/unknownKey(_:entity:)``, and `unsupported` for a fetched property whose fetch fails.
+  /// - Throws: ``EvaluationError/unknownKey(_:entity:)``, and `unsupported` for a fetched property whose fetch fails, and
+  ///   for a large value that cannot be read.
   public final func evaluationValue(forKey key: String) throws(EvaluationError) -> EvaluationValue {
-    if let slot = scope.plan.slot(key) { return evaluationValue(of: slot) }
+    if let slot = scope.plan.slot(key) { return try evaluationValue(of: slot) }
     guard let context = scope.context, let property = context.fetchedProperty(key, of: scope.plan) else {
       throw .unknownKey(key, entity: scope.plan.name)
     }
@@ -315,10 +320,15 @@ extension ManagedObject: EvaluationSubject {
       || scope.context?.model.entity(id.entityName)?.root == scope.plan.root
   }
 
-  private final func evaluationValue(of slot: PropertyPlan) -> EvaluationValue {
+  private final func evaluationValue(of slot: PropertyPlan) throws(EvaluationError) -> EvaluationValue {
     switch slot.kind {
     case .attribute(_, let storageType):
       _willRead()
+      if slot.isReadLater {
+        do { try readLargeValueForCaller(slot.number) } catch {
+          throw .unsupported("'\(scope.plan.name).\(slot.name)', which cannot be read: \(error)")
+        }
+      }
       let value = storedValue(slot.number)
       if case .float = storageType, case .double(let number) = value { return .float(Float(number)) }
       return .value(value)
