@@ -68,7 +68,7 @@ private final class ResultValues: ValueSource {
   init(_ rows: ResultRows, of entity: EntityPlan, map: [Int32]?) {
     self.rows = rows
     columns = entity.columns
-    later = entity.laterSlots.map { entity.slots[$0].columns.lowerBound }.filter { $0 != rows.wanted }
+    later = entity.laterColumns.filter { $0 != rows.wanted }
     self.map = map
   }
 

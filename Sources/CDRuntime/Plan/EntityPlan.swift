@@ -136,6 +136,9 @@ package final class EntityPlan: Sendable {
     relationships.indices.contains(slot) ? relationships[slot] : nil
   }
 
+  /// The columns of ``laterSlots``, in the same order.
+  package var laterColumns: [Int] { laterSlots.map { slots[$0].columns.lowerBound } }
+
   package func slot(_ key: String) -> PropertyPlan? { slotNumbers[key].map { slots[$0] } }
 
   /// Returns the name that is closest to an unknown name of a property, for the suggestion in an error; nil if no name is

@@ -179,7 +179,7 @@ final class CombinedSession: StoreSession {
       result[rows.key] = RowList.Row(
         key: rows.key, version: rows.version, entity: name,
         values: plan.columns.enumerated().map { reader.value($0.offset, $0.element.storageType) },
-        unread: plan.laterSlots.map { plan.slots[$0].columns.lowerBound }.filter(reader.isUnread))
+        unread: plan.laterColumns.filter(reader.isUnread))
     }
     return result
   }

@@ -37,11 +37,10 @@ package struct EntitySQL: Sendable {
     }
     self.select = select(names)
     var marked = names
-    let columns = plan.laterSlots.map { plan.slots[$0].columns.lowerBound }
-    for column in columns { marked[column] = dialect.laterValue(names[column]) ?? names[column] }
+    for column in plan.laterColumns { marked[column] = dialect.laterValue(names[column]) ?? names[column] }
     selectByKey = select(marked) + " WHERE _pk = ?"
     selectsWithColumn = Dictionary(
-      columns.map { column in
+      plan.laterColumns.map { column in
         var values = marked
         values[column] = names[column]
         return (column, select(values) + " WHERE _pk = ?")
@@ -98,7 +97,8 @@ package final class EntitySelect: Sendable {
       entityColumn = nil
     }
     self.maps = maps
-    let later = Self.laterColumns(of: plan.subtree.map { entities[$0] })
+    let later = Set(
+      plan.subtree.map { entities[$0] }.flatMap { kind in kind.laterColumns.map { kind.columns[$0].name } })
     var columns =
       ["t0._pk", "t0._version"]
       + names.map { name in
@@ -115,23 +115,6 @@ package final class EntitySelect: Sendable {
       ? nil
       : "t0._entity IN ("
         + plan.subtree.map { SQLText.literal(entities[$0].name) }.joined(separator: ", ") + ")"
-  }
-}
-
-extension EntitySelect {
-  /// The columns that rows may leave out. Subentities can share a column. Then all of them must read it later.
-  private static func laterColumns(of kinds: [EntityPlan]) -> Set<String> {
-    var (later, others) = (Set<String>(), Set<String>())
-    for kind in kinds {
-      for column in kind.columns {
-        if kind.slots[column.slot].isReadLater {
-          later.insert(column.name)
-        } else {
-          others.insert(column.name)
-        }
-      }
-    }
-    return later.subtracting(others)
   }
 }
 

@@ -90,7 +90,7 @@ final class PlainSession: StoreSession {
     let own = entity ?? model.entities[row.entity]
     var values =
       own.index == row.entity ? row.values : own.columns.map { value(of: $0.name, in: row) }
-    let unread = own.laterSlots.map { own.slots[$0].columns.lowerBound }.filter {
+    let unread = own.laterColumns.filter {
       $0 != column && values[$0] != .null
     }
     // A reader that does not ask whether the value is there must notice.
