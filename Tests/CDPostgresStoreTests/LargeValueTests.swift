@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @testable import CDPostgresStore
-@testable import CDRuntime
+@_spi(Generated) @testable import CDRuntime
 
 /// Large values on a server, which objects read when they are used: how much is transferred, and what happens if the
 /// server does not answer.
@@ -171,6 +171,30 @@ import Testing
     if isChild { try context.save() }
     try parent.save()
     #expect(try data(file) == contents(0))
+  }
+
+  /// An undo does not restore a value that could not be read when the object was deleted.
+  @Test(arguments: [true, false]) func anUndoOverwritesNothing(isDeletion: Bool) throws {
+    try fill(1)
+    let container = try container()
+    let context = container.newContext()
+    let undoManager = ContextUndoManager()
+    context.undoManager = undoManager
+    let file = try files(context)[0]
+    proxy.decide { _ in .cutBefore }
+    if isDeletion { context.delete(file) } else { file._willWriteLarge(1) }
+    #expect(file.isInaccessible)
+    undoManager.endEvent()
+    proxy.decide { _ in .forward }
+    context.refresh(file, mergeChanges: true)
+    context.undo()
+    #expect(try data(file) == contents(0))
+    try context.save()
+    context.redo()
+    context.undo()
+    try context.save()
+    let other = try self.container(true).newContext()
+    #expect(try files(other).map(data) == [contents(0)])
   }
 
   @Test func aLostConnectionKeepsChanges() throws {

@@ -25,6 +25,12 @@ extension ManagedObject {
   /// The slots whose values the object has not read.
   final var unreadSlots: [Int] { scope.plan.laterSlots.filter(isUnread) }
 
+  /// The stored value of a slot; nil if it must be read and cannot be.
+  final func knownValue(_ slot: Int) -> AttributeValue? {
+    let value = storedValue(slot)
+    return isUnread(slot) ? nil : value
+  }
+
   /// Reads a value that the object's row has left out.
   ///
   /// In a snapshot, this is the value of the snapshot. Otherwise it is the newest one. If another context has changed
