@@ -12,6 +12,8 @@ struct AttributeDeclaration {
   /// Whether the storage can be nil.
   let isOptional: Bool
   let slot: String
+  /// Whether the object may read the value when it is used. The storage is then a `LargeValue`.
+  let isReadLater: Bool
   /// The number of its first column; nil for a transient attribute.
   let column: String?
   /// The initial value of a new object's storage.
@@ -38,6 +40,7 @@ struct AttributeDeclaration {
   /// The statement with which an initialiser stores its parameter.
   func assignment(_ parameter: String) -> String {
     switch type.kind {
+    case .scalar where isReadLater: "\(storage) = CDRuntime.LargeValue(\(parameter))"
     case .scalar, .composite: "\(storage) = \(parameter)"
     case .enumeration: "\(storage) = \(parameter)\(isOptional ? "?" : "").rawValue"
     case .codable where isOptional: "if let \(parameter) { \(storage).set(\(parameter)) }"

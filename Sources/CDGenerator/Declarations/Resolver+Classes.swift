@@ -216,7 +216,9 @@ extension Resolver {
     }
     return AttributeDeclaration(
       key: SwiftLiteral.string(attribute.name), property: SwiftName.escaped(name), storage: storage(name),
-      type: type, isOptional: attribute.isOptional, slot: String(slot), column: column.map { String($0) },
+      type: type, isOptional: attribute.isOptional, slot: String(slot),
+      isReadLater: attribute.storesExternally && attribute.type == .data && column != nil,
+      column: column.map { String($0) },
       initialValue: initialValue, sharedDefault: sharedDefault, insertionDefault: insertionDefault,
       fallback: fallback(attribute.type, default: attribute.defaultValue),
       isReadOnly: attribute.derivation != nil,

@@ -139,6 +139,11 @@ extension Emitter {
     // The smallest properties come first: they fill the rest of a word of the base class, so that objects stay small.
     let sizes = Dictionary(grouping: declaration.attributes) { $0.type.size }
     for attribute in sizes.sorted(by: { $0.key < $1.key }).flatMap(\.value) {
+      if attribute.isReadLater {
+        out.line(
+          "private final var ", attribute.storage, " = CDRuntime.LargeValue(", attribute.initialValue, ")")
+        continue
+      }
       let isOptional = attribute.isOptional && attribute.type.kind != .codable
       out.line(
         "private final var ", attribute.storage, ": ", attribute.type.storage, isOptional ? "?" : "", " = ",
@@ -212,6 +217,9 @@ extension Emitter {
       let storage = attribute.storage
       let tail = isObservable ? "; _didWrite(" + slot + ") }" : " }"
       switch attribute.type.kind {
+      case .scalar where attribute.isReadLater:
+        out.line(
+          "set { _willWriteLarge(", slot, "); ", storage, " = CDRuntime.LargeValue(newValue)", tail)
       case .scalar, .composite:
         out.line("set { _willWrite(", slot, "); ", storage, " = newValue", tail)
       case .enumeration:
@@ -228,6 +236,12 @@ extension Emitter {
     let storage = attribute.storage
     let willRead = willRead(attribute.slot)
     switch attribute.type.kind {
+    case .scalar where attribute.isReadLater:
+      out.open("get")
+      out.line(willRead)
+      out.line("if ", storage, ".isUnread { _readLarge(", attribute.slot, ") }")
+      out.line("return ", storage, attribute.isOptional ? ".data" : ".mandatoryData")
+      out.close()
     case .scalar, .composite:
       out.line("get { ", willRead, "; return ", storage, " }")
     case .codable:
@@ -415,8 +429,13 @@ extension Emitter {
   }
 
   private mutating func decode(_ attribute: AttributeDeclaration, _ column: String) {
-    let isOptional = attribute.isOptional && attribute.type.kind != .codable
-    out.line(attribute.storage, " = row.", attribute.type.accessor(isOptional: isOptional), "(", column, ")")
+    out.line(attribute.storage, " = row.", accessor(attribute), "(", column, ")")
+  }
+
+  /// The name of the functions that read and write an attribute's storage.
+  private func accessor(_ attribute: AttributeDeclaration) -> String {
+    if attribute.isReadLater { return attribute.isOptional ? "optionalLargeData" : "largeData" }
+    return attribute.type.accessor(isOptional: attribute.isOptional && attribute.type.kind != .codable)
   }
 
   /// Writes the function that encodes the value of one slot.
@@ -426,10 +445,7 @@ extension Emitter {
     out.open(spi, "override func _encode(_ slot: Swift.Int, _ writer: CDRuntime.RowWriter)")
     out.line("switch slot {")
     for attribute in declaration.attributes {
-      let isOptional = attribute.isOptional && attribute.type.kind != .codable
-      out.line(
-        "case ", attribute.slot, ": writer.", attribute.type.accessor(isOptional: isOptional), "(",
-        attribute.storage, ")")
+      out.line("case ", attribute.slot, ": writer.", accessor(attribute), "(", attribute.storage, ")")
     }
     for relationship in references {
       out.line("case ", relationship.slot, ": writer.key(", relationship.storage, ")")

@@ -9,7 +9,7 @@ enum ReservedNames {
     "add", "decode", "definition", "didWrite", "encode", "fetch", "fetched", "insert", "missing", "object",
     "remove",
     "setInsertionDefaults", "setReference", "setToMany", "setToOne", "toMany", "toOne", "toOneOfInverse",
-    "unknown", "willRead", "willWrite", "seed",
+    "unknown", "willRead", "willWrite", "willWriteLarge", "readLarge", "seed",
   ]
 
   /// The public members of a managed object that a property cannot have as its name.

@@ -118,6 +118,11 @@ extension PostgresResult {
     column.number < 0 || PQgetisnull(handle, row, column.number) == 1
   }
 
+  /// Whether the value of a column in a row has no bytes, and is not NULL.
+  func isEmpty(_ row: Int32, _ column: ResultColumn) -> Bool {
+    !isNull(row, column) && PQgetlength(handle, row, column.number) == 0
+  }
+
   /// An integer in a row; 0 for nil and for a value of another type.
   func int(_ row: Int32, _ column: ResultColumn) -> Int64 {
     column.number < 0 ? 0 : Self.int(bytes(row, column.number), column.type) ?? 0

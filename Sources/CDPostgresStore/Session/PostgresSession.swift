@@ -106,6 +106,14 @@ final class PostgresSession: StoreSession {
     return plainCursor(try run(sql.rows[entity.index].selectByKey, [.value(.int(key))]), entity)
   }
 
+  func row(_ key: ObjectKey, of entity: EntityPlan, reading column: Int) throws -> RowCursor {
+    let statements = sql.rows[entity.index]
+    guard hasTable(entity), let text = statements.selectsWithColumn[column] else {
+      return try row(key, of: entity)
+    }
+    return RowCursor(ResultRows(try run(text, [.value(.int(key))]), of: entity, reading: column))
+  }
+
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
     guard let known = try siblings.row(key, of: entity) ?? rowWithSiblings(key, of: entity) else {
       return try rows(of: entity, where: "t0._pk = ?", [.value(.int(key))])

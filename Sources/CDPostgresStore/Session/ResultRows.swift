@@ -7,6 +7,8 @@ final class ResultRows: RowSource {
   private let entity: EntityPlan
   /// Where the columns of several entities are in the result; nil if the columns are in the entity's own order.
   private let select: EntitySelect?
+  /// The column of the entity that the rows have although others may leave it out.
+  private let wanted: Int?
   private let keys: ResultColumn
   private let versions: ResultColumn
   private var row: Int
@@ -23,12 +25,15 @@ final class ResultRows: RowSource {
   /// - Parameters:
   ///   - select: The query that returned the rows; nil for a query whose columns are those of `entity`.
   ///   - rows: The numbers of the rows; nil for all rows.
+  ///   - wanted: The column that the query was asked for, if it otherwise leaves out large values.
   init(
-    _ result: PostgresResult, select: EntitySelect? = nil, of entity: EntityPlan, rows: Range<Int>? = nil
+    _ result: PostgresResult, select: EntitySelect? = nil, of entity: EntityPlan, rows: Range<Int>? = nil,
+    reading wanted: Int? = nil
   ) {
     self.result = result
     self.entity = entity
     self.select = select
+    self.wanted = wanted
     keys = result.column(0, .int64)
     versions = result.column(1, .int64)
     let rows = rows ?? 0..<result.rowCount
@@ -70,7 +75,7 @@ final class ResultRows: RowSource {
     } else {
       map = nil
     }
-    let source = ResultValues(result, of: entity, map: map)
+    let source = ResultValues(result, of: entity, map: map, reading: wanted)
     source.row = Int32(clamping: row)
     let values = ValueRow(source)
     readings.append(Reading(entity: entity.index, source: source, values: values))
@@ -82,15 +87,20 @@ final class ResultRows: RowSource {
 private final class ResultValues: ValueSource {
   private let result: PostgresResult
   private let columns: [ResultColumn]
+  /// The columns whose values may have been left out.
+  private let later: [Int]
   /// The number of the row in the result.
   var row: Int32 = -1
 
   /// The first columns of a result are `_pk` and `_version`.
   private static let firstColumn = 2
 
-  /// - Parameter map: The result's column for each column of the entity; nil if they are in the same order.
-  init(_ result: PostgresResult, of entity: EntityPlan, map: [Int32]?) {
+  /// - Parameters:
+  ///   - map: The result's column for each column of the entity; nil if they are in the same order.
+  ///   - wanted: The column that is not left out.
+  init(_ result: PostgresResult, of entity: EntityPlan, map: [Int32]?, reading wanted: Int?) {
     self.result = result
+    later = entity.laterColumns.filter { $0 != wanted }
     columns = entity.columns.indices.map { column in
       let place = map.map { column < $0.count ? Int($0[column]) : -1 } ?? column + Self.firstColumn
       return result.column(place, entity.columns[column].storageType)
@@ -99,11 +109,18 @@ private final class ResultValues: ValueSource {
 
   func value(_ column: Int) -> AttributeValue {
     guard column < columns.count else { return .null }
+    if !later.isEmpty, isUnread(column) { return .composite([:]) }
     return result.value(row, columns[column])
   }
 
   func isNull(_ column: Int) -> Bool {
     guard column < columns.count else { return true }
     return result.isNull(row, columns[column])
+  }
+
+  // `PostgresDialect.laterValue(_:)` marks the value.
+  func isUnread(_ column: Int) -> Bool {
+    guard !later.isEmpty, later.contains(column), column < columns.count else { return false }
+    return result.isEmpty(row, columns[column])
   }
 }

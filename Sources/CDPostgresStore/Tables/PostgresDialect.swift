@@ -50,6 +50,16 @@ struct PostgresDialect: SQLDialect {
     type == .bool ? "CAST(\(column) AS integer)" : column
   }
 
+  /// The most bytes of a value that a row of objects contains. To read a larger one later takes less time than to send
+  /// the values of all objects of a fetch; a smaller one is not worth a round trip.
+  static let largestInlineSize = 4096
+
+  // The length of a value that is stored outside of its row is known without reading the value. An empty value is marked
+  // like a large one: it is rare, and reading it later gives the same result.
+  func laterValue(_ column: String) -> String? {
+    "CASE WHEN octet_length(\(column)) > \(Self.largestInlineSize) THEN CAST('' AS bytea) ELSE \(column) END"
+  }
+
   // PostgreSQL converts the integer to a double.
   func comparesExactly(_ integers: ClosedRange<Int64>) -> Bool {
     integers.lowerBound >= -(1 << 53) && integers.upperBound <= 1 << 53

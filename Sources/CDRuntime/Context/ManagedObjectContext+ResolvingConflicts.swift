@@ -107,14 +107,14 @@ extension ManagedObjectContext {
         of: object.conflict(.deleted, object: mine, snapshot: snapshot, store: nil))
       {
       case .storeWins, .rollback: acceptDeletion(of: object)
-      case .objectWins, .overwrite: reviveRow(of: object, pairs)
+      case .objectWins, .overwrite: try reviveRow(of: object, pairs)
       case .values(let values):
-        reviveRow(of: object, pairs)
+        try reviveRow(of: object, pairs)
         try setChosenValues(values, object)
       }
       return
     }
-    var store = object.currentValues()
+    var store = object.currentValues(toCompareWith: mine)
     for old in object.extras?.old ?? [] where store[old.slot] != nil { store[old.slot] = old.value }
     let conflict = object.conflict(.changed, object: mine, snapshot: snapshot, store: store)
     // The row has its former values: another context has set its changes back, or has written equal values.
@@ -398,8 +398,17 @@ extension ManagedObjectContext {
   }
 
   /// Makes the save insert an object's row again, with its known pairs. Another context has deleted the row.
+  ///
+  /// - Throws: ``SaveError/conflict(_:)`` if the object has not read all values of the row, so that they are lost.
   @_optimize(none)
-  private func reviveRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) {
+  private func reviveRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) throws {
+    let lost = object.unreadSlots
+    guard lost.isEmpty else {
+      throw SaveError.conflict([
+        SaveConflict(
+          reason: .deleted, objectID: object.objectID, keys: lost.map { object.scope.plan.slots[$0].name })
+      ])
+    }
     let referrers = remainingReferrers(of: object)
     becomeNew(object)
     for (relationship, keys) in referrers {

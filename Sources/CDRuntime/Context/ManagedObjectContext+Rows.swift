@@ -164,7 +164,7 @@ extension ManagedObjectContext {
   }
 
   /// Gives an object the values of its row, unless it has changes.
-  private func refresh(_ object: ManagedObject, from row: RowReader, _ version: Int64) {
+  func refresh(_ object: ManagedObject, from row: RowReader, _ version: Int64) {
     guard !object.isPending || object.flags.contains(.fault) else { return }
     // A fault has no values yet, or its observers have been notified.
     if !object.flags.contains(.fault) { noteChange(of: object) }
@@ -179,7 +179,8 @@ extension ManagedObjectContext {
     if !rowReport.isEmpty { reportColumns(of: object) }
   }
 
-  private func reportColumns(of object: ManagedObject) {
+  /// Reports the problems found in an object's row.
+  func reportColumns(of object: ManagedObject) {
     let plan = object.scope.plan
     for column in rowReport.columns {
       object.report(.wrongType, slot: column < plan.columns.count ? plan.columns[column].slot : nil)

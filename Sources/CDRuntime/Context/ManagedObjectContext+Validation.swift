@@ -178,6 +178,8 @@ extension ManagedObjectContext {
     for slot in ruled where isNew || isWhole || object.extras?.changed.contains(slot) == true {
       let slot = plan.slots[slot]
       if slot.isMerelyMandatory, object.hasPlainValue(slot.number) { continue }
+      // A value that has not been read has not been changed.
+      if slot.isReadLater, object.isUnread(slot.number) { continue }
       if unassigned.contains(slot.number) {
         add(.missingValue, slot.name)
         continue

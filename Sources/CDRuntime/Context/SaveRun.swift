@@ -210,7 +210,8 @@ extension SaveRun {
 
   private func noteConflict(_ object: ManagedObject) throws {
     if let store = try storedValues(of: object) {
-      conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
+      conflicts.append(
+        object.conflict(.changed, snapshot: object.snapshotValues(), store: store, namesUnread: true))
     } else if !object.flags.contains(.deleted) {
       conflicts.append(object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil))
     }
@@ -226,16 +227,31 @@ extension SaveRun {
     return true
   }
 
-  /// The values of an object's row; nil if there is no row.
+  /// The values of an object's row, without those that the object has not read; nil if there is no row.
   private func storedValues(of object: ManagedObject) throws -> [Int: AttributeValue]? {
     let plan = object.scope.plan
-    let rows = try session.reader.row(object.key, of: plan)
-    defer { rows.close() }
-    guard try rows.next(), let row = rows.reader(of: plan, RowReport(files: context.engine.files)) else {
-      return nil
+    var (store, unread) = ([Int: AttributeValue](), [Int]())
+    do {
+      let rows = try session.reader.row(object.key, of: plan)
+      defer { rows.close() }
+      guard try rows.next(), let row = rows.reader(of: plan, RowReport(files: context.engine.files)) else {
+        return nil
+      }
+      for slot in plan.storedSlots {
+        if plan.slots[slot].isReadLater, row.isUnread(plan.slots[slot].columns.lowerBound) {
+          unread.append(slot)
+        } else {
+          store[slot] = ManagedObject.storedValue(of: row, plan.slots[slot])
+        }
+      }
     }
-    var store: [Int: AttributeValue] = [:]
-    for slot in plan.storedSlots { store[slot] = ManagedObject.storedValue(of: row, plan.slots[slot]) }
+    for slot in unread where !object.isUnread(slot) {
+      let column = plan.slots[slot].columns.lowerBound
+      let rows = try session.reader.row(object.key, of: plan, reading: column)
+      defer { rows.close() }
+      guard try rows.next(), let row = rows.reader(of: plan, nil) else { return nil }
+      store[slot] = row.value(column, .data)
+    }
     return store
   }
 

@@ -51,6 +51,8 @@ package final class EntityPlan: Sendable {
   let derivedSlots: [Int]
   /// The slots whose large values are stored in files beside the store.
   package let externalSlots: [Int]
+  /// The slots whose values the rows of objects may leave out. See ``LargeValue``.
+  package let laterSlots: [Int]
   /// The slots whose values may have any size.
   let largeSlots: [Int]
   /// The slots of stored attributes that need a value before a new object of a generated class is saved. Empty for an
@@ -109,6 +111,7 @@ package final class EntityPlan: Sendable {
     transientSlots = slots.filter { $0.attribute?.isTransient == true }.map(\.number)
     derivedSlots = slots.filter { $0.isDerived }.map(\.number)
     externalSlots = slots.filter { $0.isStored && $0.storesExternally }.map(\.number)
+    laterSlots = slots.filter(\.isReadLater).map(\.number)
     requiredSlots =
       !traits.isTyped
       ? []
@@ -132,6 +135,9 @@ package final class EntityPlan: Sendable {
   package func relationship(_ slot: Int) -> RelationshipPlan? {
     relationships.indices.contains(slot) ? relationships[slot] : nil
   }
+
+  /// The columns of ``laterSlots``, in the same order.
+  package var laterColumns: [Int] { laterSlots.map { slots[$0].columns.lowerBound } }
 
   package func slot(_ key: String) -> PropertyPlan? { slotNumbers[key].map { slots[$0] } }
 

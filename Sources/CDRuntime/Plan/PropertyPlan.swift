@@ -24,6 +24,9 @@ package final class PropertyPlan: Sendable {
   package let isDerived: Bool
   /// Whether the property is an attribute whose large values are files beside the store.
   package let storesExternally: Bool
+  /// Whether the rows of objects may leave the value out, so that the object reads it when it is used. See
+  /// ``LargeValue``.
+  package let isReadLater: Bool
   /// The relationship, if the property is one. It is stored, because reading it from `kind` would copy the value of `kind`.
   package let relationship: RelationshipPlan?
   let reading: Reading
@@ -49,16 +52,23 @@ package final class PropertyPlan: Sendable {
     }
     guard case .attribute(let attribute, let storageType) = kind else {
       self.storageType = nil
+      isReadLater = false
       isMerelyMandatory = false
       return
     }
     self.storageType = storageType
+    isReadLater = attribute.storesExternally && storageType == .data && !columns.isEmpty
     var isEnumeration = false
     if case .enumeration = attribute.type { isEnumeration = true }
     isMerelyMandatory =
       !attribute.isOptional && attribute.derivation == nil && attribute.minimum == nil
       && attribute.maximum == nil && attribute.minimumLength == nil && attribute.maximumLength == nil
       && attribute.pattern == nil && !isEnumeration
+  }
+
+  /// The value of an attribute that could not be read: the empty value of its type, or nil if it may be nil.
+  var missingValue: AttributeValue {
+    if let storageType, attribute?.isOptional == false { storageType.empty } else { .null }
   }
 
   /// Whether the property has columns.

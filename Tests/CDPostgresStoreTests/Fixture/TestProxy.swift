@@ -57,6 +57,7 @@ final class TestProxy: @unchecked Sendable {
   private struct State {
     var decide: @Sendable (_ statements: [String]) -> Action = { _ in .forward }
     var roundTrips: [[String]] = []
+    var receivedBytes = 0
     var sockets: [Int32] = []
   }
 
@@ -104,6 +105,14 @@ final class TestProxy: @unchecked Sendable {
     state.withLock { state in
       defer { state.roundTrips = [] }
       return state.roundTrips
+    }
+  }
+
+  /// The number of bytes that the server has sent since the last call.
+  func takeReceivedBytes() -> Int {
+    state.withLock { state in
+      defer { state.receivedBytes = 0 }
+      return state.receivedBytes
     }
   }
 
@@ -174,6 +183,7 @@ final class TestProxy: @unchecked Sendable {
     while true {
       let count = read(link.server, &buffer, buffer.count)
       guard count > 0 else { break }
+      state.withLock { $0.receivedBytes += count }
       if link.isSilent.load(ordering: .acquiring) { continue }
       guard Self.send(buffer[..<count], to: link.client) else { break }
     }

@@ -132,11 +132,12 @@ extension ManagedObjectContext {
     if parentObject.hasUnsavedValues { object.flags.insert(.hasParentChanges) }
     object.version = parentObject.version
     var values: [Int: AttributeValue] = [:]
-    for slot in parentObject.scope.plan.slots {
+    let unread = parentObject.unreadSlots
+    for slot in parentObject.scope.plan.slots where unread.isEmpty || !unread.contains(slot.number) {
       if case .relationship = slot.kind, !slot.isStored { continue }
       values[slot.number] = parentObject.comparableValue(slot.number)
     }
-    object.setStoredValues(values)
+    object.setStoredValues(values, unread: unread)
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
     storeReader.noteFetched(object)
   }
@@ -339,12 +340,12 @@ extension ManagedObjectContext {
     }
     // A change of relationships does not need values, so they may not have been read.
     object._willRead()
-    let (mine, snapshot, theirs) = (
-      object.currentValues(), object.snapshotValues(), parentObject.currentValues()
-    )
+    let mine = object.currentValues()
+    let snapshot = object.snapshotValues()
+    let theirs = parentObject.currentValues(toCompareWith: mine)
     let plan = object.scope.plan
     let isContested = plan.storedSlots.contains { slot in
-      guard !plan.slots[slot].isDerived, theirs[slot] != snapshot[slot],
+      guard !plan.slots[slot].isDerived, mine[slot] != nil, theirs[slot] != snapshot[slot],
         !isClearedOnly(snapshot[slot], theirs[slot], plan.relationships[slot])
       else { return false }
       if object.flags.contains(.deleted) { return true }

@@ -644,7 +644,8 @@ extension ManagedObject {
   /// Whether another context's instance has the same values, except for derived attributes.
   fileprivate func hasSameValues(as other: ManagedObject) -> Bool {
     scope.plan.storedSlots.allSatisfy { slot in
-      scope.plan.slots[slot].isDerived || storedValue(slot) == other.storedValue(slot)
+      // A value that the other one has not read is read from this one.
+      scope.plan.slots[slot].isDerived || other.isUnread(slot) || storedValue(slot) == other.storedValue(slot)
     }
   }
 }

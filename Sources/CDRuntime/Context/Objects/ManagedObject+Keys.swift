@@ -3,9 +3,11 @@ extension ManagedObject {
   /// Returns the value of an attribute, a relationship or a fetched property.
   ///
   /// - Throws: ``PropertyError/unknownKey(entity:key:suggestion:)``, and the errors of a fetched property's fetch.
+  ///   ``StoreError`` if a large value that the object has not read yet cannot be read. The next call tries again.
   public final func value(forKey key: String) throws -> PropertyValue {
     if let slot = scope.plan.slot(key) {
       if scope.plan.isObservable { follow(slot.number) }
+      if slot.isReadLater { try readLargeValueForCaller(slot.number) }
       return value(of: slot)
     }
     if let property = scope.context?.fetchedProperty(key, of: scope.plan) {
@@ -42,7 +44,8 @@ extension ManagedObject {
   /// A floating-point or decimal attribute also accepts an integer. A raw value that no case of an enumeration has is
   /// refused at the save.
   ///
-  /// - Throws: ``PropertyError``; the object is unchanged then.
+  /// - Throws: ``PropertyError``; the object is unchanged then. ``StoreError`` if the former value is a large one that
+  ///   the object has not read yet, and that cannot be read.
   public final func setValue(_ value: PropertyValue, forKey key: String) throws {
     let name = scope.plan.name
     guard let slot = scope.plan.slot(key) else {
@@ -149,6 +152,7 @@ extension ManagedObject {
       throw PropertyError.wrongType(
         entity: scope.plan.name, key: slot.name, expected: expected, given: given.typeName)
     }
+    if slot.isReadLater { try readLargeValueForCaller(slot.number) }
     _willWrite(slot.number)
     setStoredValues([slot.number: fitted])
     didChange(slot.number)

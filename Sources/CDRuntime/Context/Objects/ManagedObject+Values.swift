@@ -6,7 +6,8 @@
 
 // The values of an object by slot, whether its class is generated or not.
 extension ManagedObject {
-  /// The stored value of an attribute or a reference. A reference's value is its key. A composite is one value.
+  /// The stored value of an attribute or a reference. A reference's value is its key. A composite is one value. A value
+  /// that the object's row has left out is read from the store first.
   final func storedValue(_ slot: Int) -> AttributeValue {
     storedValue(slot, by: scope.context?.captureWriter ?? RowWriter())
   }
@@ -15,11 +16,21 @@ extension ManagedObject {
   final func storedValue(_ slot: Int, by writer: RowWriter) -> AttributeValue {
     let plan = scope.plan
     if !plan.isTyped {
-      guard let values = extras?.values, slot < values.count else { return .null }
-      return values[slot]
+      guard let extras, slot < extras.values.count else { return .null }
+      if !extras.unread.isEmpty, extras.unread.contains(slot) {
+        readLargeValue(slot)
+        if extras.unread.contains(slot) { return plan.slots[slot].missingValue }
+      }
+      return extras.values[slot]
     }
     writer.startCapture()
     _encode(slot, writer)
+    if writer.failure != nil, writer.failure is RowWriter.UnreadValue {
+      readLargeValue(slot)
+      writer.startCapture()
+      _encode(slot, writer)
+      if writer.failure is RowWriter.UnreadValue { return plan.slots[slot].missingValue }
+    }
     return Self.combined(writer.values, plan.slots[slot])
   }
 
@@ -34,17 +45,28 @@ extension ManagedObject {
     return writer.capturedKey
   }
 
-  /// Sets stored values, whatever the object's class. No change is recorded.
-  final func setStoredValues(_ replacements: [Int: AttributeValue]) {
+  /// Sets stored values, whatever the object's class. No change is recorded. Other values that have not been read stay
+  /// unread.
+  ///
+  /// - Parameter unread: Slots whose values are not known, and are read when they are used.
+  final func setStoredValues(_ replacements: [Int: AttributeValue], unread: [Int] = []) {
     let plan = scope.plan
     guard plan.isTyped else {
       let extras = requireExtras()
       if extras.values.count < plan.slots.count { extras.values = plan.initialValues }
-      for (slot, value) in replacements { extras.values[slot] = value }
+      for (slot, value) in replacements {
+        extras.values[slot] = value
+        extras.unread.remove(slot)
+      }
+      for slot in unread {
+        extras.values[slot] = .null
+        extras.unread.insert(slot)
+      }
       return
     }
+    let unread = unread + (plan.laterSlots.isEmpty ? [] : unreadSlots.filter { replacements[$0] == nil })
     var columns = [AttributeValue](repeating: .null, count: plan.columns.count)
-    for slot in plan.storedSlots {
+    for slot in plan.storedSlots where unread.isEmpty || !unread.contains(slot) {
       let parts = Self.parts(of: replacements[slot] ?? storedValue(slot), plan.slots[slot])
       columns.replaceSubrange(plan.slots[slot].columns, with: parts)
     }
@@ -58,7 +80,9 @@ extension ManagedObject {
         transients[slot] = value
       }
     }
-    let row = ValueRow(columns, transients: ValueRow(transients, composites: composites))
+    let row = ValueRow(
+      columns, transients: ValueRow(transients, composites: composites),
+      unread: unread.map { plan.slots[$0].columns.lowerBound })
     _decode(RowReader(values: row))
   }
 
@@ -93,6 +117,12 @@ extension ManagedObject {
   final func decodeValues(_ row: RowReader) {
     let plan = scope.plan
     let extras = requireExtras()
+    if !plan.laterSlots.isEmpty {
+      extras.unread = SlotSet()
+      for slot in plan.laterSlots where row.isUnread(plan.slots[slot].columns.lowerBound) {
+        extras.unread.insert(slot)
+      }
+    }
     guard extras.values.isEmpty else {
       for slot in plan.slots where slot.isStored {
         extras.values[slot.number] = Self.storedValue(of: row, slot)
@@ -135,7 +165,7 @@ extension ManagedObject {
   /// Writes the values of slots, like ``encodeValue(_:_:)`` for each of them.
   final func encodeValues(_ slots: [Int], _ writer: RowWriter) {
     let plan = scope.plan
-    guard let values = extras?.values, values.count == plan.slots.count else {
+    guard let values = extras?.values, values.count == plan.slots.count, extras?.unread.isEmpty == true else {
       for slot in slots { encodeValue(slot, writer) }
       return
     }
@@ -153,6 +183,8 @@ extension ManagedObject {
       for _ in scope.plan.slots[slot].columns { writer.value(.null) }
       return
     }
+    // It has not been changed, so nothing may write it.
+    if extras.unread.contains(slot) { return writer.fail(RowWriter.UnreadValue()) }
     switch extras.values[slot] {
     case .composite:
       for part in Self.parts(of: extras.values[slot], scope.plan.slots[slot]) { writer.value(part) }
@@ -166,7 +198,8 @@ extension ManagedObject {
 
 // Comparing an object's values with its snapshot and with the store.
 extension ManagedObject {
-  /// The stored values that the object had when it was read or last saved, by slot.
+  /// The stored values that the object had when it was read or last saved, by slot. Values that have not been read are
+  /// missing.
   final func snapshotValues() -> [Int: AttributeValue] {
     var values = currentValues()
     for old in extras?.old ?? [] where values[old.slot] != nil { values[old.slot] = old.value }
@@ -179,10 +212,14 @@ extension ManagedObject {
     return extras?.old.first { $0.slot == slot }?.value ?? storedValue(slot)
   }
 
-  /// The stored values, by slot.
-  final func currentValues() -> [Int: AttributeValue] {
+  /// The stored values, by slot. Values that have not been read are missing.
+  ///
+  /// - Parameter others: The values with which the result is compared: those that it has are read.
+  final func currentValues(toCompareWith others: [Int: AttributeValue] = [:]) -> [Int: AttributeValue] {
     var values: [Int: AttributeValue] = [:]
-    for slot in scope.plan.storedSlots { values[slot] = comparableValue(slot) }
+    for slot in scope.plan.storedSlots where others[slot] != nil || !isUnread(slot) {
+      values[slot] = comparableValue(slot)
+    }
     return values
   }
 
@@ -196,21 +233,28 @@ extension ManagedObject {
     return .null
   }
 
-  /// Creates a conflict with the properties whose three versions differ.
+  /// Creates a conflict with the properties whose three versions differ. A value that the object has not read does not
+  /// differ: nothing depends on it.
   ///
   /// - Parameters:
   ///   - object: The object's values; nil for its current values.
   ///   - store: The row's values; nil if the row is gone.
+  ///   - namesUnread: Whether to name the values that the object has not read, if no other value differs.
   final func conflict(
     _ reason: SaveConflict.Reason, object: [Int: AttributeValue]? = nil, snapshot: [Int: AttributeValue],
-    store: [Int: AttributeValue]?
+    store: [Int: AttributeValue]?, namesUnread: Bool = false
   ) -> SaveConflict {
     let plan = scope.plan
     let object = object ?? currentValues()
     var keys: [String] = []
     var values: [SaveConflict.Value] = []
+    var unread: [String] = []
     for number in plan.storedSlots {
       let slot = plan.slots[number]
+      if slot.isReadLater, object[number] == nil {
+        unread.append(slot.name)
+        continue
+      }
       let (mine, old) = (object[number] ?? .null, snapshot[number] ?? .null)
       let theirs = store.map { $0[number] ?? .null }
       if let theirs, theirs != old { keys.append(slot.name) }
@@ -222,6 +266,7 @@ extension ManagedObject {
           key: slot.name, object: fetchedValue(mine, slot), snapshot: fetchedValue(old, slot),
           store: theirs.map { fetchedValue($0, slot) }))
     }
+    if namesUnread, keys.isEmpty { keys = unread }
     return SaveConflict(reason: reason, objectID: objectID, keys: keys, values: values)
   }
 
@@ -241,9 +286,10 @@ extension ManagedObject {
 extension ManagedObject: EvaluationSubject {
   /// Returns the value of a property for predicates, with all unsaved changes.
   ///
-  /// - Throws: ``EvaluationError/unknownKey(_:entity:)``, and `unsupported` for a fetched property whose fetch fails.
+  /// - Throws: ``EvaluationError/unknownKey(_:entity:)``, and `unsupported` for a fetched property whose fetch fails, and
+  ///   for a large value that cannot be read.
   public final func evaluationValue(forKey key: String) throws(EvaluationError) -> EvaluationValue {
-    if let slot = scope.plan.slot(key) { return evaluationValue(of: slot) }
+    if let slot = scope.plan.slot(key) { return try evaluationValue(of: slot) }
     guard let context = scope.context, let property = context.fetchedProperty(key, of: scope.plan) else {
       throw .unknownKey(key, entity: scope.plan.name)
     }
@@ -274,10 +320,15 @@ extension ManagedObject: EvaluationSubject {
       || scope.context?.model.entity(id.entityName)?.root == scope.plan.root
   }
 
-  private final func evaluationValue(of slot: PropertyPlan) -> EvaluationValue {
+  private final func evaluationValue(of slot: PropertyPlan) throws(EvaluationError) -> EvaluationValue {
     switch slot.kind {
     case .attribute(_, let storageType):
       _willRead()
+      if slot.isReadLater {
+        do { try readLargeValueForCaller(slot.number) } catch {
+          throw .unsupported("'\(scope.plan.name).\(slot.name)', which cannot be read: \(error)")
+        }
+      }
       let value = storedValue(slot.number)
       if case .float = storageType, case .double(let number) = value { return .float(Float(number)) }
       return .value(value)

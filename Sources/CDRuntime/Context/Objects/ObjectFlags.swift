@@ -58,6 +58,8 @@ final class ObjectExtras {
   var hasOutdatedPartners = false
   /// All values by slot, for an object without a generated class. A reference's value is its key.
   var values: [AttributeValue] = []
+  /// The slots of `values` that have not been read: see ``LargeValue``.
+  var unread = SlotSet()
   /// The attributes of a draft that have been given values.
   var assigned = SlotSet()
   /// The errors with which the next save refuses the object.

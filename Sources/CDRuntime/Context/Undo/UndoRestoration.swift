@@ -85,7 +85,7 @@ struct UndoRestoration {
       now.isInsertion = entry.isInsertion
       if now.existed {
         if entry.existed {
-          for slot in entry.values.keys { now.values[slot] = object.storedValue(slot) }
+          for slot in entry.values.keys { now.values[slot] = object.knownValue(slot) }
           for slot in entry.lists.keys { now.lists[slot] = context.visibleKeys(of: object, slot) }
         } else {
           context.noteWhole(object, in: &now, of: inverse)
@@ -93,7 +93,7 @@ struct UndoRestoration {
         current[ObjectIdentifier(object)] = now.lists
       } else if entry.existed, context.parent != nil {
         // The former values of its relationships when it was deleted.
-        for slot in entry.values.keys { now.values[slot] = object.storedValue(slot) }
+        for slot in entry.values.keys { now.values[slot] = object.knownValue(slot) }
       }
       if object.isDeletionUnsaved {
         // For an object that the group has deleted, its values contain these references.

@@ -87,6 +87,10 @@ final class CombinedSession: StoreSession {
     try session(of: entity).row(key, of: entity)
   }
 
+  func row(_ key: ObjectKey, of entity: EntityPlan, reading column: Int) throws -> RowCursor {
+    try session(of: entity).row(key, of: entity, reading: column)
+  }
+
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
     try session(of: entity).row(key, inSubtreeOf: entity)
   }
@@ -174,7 +178,8 @@ final class CombinedSession: StoreSession {
       guard let plan = model.entity(name), let reader = rows.reader(of: plan, report) else { continue }
       result[rows.key] = RowList.Row(
         key: rows.key, version: rows.version, entity: name,
-        values: plan.columns.enumerated().map { reader.value($0.offset, $0.element.storageType) })
+        values: plan.columns.enumerated().map { reader.value($0.offset, $0.element.storageType) },
+        unread: plan.laterColumns.filter(reader.isUnread))
     }
     return result
   }

@@ -18,8 +18,10 @@ package struct ModelSQL: Sendable {
 package struct EntitySQL: Sendable {
   /// Selects all rows.
   package let select: String
-  /// Selects the row of a key.
+  /// Selects the row of a key. It may leave large values out: see ``SQLDialect/laterValue(_:)``.
   package let selectByKey: String
+  /// Like `selectByKey`, but with the value of a column that it may leave out, by the number of the column.
+  package let selectsWithColumn: [Int: String]
   /// Inserts a row with version 1. The parameters are the key and the values of the columns.
   package let insert: String
   /// Deletes the row of a key and a version.
@@ -30,8 +32,19 @@ package struct EntitySQL: Sendable {
     let table = dialect.table(plan.table)
     let entity = plan.hasEntityColumn ? plan.name : nil
     let names = plan.columns.map { SQLText.quoted($0.name) }
-    select = "SELECT " + (["_pk", "_version"] + names).joined(separator: ", ") + " FROM \(table)"
-    selectByKey = select + " WHERE _pk = ?"
+    func select(_ values: [String]) -> String {
+      "SELECT " + (["_pk", "_version"] + values).joined(separator: ", ") + " FROM \(table)"
+    }
+    self.select = select(names)
+    var marked = names
+    for column in plan.laterColumns { marked[column] = dialect.laterValue(names[column]) ?? names[column] }
+    selectByKey = select(marked) + " WHERE _pk = ?"
+    selectsWithColumn = Dictionary(
+      plan.laterColumns.map { column in
+        var values = marked
+        values[column] = names[column]
+        return (column, select(values) + " WHERE _pk = ?")
+      }, uniquingKeysWith: { first, _ in first })
     let system = entity == nil ? ["_pk", "_version"] : ["_pk", "_version", "_entity"]
     let parameters =
       ["?", "1"] + (entity.map { [SQLText.literal($0)] } ?? []) + names.map { _ in "?" }
@@ -84,7 +97,14 @@ package final class EntitySelect: Sendable {
       entityColumn = nil
     }
     self.maps = maps
-    var columns = ["t0._pk", "t0._version"] + names.map { "t0." + SQLText.quoted($0) }
+    let later = Set(
+      plan.subtree.map { entities[$0] }.flatMap { kind in kind.laterColumns.map { kind.columns[$0].name } })
+    var columns =
+      ["t0._pk", "t0._version"]
+      + names.map { name in
+        let column = "t0." + SQLText.quoted(name)
+        return later.contains(name) ? dialect.laterValue(column) ?? column : column
+      }
     if entityColumn != nil { columns.append("t0._entity") }
     source = "FROM \(dialect.table(plan.table)) AS t0"
     self.columns = columns.joined(separator: ", ")

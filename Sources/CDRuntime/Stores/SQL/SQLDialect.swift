@@ -33,6 +33,9 @@ package protocol SQLDialect: Sendable {
   func stored(_ number: Decimal) -> AttributeValue?
   /// The value of a column for comparisons and calculations. A Boolean is the number 0 or 1.
   func value(ofColumn column: SQLText, _ type: StorageType) -> SQLText
+  /// The form in which a row of objects returns a column that its objects may read later: the value or, if it is
+  /// large, a mark that tells the session to leave it out. Nil if rows return all values. See ``LargeValue``.
+  func laterValue(_ column: String) -> String?
   /// Whether the database compares integers of a range with doubles exactly, and not as two doubles.
   func comparesExactly(_ integers: ClosedRange<Int64>) -> Bool
 
@@ -201,6 +204,8 @@ package struct SQLSpelling: Sendable {
 }
 
 extension SQLDialect {
+  package func laterValue(_ column: String) -> String? { nil }
+
   package func table(_ name: String) -> String { SQLText.quoted(name) }
 
   package func isReachable(_ table: String) -> Bool { true }

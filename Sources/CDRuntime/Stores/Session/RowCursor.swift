@@ -124,6 +124,8 @@ package final class RowList: RowSource {
     package var entity: String
     /// The values by the numbers of the entity's columns.
     package var values: [AttributeValue]
+    /// The numbers of the columns whose values the row leaves out: see ``LargeValue``.
+    package var unread: [Int] = []
     /// The key of the owner in a query with several owners. `position` is the row's position in the owner's
     /// relationship.
     package var owner: ObjectKey = 0
@@ -131,13 +133,14 @@ package final class RowList: RowSource {
 
     /// Creates a row.
     package init(
-      key: ObjectKey, version: Int64, entity: String, values: [AttributeValue], owner: ObjectKey = 0,
-      position: Int64? = nil
+      key: ObjectKey, version: Int64, entity: String, values: [AttributeValue], unread: [Int] = [],
+      owner: ObjectKey = 0, position: Int64? = nil
     ) {
       self.key = key
       self.version = version
       self.entity = entity
       self.values = values
+      self.unread = unread
       self.owner = owner
       self.position = position
     }
@@ -159,6 +162,7 @@ package final class RowList: RowSource {
   package func next() -> Bool {
     guard let row = rest.popFirst() else { return false }
     values.values = row.values
+    values.unread = row.unread
     current = row
     return true
   }

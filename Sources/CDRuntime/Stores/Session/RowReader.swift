@@ -52,6 +52,9 @@ import CSQLite
     return values?.isNull(column) ?? true
   }
 
+  /// Whether the row leaves the value of a column out, so that the object must read it by itself.
+  package func isUnread(_ column: Int) -> Bool { values?.isUnread(column) ?? false }
+
   private func wrongType(_ column: Int) {
     report?.noteWrongType(column)
   }
@@ -63,6 +66,13 @@ package protocol ValueSource: AnyObject {
   func value(_ column: Int) -> AttributeValue
   /// Whether a column has no value.
   func isNull(_ column: Int) -> Bool
+  /// Whether the row leaves the value of a column out: see ``LargeValue``. Then ``value(_:)`` returns a value of
+  /// another type.
+  func isUnread(_ column: Int) -> Bool
+}
+
+extension ValueSource {
+  package func isUnread(_ column: Int) -> Bool { false }
 }
 
 /// A list of values that is read as a row.
@@ -74,12 +84,18 @@ package final class ValueRow {
   /// slot. Nil if there are none.
   let composites: [Int: [AttributeValue]]?
   let transients: ValueRow?
+  /// The columns whose values the row leaves out, if the values are in `values`.
+  package var unread: [Int]
 
-  init(_ values: [AttributeValue], composites: [Int: [AttributeValue]]? = nil, transients: ValueRow? = nil) {
+  init(
+    _ values: [AttributeValue], composites: [Int: [AttributeValue]]? = nil, transients: ValueRow? = nil,
+    unread: [Int] = []
+  ) {
     self.values = values
     source = nil
     self.composites = composites
     self.transients = transients
+    self.unread = unread
   }
 
   /// Creates a row of values that an engine has.
@@ -88,6 +104,7 @@ package final class ValueRow {
     self.source = source
     composites = nil
     transients = nil
+    unread = []
   }
 
   package subscript(column: Int) -> AttributeValue {
@@ -99,6 +116,8 @@ package final class ValueRow {
     if let source { return source.isNull(column) }
     return self[column] == .null && composites?[column] == nil
   }
+
+  func isUnread(_ column: Int) -> Bool { source?.isUnread(column) ?? unread.contains(column) }
 }
 
 /// The problems found in a row, by column.
@@ -321,6 +340,12 @@ extension RowReader {
   public func optionalDecimal(_ column: Int) -> Decimal? { isNull(column) ? nil : decimal(column) }
   public func optionalDate(_ column: Int) -> Date? { isNull(column) ? nil : date(column) }
   public func optionalData(_ column: Int) -> Data? { isNull(column) ? nil : data(column) }
+  public func largeData(_ column: Int) -> LargeValue {
+    isUnread(column) ? .unread : LargeValue(data(column))
+  }
+  public func optionalLargeData(_ column: Int) -> LargeValue {
+    isUnread(column) ? .unread : LargeValue(optionalData(column))
+  }
   public func optionalUuid(_ column: Int) -> UUID? { isNull(column) ? nil : uuid(column) }
   public func optionalUrl(_ column: Int) -> URL? { isNull(column) ? nil : url(column) }
 
@@ -336,7 +361,7 @@ extension RowReader {
     case .float, .double: return .double(double(column))
     case .decimal: return .decimal(decimal(column))
     case .date: return .date(date(column))
-    case .data: return .data(data(column))
+    case .data: return isUnread(column) ? .null : .data(data(column))
     case .uuid: return .uuid(uuid(column))
     case .url: return .url(url(column))
     }

@@ -71,6 +71,9 @@ import CSQLite
     null()
   }
 
+  /// An object was asked for a value that it has not read.
+  struct UnreadValue: Error {}
+
   private func null() {
     if let statement { sqlite3_bind_null(statement, next()) } else { captured.append(.null) }
   }
@@ -174,6 +177,13 @@ extension RowWriter {
     } else {
       captured.append(.data(value))
     }
+  }
+  /// Writes a value that the object has read. Fails for any other one: the caller must read it first.
+  public func largeData(_ value: LargeValue) {
+    if value.isUnread { fail(UnreadValue()) } else { data(value.mandatoryData) }
+  }
+  public func optionalLargeData(_ value: LargeValue) {
+    if value.isUnread { fail(UnreadValue()) } else { optionalData(value.data) }
   }
   public func uuid(_ value: UUID) {
     if let statement {

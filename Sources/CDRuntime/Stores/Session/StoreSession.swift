@@ -24,6 +24,9 @@ package protocol StoreSession: AnyObject {
 
   /// Returns the row of an object of exactly this entity, without subentities.
   func row(_ key: ObjectKey, of entity: EntityPlan) throws -> RowCursor
+  /// Returns the row of an object of exactly this entity, with the value of a column that other rows may leave out: see
+  /// ``LargeValue``.
+  func row(_ key: ObjectKey, of entity: EntityPlan, reading column: Int) throws -> RowCursor
   /// Returns the row of an object of the entity or a subentity.
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor
   /// Returns the rows of objects of the entity and its subentities, in the store's own order.
@@ -131,6 +134,11 @@ package protocol StoreSession: AnyObject {
 }
 
 extension StoreSession {
+  // The rows of most engines leave nothing out.
+  package func row(_ key: ObjectKey, of entity: EntityPlan, reading column: Int) throws -> RowCursor {
+    try row(key, of: entity)
+  }
+
   package var isRemote: Bool { false }
 
   // A session that reads a file needs no round trips.

@@ -32,6 +32,11 @@ final class PlainSession: StoreSession {
     return RowCursor(RowList([listed(key, row, as: entity)]))
   }
 
+  func row(_ key: ObjectKey, of entity: EntityPlan, reading column: Int) throws -> RowCursor {
+    guard isHeld(entity), let row = state.row(key, of: entity.root) else { return RowCursor(RowList([])) }
+    return RowCursor(RowList([listed(key, row, as: entity, reading: column)]))
+  }
+
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
     try rows([key], inSubtreeOf: entity)
   }
@@ -77,14 +82,20 @@ final class PlainSession: StoreSession {
     if case .int(let key) = value(of: column, in: row) { key } else { 0 }
   }
 
-  private func listed(_ key: ObjectKey, _ row: PlainState.Row, as entity: EntityPlan? = nil) -> RowList.Row {
-    guard let entity, entity.index != row.entity else {
-      return RowList.Row(
-        key: key, version: row.version, entity: model.entities[row.entity].name, values: row.values)
+  /// - Parameter column: The large value that the row has. It leaves the others out, however small they are, so that all
+  ///   tests read them later.
+  private func listed(
+    _ key: ObjectKey, _ row: PlainState.Row, as entity: EntityPlan? = nil, reading column: Int? = nil
+  ) -> RowList.Row {
+    let own = entity ?? model.entities[row.entity]
+    var values =
+      own.index == row.entity ? row.values : own.columns.map { value(of: $0.name, in: row) }
+    let unread = own.laterColumns.filter {
+      $0 != column && values[$0] != .null
     }
-    return RowList.Row(
-      key: key, version: row.version, entity: entity.name,
-      values: entity.columns.map { value(of: $0.name, in: row) })
+    // A reader that does not ask whether the value is there must notice.
+    for column in unread { values[column] = .bool(false) }
+    return RowList.Row(key: key, version: row.version, entity: own.name, values: values, unread: unread)
   }
 
   func cursor(_ rows: [(key: ObjectKey, row: PlainState.Row)], of entity: EntityPlan) -> RowCursor {

@@ -14,6 +14,35 @@ import Testing
         name: "Test", id: UUID(), versions: [PredicateModel.version], currentVersionNumber: 1))
   }
 
+  /// Only the rows of a server leave large values out, and only those of `external:` attributes.
+  @Test func rowsLeaveLargeValuesOut() throws {
+    let plan = try ModelPlan(AlbumsModel.model)
+    let later = ModelSQL(plan, PostgresDialect())
+    let eager = ModelSQL(plan, SQLiteDialect())
+    func large(_ column: String) -> String {
+      "CASE WHEN octet_length(\(column)) > 4096 THEN CAST('' AS bytea) ELSE \(column) END"
+    }
+    for entity in plan.entities {
+      let select = later.selects[entity.index]
+      let expected = Set(plan.entities.filter { $0.isKind(of: entity) }.flatMap(\.externalSlots))
+      #expect(select.sql.components(separatedBy: "CASE").count - 1 == expected.count)
+      #expect(!eager.selects[entity.index].sql.contains("CASE"))
+      #expect(!eager.rows[entity.index].selectByKey.contains("CASE"))
+    }
+    let photo = try #require(plan.entity("Photo"))
+    #expect(later.selects[photo.index].sql.contains(large(#"t0."pixels""#)))
+    #expect(later.selects[photo.index].sql.contains(large(#"t0."face""#)))
+    let statements = later.rows[photo.index]
+    #expect(
+      statements.selectByKey
+        == #"SELECT _pk, _version, "title", \#(large(#""pixels""#)), \#(large(#""preview""#)), "album" FROM "Photo" "#
+        + "WHERE _pk = ?")
+    #expect(statements.selectsWithColumn.keys.sorted() == [1, 2])
+    #expect(
+      statements.selectsWithColumn[1]
+        == statements.selectByKey.replacing(large(#""pixels""#), with: #""pixels""#))
+  }
+
   /// A predicate, and its condition in each dialect; nil where the evaluator decides.
   struct Case: CustomTestStringConvertible {
     let format: String

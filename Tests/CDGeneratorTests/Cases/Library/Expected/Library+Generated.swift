@@ -298,7 +298,7 @@ nonisolated public class Book: Publication {
   private final var _salesRank: Swift.Int32? = nil
   private final var _isbn: Swift.String = ""
   private final var _price: Foundation.Decimal = Book._defaultPrice
-  private final var _cover: Foundation.Data? = nil
+  private final var _cover = CDRuntime.LargeValue(nil)
   private final var _subjects: CDRuntime.CodableStorage<[String]> = CDRuntime.CodableStorage<[String]>()
   private final var _firstSold: Foundation.Date? = nil
   private final var _sequel: CDRuntime.ObjectKey = 0
@@ -324,8 +324,12 @@ nonisolated public class Book: Publication {
   }
 
   public final var cover: Foundation.Data? {
-    get { _willRead(); return _cover }
-    set { _willWrite(16); _cover = newValue }
+    get {
+      _willRead()
+      if _cover.isUnread { _readLarge(16) }
+      return _cover.data
+    }
+    set { _willWriteLarge(16); _cover = CDRuntime.LargeValue(newValue) }
   }
 
   public final var subjects: [String]? {
@@ -355,7 +359,7 @@ nonisolated public class Book: Publication {
     _isbn = isbn
     _salesRank = salesRank
     _pages = pages
-    _cover = cover
+    _cover = CDRuntime.LargeValue(cover)
     if let subjects { _subjects.set(subjects) }
     _firstSold = firstSold
   }
@@ -371,7 +375,7 @@ nonisolated public class Book: Publication {
     _salesRank = row.optionalInt32(12)
     _price = row.decimal(13)
     _pages = row.optionalInt16(14)
-    _cover = row.optionalData(15)
+    _cover = row.optionalLargeData(15)
     _subjects = row.codable(16)
     _firstSold = row.optionalDate(17)
     _sequel = row.key(18)
@@ -382,7 +386,7 @@ nonisolated public class Book: Publication {
     case 13: writer.optionalInt32(_salesRank)
     case 14: writer.decimal(_price)
     case 15: writer.optionalInt16(_pages)
-    case 16: writer.optionalData(_cover)
+    case 16: writer.optionalLargeData(_cover)
     case 17: writer.codable(_subjects)
     case 18: writer.optionalDate(_firstSold)
     case 19: writer.key(_sequel)
@@ -502,7 +506,7 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   private final var _name: Swift.String = ""
   private final var _born: Foundation.Date? = nil
   private final var _address: Address? = nil
-  private final var _portrait: Foundation.Data? = nil
+  private final var _portrait = CDRuntime.LargeValue(nil)
   private final var _displayName: Swift.String? = nil
 
   public final var name: Swift.String {
@@ -521,8 +525,12 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   }
 
   public final var portrait: Foundation.Data? {
-    get { _willRead(); return _portrait }
-    set { _willWrite(3); _portrait = newValue }
+    get {
+      _willRead()
+      if _portrait.isUnread { _readLarge(3) }
+      return _portrait.data
+    }
+    set { _willWriteLarge(3); _portrait = CDRuntime.LargeValue(newValue) }
   }
 
   public final var displayName: Swift.String? {
@@ -544,7 +552,7 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     _name = name
     _born = born
     _address = address
-    _portrait = portrait
+    _portrait = CDRuntime.LargeValue(portrait)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context))
@@ -557,7 +565,7 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     _name = row.string(0)
     _born = row.optionalDate(1)
     _address = row.optionalComposite(2)
-    _portrait = row.optionalData(7)
+    _portrait = row.optionalLargeData(7)
     if let row = row.transients {
       _displayName = row.optionalString(4)
     }
@@ -567,7 +575,7 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     case 0: writer.string(_name)
     case 1: writer.optionalDate(_born)
     case 2: writer.optionalComposite(_address)
-    case 3: writer.optionalData(_portrait)
+    case 3: writer.optionalLargeData(_portrait)
     case 4: writer.optionalString(_displayName)
     default: super._encode(slot, writer)
     }

@@ -150,7 +150,7 @@ nonisolated extension CDRuntime.AttributeKey where Root: Artist {
 nonisolated public class Album: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   private final var _title: Swift.String = ""
   private final var _released: Foundation.Date? = nil
-  private final var _artwork: Foundation.Data? = nil
+  private final var _artwork = CDRuntime.LargeValue(nil)
   private final var _trackCount: Swift.Int64 = 0
   private final var _length: Swift.Int64 = 0
   private final var _artist: CDRuntime.ObjectKey = 0
@@ -166,8 +166,12 @@ nonisolated public class Album: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public final var artwork: Foundation.Data? {
-    get { _willRead(); return _artwork }
-    set { _willWrite(2); _artwork = newValue }
+    get {
+      _willRead()
+      if _artwork.isUnread { _readLarge(2) }
+      return _artwork.data
+    }
+    set { _willWriteLarge(2); _artwork = CDRuntime.LargeValue(newValue) }
   }
 
   public final var trackCount: Swift.Int64 {
@@ -197,7 +201,7 @@ nonisolated public class Album: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Album", in: context, isComplete: true))
     _title = title
     _released = released
-    _artwork = artwork
+    _artwork = CDRuntime.LargeValue(artwork)
     _setToOne(artist, 5)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -210,7 +214,7 @@ nonisolated public class Album: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     super._decode(row)
     _title = row.string(0)
     _released = row.optionalDate(1)
-    _artwork = row.optionalData(2)
+    _artwork = row.optionalLargeData(2)
     _trackCount = row.int64(3)
     _length = row.int64(4)
     _artist = row.key(5)
@@ -219,7 +223,7 @@ nonisolated public class Album: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     switch slot {
     case 0: writer.string(_title)
     case 1: writer.optionalDate(_released)
-    case 2: writer.optionalData(_artwork)
+    case 2: writer.optionalLargeData(_artwork)
     case 3: writer.int64(_trackCount)
     case 4: writer.int64(_length)
     case 5: writer.key(_artist)

@@ -178,7 +178,7 @@ nonisolated public class OptionalSample: CDRuntime.ManagedObject, CDRuntime.Enti
   private final var _bytes: Foundation.Data? = nil
   private final var _token: Foundation.UUID? = nil
   private final var _link: Foundation.URL? = nil
-  private final var _attachment: Foundation.Data? = nil
+  private final var _attachment = CDRuntime.LargeValue(nil)
 
   public final var text: Swift.String? {
     get { _willRead(); return _text }
@@ -241,8 +241,12 @@ nonisolated public class OptionalSample: CDRuntime.ManagedObject, CDRuntime.Enti
   }
 
   public final var attachment: Foundation.Data? {
-    get { _willRead(); return _attachment }
-    set { _willWrite(12); _attachment = newValue }
+    get {
+      _willRead()
+      if _attachment.isUnread { _readLarge(12) }
+      return _attachment.data
+    }
+    set { _willWriteLarge(12); _attachment = CDRuntime.LargeValue(newValue) }
   }
 
   public init(text: Swift.String? = nil, flag: Swift.Bool? = nil, small: Swift.Int16? = nil, medium: Swift.Int32? = nil, large: Swift.Int64? = nil, single: Swift.Float? = nil, precise: Swift.Double? = nil, amount: Foundation.Decimal? = nil, moment: Foundation.Date? = nil, bytes: Foundation.Data? = nil, token: Foundation.UUID? = nil, link: Foundation.URL? = nil, attachment: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
@@ -259,7 +263,7 @@ nonisolated public class OptionalSample: CDRuntime.ManagedObject, CDRuntime.Enti
     _bytes = bytes
     _token = token
     _link = link
-    _attachment = attachment
+    _attachment = CDRuntime.LargeValue(attachment)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "OptionalSample", in: context))
@@ -281,7 +285,7 @@ nonisolated public class OptionalSample: CDRuntime.ManagedObject, CDRuntime.Enti
     _bytes = row.optionalData(9)
     _token = row.optionalUuid(10)
     _link = row.optionalUrl(11)
-    _attachment = row.optionalData(12)
+    _attachment = row.optionalLargeData(12)
   }
   @_spi(Generated) public override func _encode(_ slot: Swift.Int, _ writer: CDRuntime.RowWriter) {
     switch slot {
@@ -297,7 +301,7 @@ nonisolated public class OptionalSample: CDRuntime.ManagedObject, CDRuntime.Enti
     case 9: writer.optionalData(_bytes)
     case 10: writer.optionalUuid(_token)
     case 11: writer.optionalUrl(_link)
-    case 12: writer.optionalData(_attachment)
+    case 12: writer.optionalLargeData(_attachment)
     default: super._encode(slot, writer)
     }
   }

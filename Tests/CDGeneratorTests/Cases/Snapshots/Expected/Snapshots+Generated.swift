@@ -221,7 +221,7 @@ nonisolated public class Chore: Matter {
   private final var _detour: Extent = Chore._defaultDetour
   private final var _tags: CDRuntime.CodableStorage<[String]> = CDRuntime.CodableStorage<[String]>()
   private final var _price: Foundation.Decimal? = nil
-  private final var _photo: Foundation.Data? = nil
+  private final var _photo = CDRuntime.LargeValue(nil)
   private final var _wardenName: Swift.String? = nil
   private final var _similar: CDRuntime.ObjectKey = 0
 
@@ -251,8 +251,12 @@ nonisolated public class Chore: Matter {
   }
 
   public final var photo: Foundation.Data? {
-    get { _willRead(); return _photo }
-    set { _willWrite(11); _photo = newValue }
+    get {
+      _willRead()
+      if _photo.isUnread { _readLarge(11) }
+      return _photo.data
+    }
+    set { _willWriteLarge(11); _photo = CDRuntime.LargeValue(newValue) }
   }
 
   public final var marked: Swift.Bool {
@@ -290,7 +294,7 @@ nonisolated public class Chore: Matter {
     _extent = extent
     if let tags { _tags.set(tags) }
     _price = price
-    _photo = photo
+    _photo = CDRuntime.LargeValue(photo)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Chore", in: context))
@@ -317,7 +321,7 @@ nonisolated public class Chore: Matter {
     _detour = row.composite(10)
     _tags = row.codable(13)
     _price = row.optionalDecimal(14)
-    _photo = row.optionalData(15)
+    _photo = row.optionalLargeData(15)
     _wardenName = row.optionalString(16)
     _similar = row.key(17)
     if let row = row.transients {
@@ -331,7 +335,7 @@ nonisolated public class Chore: Matter {
     case 8: writer.composite(_detour)
     case 9: writer.codable(_tags)
     case 10: writer.optionalDecimal(_price)
-    case 11: writer.optionalData(_photo)
+    case 11: writer.optionalLargeData(_photo)
     case 12: writer.bool(_marked)
     case 13: writer.optionalString(_wardenName)
     case 16: writer.key(_similar)
