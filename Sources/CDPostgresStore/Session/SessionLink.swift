@@ -249,12 +249,12 @@ struct VersionMark: Sendable {
 
   init(_ stores: [(schemas: StoreSchemas, hash: String, storeID: UUID, url: URL)]) {
     statements = stores.map { store in
-      // Any entry about the tables is too many, unless it is the known one. With another number of entries, the server
-      // divides by zero.
+      // If an entry is missing or has another value, or if an entry about the tables has come, the server divides by zero.
       let schemas = store.schemas
       let pointer = SQLText.literal(StoreSchemas.metadataKey)
+      let condition = schemas.areTwo ? "count(*) = 3" : #"count(*) = 2 AND max("key") = 'storeUUID'"#
       return PostgresStatement(
-        #"SELECT 1 / CAST(count(*) = \#(schemas.areTwo ? 3 : 2) AS integer) FROM \#(schemas.table("_cdgen_metadata")) "#
+        #"SELECT 1 / CAST(\#(condition) AS integer) FROM \#(schemas.table("_cdgen_metadata")) "#
           + #"WHERE "key" = 'dataHash' AND "value" = ? OR "key" = 'storeUUID' AND "value" = ? "#
           + #"OR "key" = \#(pointer)"# + (schemas.areTwo ? #" AND "value" = ?"# : ""),
         [.value(.string(store.hash)), .value(.string(store.storeID.uuidString))]

@@ -95,7 +95,8 @@ struct PresentTables {
       SELECT pg_catalog.format('GRANT %s ON SCHEMA %I TO %s', a.privilege_type,
         CAST(\(SQLText.literal(target)) AS text),
         CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END)
-      FROM pg_catalog.pg_namespace AS n, pg_catalog.aclexplode(n.nspacl) AS a
+      FROM pg_catalog.pg_namespace AS n,
+        pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))) AS a
       WHERE n.nspname = ? AND pg_catalog.pg_get_userbyid(a.grantee) <> current_user
       """)
     return found.map { $0[0] }
