@@ -308,56 +308,74 @@ import Testing
   /// A program is killed at each statement: whatever it was going to send is not sent. Programs of the old version go on,
   /// and the next one of the new version migrates the store and drops what was left behind.
   @Test func anEndAtAnyStatementLeavesTheOldOrTheNewStore() throws {
-    var position = 0
-    var isOver = false
-    var isNew = 0
-    while !isOver {
-      let store = try way.store()
-      let old = try store.context()
-      try old.addBook("a")
-      try old.save()
-      let proxy = try TestProxy(to: store.server)
-      let number = position
-      let count = Mutex(0)
-      let begun = Mutex(false)
-      proxy.decide { statements in
-        // From the lease on.
-        if statements.contains(where: { $0.contains("migrationLease") }) { begun.withLock { $0 = true } }
-        guard begun.withLock({ $0 }) else { return .forward }
-        return count.withLock {
-          $0 += 1
-          // By turns, the server executes the last statements or not.
-          return $0 <= number ? .forward : $0 == number + 1 && number % 2 == 0 ? .cutAfter : .cutBefore
-        }
-      }
-      var server = store.server
-      server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
-      server.connectTimeout = 1
+    let last = Mutex(Int.max)
+    let new = Mutex(0)
+    let threads = 12
+    inThreads(threads) { first in
       do {
-        _ = try PersistentStoreCoordinator(model: way.model, at: .server(server))
-        isOver = count.withLock { $0 <= number }
-      } catch {}
-      proxy.cutAll()
-      let isOld = try store.schemas().tables == store.server.schema
-      if isOld {
-        try old.addBook("b")
-        try old.save()
-      } else {
-        isNew += 1
-        try old.addBook("b")
-        #expect(isReplaced(#expect(throws: (any Error).self) { try old.save() }))
-      }
-      let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
-      #expect(coordinator.migrations.count == (isOld ? 1 : 0))
-      #expect(try context(coordinator).titles().sorted() == (isOld ? ["a", "b"] : ["a"]))
-      #expect(try coordinator.verify() == [])
-      #expect(try store.besides() == [store.schemas().tables])
-      #expect(try store.tables(in: store.server.schema) == Self.fixed)
-      position += 1
-      if position > 150 { isOver = true }
+        for position in stride(from: first, to: 150, by: threads) where position < last.withLock({ $0 }) {
+          switch try Self.end(at: position) {
+          case nil: last.withLock { $0 = min($0, position) }
+          case true?: new.withLock { $0 += 1 }
+          case false?: break
+          }
+        }
+      } catch { Issue.record(error) }
     }
-    print("\(position) statements, \(isNew) after the switch")
-    #expect(position > 25 && position < 150 && isNew > 1)
+    let count = last.withLock { $0 }
+    print("\(count) statements, \(new.withLock { $0 }) after the switch")
+    #expect(count > 25 && count < 150 && new.withLock { $0 } > 1)
+  }
+
+  /// Ends a migration before or after it has sent a number of statements.
+  ///
+  /// - Returns: Whether the store was the new one then; nil if the migration has ended before.
+  private static func end(at number: Int) throws -> Bool? {
+    let model = MovedShelves.Way.beside.model
+    let store = try MovedShelves.Way.beside.store()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let proxy = try TestProxy(to: store.server)
+    let count = Mutex(0)
+    let begun = Mutex(false)
+    proxy.decide { statements in
+      // From the lease on.
+      if statements.contains(where: { $0.contains("migrationLease") }) { begun.withLock { $0 = true } }
+      guard begun.withLock({ $0 }) else { return .forward }
+      return count.withLock {
+        $0 += 1
+        // By turns, the server executes the last statements or not.
+        return $0 <= number ? .forward : $0 == number + 1 && number % 2 == 0 ? .cutAfter : .cutBefore
+      }
+    }
+    var server = store.server
+    server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
+    server.connectTimeout = 1
+    do {
+      _ = try PersistentStoreCoordinator(model: model, at: .server(server))
+      if count.withLock({ $0 <= number }) { return nil }
+    } catch {}
+    proxy.cutAll()
+    let isNew = try store.schemas().areTwo
+    func save() throws {
+      try old.addBook("b")
+      try old.save()
+    }
+    if isNew {
+      let error = #expect(throws: StoreError.self) { try save() }
+      if case .replaced? = error {} else { Issue.record("\(String(describing: error))") }
+    } else {
+      try save()
+    }
+    let coordinator = try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    #expect(coordinator.migrations.count == (isNew ? 0 : 1))
+    #expect(
+      try PersistentContainer(coordinator).newContext().titles().sorted() == (isNew ? ["a"] : ["a", "b"]))
+    #expect(try coordinator.verify() == [])
+    #expect(try store.besides() == [store.schemas().tables])
+    #expect(try store.tables(in: store.server.schema) == fixed)
+    return isNew
   }
 
   /// A migration that has lost its lease, because its machine slept, does not end after another one has begun.

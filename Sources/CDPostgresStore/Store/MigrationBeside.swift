@@ -48,7 +48,7 @@ struct MigrationBeside {
       return nil
     }
     defer { lease.release() }
-    guard let attempt = try begin() else { return nil }
+    guard let attempt = try rollingBack(begin) else { return nil }
     do {
       // What was killed before.
       UnusedTables(server: server).drop()
@@ -57,6 +57,13 @@ struct MigrationBeside {
     } catch {
       opening.rollBack()
       UnusedTables(server: server).drop(ofMigrationIn: attempt.schema)
+      throw error
+    }
+  }
+
+  private func rollingBack<R>(_ body: () throws -> R) throws -> R {
+    do { return try body() } catch {
+      opening.rollBack()
       throw error
     }
   }
@@ -80,6 +87,8 @@ struct MigrationBeside {
       opening.rollBack()
       return nil
     } catch StoreError.needsMigration {}
+    let (_, schemas, names) = try PostgresTransfer.inspect(server, connection)
+    try migrator.checkRefusal(stored(schemas, names))
     var schema = ""
     repeat {
       found.number += 1
@@ -147,9 +156,7 @@ struct MigrationBeside {
     }
     let (_, schemas, names) = try PostgresTransfer.inspect(server, connection)
     let next = try lockCounter(schemas)
-    let stored = StoredTables(
-      PostgresRows(connection, schemas: schemas, history: .bounds, url: opening.url), names: names,
-      url: opening.url)
+    let stored = stored(schemas, names)
     found.attempt = nil
     found.unused[schemas.tables] =
       SQLSchema(try stored.plan(), store: 0, PostgresDialect()).layouts.map(\.name)
@@ -174,6 +181,12 @@ struct MigrationBeside {
       try MigrationFaults.reach("COMMIT")
       try PostgresTransfer.commit(connection)
     }
+  }
+
+  /// The rows of the old version.
+  private func stored(_ schemas: StoreSchemas, _ names: Set<String>) -> StoredTables {
+    let rows = PostgresRows(connection, schemas: schemas, history: .bounds, url: opening.url)
+    return StoredTables(rows, names: names, url: opening.url)
   }
 
   /// Excludes all who write rows, until the transaction ends.

@@ -55,13 +55,11 @@ extension PostgresOpening {
     }
   }
 
-  /// Whether the new tables are written to another schema. A store of which metadata record a schema beside goes on so.
+  /// Whether the new tables are written to another schema. A store that has a schema beside goes on so.
   private func migratesBeside() throws -> Bool {
     if server.features == .common { return true }
-    return try connection.run(
-      #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = ?"#,
-      [.value(.string(SchemaRecord.metadataKey))]
-    ).rowCount > 0
+    let (entries, schemas, _) = try PostgresTransfer.inspect(server, connection)
+    return try schemas.areTwo || !SchemaRecord(entries[SchemaRecord.metadataKey], url: url).others.isEmpty
   }
 
   private func migrateAlone(by migrator: any StoreMigrator) throws -> MigrationResult? {

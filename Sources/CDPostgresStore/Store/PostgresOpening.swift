@@ -160,10 +160,11 @@ struct PostgresOpening {
       _ = try connection.run(
         "DROP INDEX IF EXISTS \(SQLText.quoted(schema)).\(SQLText.quoted(name))")
     }
-    for index in wanted {
-      _ = try connection.run([
-        PostgresStatement(PostgresTables.repeatable(index.sql, schema: schema), isKept: false)
-      ])
+    for known in SQLSchema(model, store: storeIndex, PostgresDialect()).indexes {
+      let text = PostgresTables.repeatable(PostgresTables.creation(of: known), schema: schema)
+      do { _ = try connection.run([PostgresStatement(text, isKept: false)]) } catch {
+        throw try duplicate(known, error, metadata, found) ?? error
+      }
     }
     let mark = VersionMark([
       (found.schemas, model.dataHash(ofStore: storeIndex).description, found.storeID, url)
@@ -280,16 +281,9 @@ struct PostgresOpening {
       do {
         _ = try connection.run([PostgresStatement("SAVEPOINT _cdgen_index"), PostgresStatement(index.sql)])
       } catch {
-        guard error.isUniquenessViolation,
-          let (entity, properties) = model.uniqueConstraint(ofIndex: known.name)
-        else { throw error }
+        guard error.isUniquenessViolation else { throw error }
         _ = try connection.run("ROLLBACK TO SAVEPOINT _cdgen_index")
-        let key = try connection.run(
-          model.equalRows(of: entity, properties, table: found.schemas.table(entity.table)))
-        throw MigrationError(
-          url, .duplicate(properties: properties),
-          step: MigrationError.Step(source: found.versionNumber, destination: metadata.versionNumber),
-          entity: entity.name, objectKey: key.optionalInt(0, 0))
+        throw try duplicate(known, error, metadata, found) ?? error
       }
     }
     _ = try connection.run(
@@ -299,5 +293,20 @@ struct PostgresOpening {
     if !missing.late.isEmpty { entries[PostgresTables.missingIndexesKey] = metadata.layoutHash }
     try PostgresTransfer.write(entries, of: server, connection)
     return !missing.late.isEmpty
+  }
+
+  /// The error of rows that a new unique index refuses, with one of them; nil if the index was refused for another reason.
+  private func duplicate(
+    _ index: IndexLayout, _ failure: PostgresFailure, _ metadata: StoreMetadata, _ found: Found
+  ) throws -> MigrationError? {
+    guard failure.isUniquenessViolation,
+      let (entity, properties) = model.uniqueConstraint(ofIndex: index.name)
+    else { return nil }
+    let key = try connection.run(
+      model.equalRows(of: entity, properties, table: found.schemas.table(entity.table)))
+    return MigrationError(
+      url, .duplicate(properties: properties),
+      step: MigrationError.Step(source: found.versionNumber, destination: metadata.versionNumber),
+      entity: entity.name, objectKey: key.optionalInt(0, 0))
   }
 }
