@@ -15,12 +15,26 @@ enum MovedShelves {
     case inPlace
     /// It gets the rows in new tables, because a value of each row is converted.
     case rows
+    /// It gets the rows in tables of another schema, because it has common features only.
+    case beside
+
+    /// Those that lock the tables.
+    static let locking: [Way] = [.inPlace, .rows]
+
+    /// A store that will be migrated in this way.
+    func store() throws -> ServerStore {
+      try ServerStore {
+        guard self == .beside else { return }
+        $0.features = .common
+        $0.leaseDuration = 0.5
+      }
+    }
 
     var model: ManagedObjectModel {
       MovedShelves.model {
         $0.entities[1].attributes.append(
           AttributeDescription(name: "place", type: .string, defaultValue: .value(.string("top"))))
-        if self == .rows { $0.entities[1].attributes[1].type = .string }
+        if self != .inPlace { $0.entities[1].attributes[1].type = .string }
       }
     }
   }
@@ -78,7 +92,7 @@ enum MovedShelves {
 
   @Test(arguments: MovedShelves.Way.allCases)
   func objectsIdentifiersAndHistoryStay(way: MovedShelves.Way) throws {
-    let store = try ServerStore()
+    let store = try way.store()
     let old = try store.context()
     let shelf = try old.insert(entityNamed: "Shelf")
     try shelf.setValue("one", forKey: "name")
@@ -128,7 +142,7 @@ enum MovedShelves {
   /// A program of the old version gets an error that names the migration, whatever it does next.
   @Test(arguments: MovedShelves.Way.allCases)
   func theOldVersionIsShutOut(way: MovedShelves.Way) throws {
-    let store = try ServerStore()
+    let store = try way.store()
     let old = try store.context()
     let book = try old.addBook("a")
     try old.save()
@@ -158,9 +172,9 @@ enum MovedShelves {
   }
 
   /// A transaction that has its snapshot from before the migration does not read the new tables as if they were empty.
-  @Test(arguments: MovedShelves.Way.allCases)
+  @Test(arguments: MovedShelves.Way.locking)
   func anOldSnapshotReadsNothing(way: MovedShelves.Way) throws {
-    let store = try ServerStore()
+    let store = try way.store()
     let old = try store.context()
     try old.addBook("a")
     try old.save()
@@ -176,15 +190,15 @@ enum MovedShelves {
     let count = try reader.run("SELECT count(*) FROM \(store.table("Book"))").int(0, 0)
     #expect(count == (way == .rows ? 0 : 1))
     let mark = VersionMark([
-      (store.table("_cdgen_metadata"), hash, storeID, URL(filePath: "/store"))
+      (StoreSchemas(store.server.schema), hash, storeID, URL(filePath: "/store"))
     ])
     let failure = #expect(throws: PostgresFailure.self) { try reader.run(mark.statements) }
     #expect(isReplaced(failure.flatMap { mark.refusal($0, start: 0) }))
   }
 
-  @Test(arguments: MovedShelves.Way.allCases)
+  @Test(arguments: MovedShelves.Way.locking)
   func aReaderIsWaitedFor(way: MovedShelves.Way) throws {
-    let store = try ServerStore()
+    let store = try way.store()
     let old = try store.context()
     try old.addBook("a")
     try old.save()
@@ -227,7 +241,7 @@ enum MovedShelves {
   /// Several programs start at once. One of them migrates, and the others wait for it.
   @Test(arguments: MovedShelves.Way.allCases)
   func oneOfManyMigrates(way: MovedShelves.Way) throws {
-    let store = try ServerStore()
+    let store = try way.store()
     let old = try store.context()
     for number in 0..<200 { try old.addBook("\(number)") }
     try old.save()
@@ -254,7 +268,7 @@ enum MovedShelves {
   /// Whatever was saved before the migration is in the new store, and nothing is saved to the old one afterwards.
   @Test(arguments: MovedShelves.Way.allCases)
   func whoSavesDuringAMigrationLosesNothing(way: MovedShelves.Way) throws {
-    let store = try ServerStore()
+    let store = try way.store()
     _ = try store.context().titles()
     let saved = Mutex<Set<String>>([])
     let errors = Mutex<[String]>([])
@@ -285,15 +299,17 @@ enum MovedShelves {
 
   @Test(arguments: MovedShelves.Way.allCases)
   func aRefusedMigrationChangesNothing(way: MovedShelves.Way) throws {
-    let store = try ServerStore()
+    let store = try way.store()
     let old = try store.context()
     try old.addBook("a", pages: nil)
     try old.addBook("b", pages: 1)
     try old.save()
     func state() throws -> String {
+      #expect(try store.besides() == [])
+      // The numbers of schemas are never used again.
       let result = try store.sql(
-        #"SELECT string_agg("key" || "value", ',' ORDER BY "key"), (SELECT count(*) FROM \#(store.table("Book"))) FROM \#(store.table("_cdgen_metadata"))"#
-      )
+        #"SELECT string_agg("key" || "value", ',' ORDER BY "key"), (SELECT count(*) FROM \#(store.table("Book"))) "#
+          + #"FROM \#(store.table("_cdgen_metadata")) WHERE "key" <> 'tableSchemas'"#)
       return "\(result.string(0, 0) ?? "") \(result.int(0, 1))"
     }
     var before = try state()
@@ -369,7 +385,7 @@ enum MovedShelves {
     var point = 0
     var isOver = false
     while !isOver {
-      let store = try ServerStore()
+      let store = try way.store()
       let old = try store.context()
       try old.addBook("a")
       try old.save()
@@ -411,7 +427,7 @@ enum MovedShelves {
   @Test(arguments: MovedShelves.Way.allCases)
   func anEndedConnectionIsNoFailure(way: MovedShelves.Way) throws {
     for delay in stride(from: 0, to: 100_000, by: 9_000) {
-      let store = try ServerStore()
+      let store = try way.store()
       let old = try store.context()
       for number in 0..<50 { try old.addBook("\(number)") }
       try old.save()
@@ -438,10 +454,11 @@ enum MovedShelves {
     }
   }
 
-  /// A user who may not create schemas migrates too, and other users keep their rights.
+  /// A user who may not create schemas migrates too, and other users keep their rights. Beside the store's own schema,
+  /// somebody else has to create one.
   @Test(arguments: MovedShelves.Way.allCases)
   func rightsStay(way: MovedShelves.Way) throws {
-    let store = try ServerStore()
+    let store = try way.store()
     let old = try store.context()
     try old.addBook("a")
     try old.save()
@@ -453,6 +470,9 @@ enum MovedShelves {
       "GRANT USAGE ON SCHEMA \(schema) TO \(reader)", "GRANT SELECT ON \(store.table("Book")) TO \(reader)",
       "ALTER SCHEMA \(schema) OWNER TO \(role)",
     ] { try store.sql(sql) }
+    if way == .beside {
+      try store.sql("CREATE SCHEMA \(SQLText.quoted(store.server.schema + "~2")) AUTHORIZATION \(role)")
+    }
     let names = try store.sql(
       "SELECT CAST(tablename AS text) FROM pg_tables WHERE schemaname = ?",
       [.value(.string(store.server.schema))])
@@ -481,8 +501,14 @@ enum MovedShelves {
     #expect(later.migrations.count == 1)
     let owner = try store.sql(
       "SELECT CAST(tableowner AS text) FROM pg_tables WHERE schemaname = ? AND tablename = 'Book'",
-      [.value(.string(store.server.schema))])
+      [.value(.string(try store.schemas().tables))])
     #expect(owner.string(0, 0) == role)
+    for user in [role, reader] {
+      server.user = user
+      let connection = try PostgresConnection.open(server, toWrite: false)
+      #expect(try connection.run("SELECT count(*) FROM \(store.table("Book"))").int(0, 0) == 1)
+      connection.close()
+    }
     try store.sql("REASSIGN OWNED BY \(role) TO current_user")
     try store.sql("DROP OWNED BY \(role), \(reader)")
     try store.sql("DROP ROLE \(role), \(reader)")

@@ -541,10 +541,16 @@ extension PostgresWriteSession {
         .value(.uuid(id)), .value(.date(date)), .value(.string(origin)),
         .typed(author.map { .string($0) } ?? .null, .text), .value(.string(changes)),
       ])
-    guard result.rowCount == 1 else {
-      throw StoreError.damagedKeys(store.url, entity: PostgresTables.historyKey)
-    }
+    try checkCounter(result, of: store)
     return result.int(0, 0)
+  }
+
+  /// Checks that a statement has found the counter of saves. A migration to a schema beside removes it, which keeps
+  /// transactions of the old version from being committed.
+  private func checkCounter(_ result: PostgresResult, of store: any AttachedStore) throws {
+    if result.rowCount == 1 { return }
+    try converting { try transaction.checkVersion() }
+    throw StoreError.damagedKeys(store.url, entity: PostgresTables.historyKey)
   }
 
   func deleteEntries(_ range: HistoryRange, of store: any AttachedStore) throws {
@@ -569,6 +575,9 @@ extension PostgresWriteSession {
   func setMetadata(_ values: [String: String], of store: any AttachedStore) throws {
     let table = session.systemTable("_cdgen_metadata", of: store)
     let prefix = StoreMetadata.valuePrefix
+    // A migration copies the metadata. It keeps the counter locked until it ends.
+    let lock = PostgresTables.counterLock(session.link.tables.schemas(of: store))
+    if let counter = try run([lock]).last { try checkCounter(counter, of: store) }
     try run(
       #"DELETE FROM \#(table) WHERE left("key", \#(prefix.utf8.count)) = \#(SQLText.literal(prefix))"#)
     if values.isEmpty { return }

@@ -54,7 +54,8 @@ public struct PostgresServer: Hashable, Sendable {
     case postgresql
     /// Only what the databases with PostgreSQL's protocol have in common: no foreign keys that are checked at the end of a
     /// transaction, no locks of tables, no changes of tables within transactions, and no state of a session. The program
-    /// checks references itself. Stores are not migrated. <doc:StoresOnAServer> describes the differences.
+    /// checks references itself. A migration writes new tables beside the old ones. <doc:StoresOnAServer> describes the
+    /// differences.
     case common
   }
 
@@ -91,6 +92,9 @@ public struct PostgresServer: Hashable, Sendable {
 
   /// The number of bytes from which on a table is large, so that its new indexes are built while programs use it.
   var largeTableSize: Int64 = 16 << 20
+
+  /// How many seconds the right to migrate a store by several transactions is valid, unless it is renewed.
+  var leaseDuration: Double = 10
 
   /// Whether a statement may depend on an earlier transaction of its connection.
   var keepsSessions: Bool { !isPooled && features == .postgresql }

@@ -4,15 +4,15 @@ import CDRuntime
 // Checks that the tables of a store are those of its model. SQLite checks its own file instead.
 extension PostgresSession {
   func schemaDefects(of store: any AttachedStore) throws -> [StoreDefect] {
-    let name = link.tables.schema(of: store)
+    let schemas = link.tables.schemas(of: store)
     let schema = SQLSchema(model, store: store.index, PostgresDialect())
-    let check = SchemaCheck(schema, name) { [self] in try run($0, $1) }
+    let check = SchemaCheck(schema, schemas.tables) { [self] in try run($0, $1) }
     let lacksIndexes = try run(
       #"SELECT 1 FROM \#(systemTable("_cdgen_metadata", of: store)) WHERE "key" = ?"#,
       [.value(.string(PostgresTables.missingIndexesKey))])
     return try check.columnDefects() + check.indexDefects(onlyUnique: lacksIndexes.rowCount > 0)
       + check.referenceDefects()
-      + foreignObjects(schema, name) + counterDefects(of: store)
+      + foreignObjects(schema, schemas, of: store) + counterDefects(of: store)
   }
 
   private func rows(_ text: String, _ schema: String) throws -> [[String]] {
@@ -20,8 +20,21 @@ extension PostgresSession {
   }
 
   /// Finds tables and triggers of other programs.
-  private func foreignObjects(_ schema: SQLSchema, _ name: String) throws -> [StoreDefect] {
-    let own = Set(schema.layouts.map(\.name) + PostgresTables.systemNames)
+  private func foreignObjects(
+    _ schema: SQLSchema, _ schemas: StoreSchemas, of store: any AttachedStore
+  ) throws -> [StoreDefect] {
+    let own = schema.layouts.map(\.name) + PostgresTables.systemNames
+    if !schemas.areTwo { return try foreignObjects(schemas.own, Set(own)) }
+    // Tables of former versions may wait for their end.
+    let record = try run(
+      #"SELECT "value" FROM \#(schemas.table("_cdgen_metadata")) WHERE "key" = ?"#,
+      [.value(.string(SchemaRecord.metadataKey))])
+    let unused = try SchemaRecord(record.rowCount > 0 ? record.string(0, 0) : nil, url: store.url).unused
+    return try foreignObjects(schemas.tables, Set(own))
+      + foreignObjects(schemas.own, Set(PostgresTables.systemNames + (unused[schemas.own] ?? [])))
+  }
+
+  private func foreignObjects(_ name: String, _ own: Set<String>) throws -> [StoreDefect] {
     let tables = try rows(PostgresTables.listing, name)
     let triggers = try rows(
       "SELECT CAST(t.tgname AS text) FROM pg_catalog.pg_trigger AS t "

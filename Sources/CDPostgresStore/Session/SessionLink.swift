@@ -273,21 +273,26 @@ final class SessionLink {
 
 /// The identities of a coordinator's stores, and the version of the data that each must have. Each transaction checks them.
 ///
-/// If a store has another version, or if another store has taken its place, these statements fail. The server then ignores the statements behind them, which may no
-/// longer fit the tables. The checks also lock the metadata until the transaction ends, so that no migration ends before. A
+/// If a store has another version or its tables are elsewhere, or if another store has taken its place, these statements
+/// fail. The server then ignores the statements behind them, which may no longer fit the tables. The checks also lock the metadata until the transaction ends, so that no migration ends before. A
 /// migration truncates the table of the metadata. Transactions with an older snapshot see the empty table too, and fail.
 struct VersionMark: Sendable {
-  /// Checks the data hash and the identifier of each store.
+  /// Checks the data hash, the identifier and the schema of the tables of each store.
   let statements: [PostgresStatement]
   private let urls: [URL]
 
-  init(_ stores: [(table: String, hash: String, storeID: UUID, url: URL)]) {
+  init(_ stores: [(schemas: StoreSchemas, hash: String, storeID: UUID, url: URL)]) {
     statements = stores.map { store in
-      // There are two such entries. With fewer of them, the server divides by zero.
-      PostgresStatement(
-        #"SELECT 1 / greatest(count(*) - 1, 0) FROM \#(store.table) "#
-          + #"WHERE "key" = 'dataHash' AND "value" = ? OR "key" = 'storeUUID' AND "value" = ?"#,
-        [.value(.string(store.hash)), .value(.string(store.storeID.uuidString))])
+      // If an entry is missing or has another value, or if an entry about the tables has come, the server divides by zero.
+      let schemas = store.schemas
+      let pointer = SQLText.literal(StoreSchemas.metadataKey)
+      let condition = schemas.areTwo ? "count(*) = 3" : #"count(*) = 2 AND max("key") = 'storeUUID'"#
+      return PostgresStatement(
+        #"SELECT 1 / CAST(\#(condition) AS integer) FROM \#(schemas.table("_cdgen_metadata")) "#
+          + #"WHERE "key" = 'dataHash' AND "value" = ? OR "key" = 'storeUUID' AND "value" = ? "#
+          + #"OR "key" = \#(pointer)"# + (schemas.areTwo ? #" AND "value" = ?"# : ""),
+        [.value(.string(store.hash)), .value(.string(store.storeID.uuidString))]
+          + (schemas.areTwo ? [.value(.string(schemas.tables))] : []))
     }
     urls = stores.map(\.url)
   }

@@ -124,6 +124,15 @@ final class WriteTransaction {
     }
   }
 
+  /// Checks the version of the stores again.
+  ///
+  /// - Throws: ``StoreError/replaced(_:)`` if a store has been migrated since the transaction began; ``PostgresFailure``.
+  func checkVersion() throws {
+    do { _ = try run(check.statements) } catch let failure as PostgresFailure {
+      throw check.refusal(failure, start: 0) ?? failure
+    }
+  }
+
   /// Runs statements that may fail, within a savepoint. The transaction goes on if they do.
   ///
   /// - Throws: ``PostgresFailure`` or ``StoreError``.

@@ -8,14 +8,18 @@ import Dispatch
 /// A program that is killed leaves an index that the server marks as not valid. It is dropped and built again.
 struct IndexBuild: Sendable {
   private let server: PostgresServer
+  /// The schema with the tables.
+  private let schema: String
   private let indexes: [IndexLayout]
   private let layoutHash: String
 
   /// - Parameters:
+  ///   - schema: The schema with the tables.
   ///   - indexes: The indexes of the store's version that refuse no rows.
   ///   - layoutHash: The hash of the version's layout.
-  init(_ server: PostgresServer, _ indexes: [IndexLayout], layoutHash: String) {
+  init(_ server: PostgresServer, schema: String, _ indexes: [IndexLayout], layoutHash: String) {
     self.server = server
+    self.schema = schema
     self.indexes = indexes
     self.layoutHash = layoutHash
   }
@@ -55,7 +59,7 @@ struct IndexBuild: Sendable {
         + "FROM pg_catalog.pg_namespace WHERE nspname = ?",
       [.value(.string(server.schema))])
     guard lock.rowCount == 1, lock.bool(0, 0) else { return }
-    let present = PresentTables(connection: connection, schema: server.schema)
+    let present = PresentTables(connection: connection, schema: schema)
     for index in indexes {
       guard try isWanted(connection) else { return }
       let name = PostgresTables.name(index.name)
@@ -63,9 +67,9 @@ struct IndexBuild: Sendable {
       if complete.contains(name) { continue }
       if invalid.contains(name) {
         try execute(
-          "DROP INDEX CONCURRENTLY \(PostgresTables.systemTable(name, schema: server.schema))", connection)
+          "DROP INDEX CONCURRENTLY \(PostgresTables.systemTable(name, schema: schema))", connection)
       }
-      try execute(PostgresTables.concurrentCreation(of: index, schema: server.schema), connection)
+      try execute(PostgresTables.concurrentCreation(of: index, schema: schema), connection)
     }
     _ = try connection.run(
       #"DELETE FROM \#(metadata) WHERE "key" = \#(Self.key) AND "value" = ?"#,

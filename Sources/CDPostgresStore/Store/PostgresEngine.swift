@@ -50,16 +50,13 @@ final class PostgresEngine: StoreEngine {
       stores = StoreSet(all, removals: removals)
       tables = PostgresTables(
         model,
-        schemas: Dictionary(all.map { ($0.index, $0.schema) }, uniquingKeysWith: { first, _ in first }),
+        schemas: Dictionary(all.map { ($0.index, $0.schemas) }, uniquingKeysWith: { first, _ in first }),
         others: others)
       sql = ModelSQL(model, tables.dialect)
-      check = VersionMark(
-        all.map {
-          (PostgresTables.systemTable("_cdgen_metadata", schema: $0.schema), $0.dataHash, $0.storeID, $0.url)
-        })
-      // With common features, the check of the version has to be enough.
+      check = VersionMark(all.map { ($0.schemas, $0.dataHash, $0.storeID, $0.url) })
+      // With common features, the counter of saves excludes migrations: see `MigrationBeside`.
       writeLocks =
-        usesAllFeatures ? all.map { PostgresStatement(PostgresTables.writeLock(schema: $0.schema)) } : []
+        usesAllFeatures ? all.map { PostgresStatement(PostgresTables.writeLock(schema: $0.schemas.own)) } : []
       references =
         usesAllFeatures && all.allSatisfy(\.hasForeignKeys)
         ? nil : ReferenceChecks(model, tables.dialect, stores)
@@ -271,7 +268,7 @@ final class PostgresEngine: StoreEngine {
   /// inserted the entry and has not ended yet.
   private func wasCommitted(_ save: UUID, _ store: any AttachedStore) -> Bool? {
     guard let store = store as? PostgresStore else { return nil }
-    let table = PostgresTables.systemTable("_cdgen_history", schema: store.schema)
+    let table = store.schemas.table("_cdgen_history")
     let deadline = Deadline(seconds: server.replayTimeout)
     var attempt = 0
     while true {

@@ -13,6 +13,8 @@ import CDRuntime
 // reads all rows, migrates them, and writes them to tables in a schema of their own, which nobody sees. Meanwhile nobody can
 // write to the store, but programs of the old version can read it. Then the new tables take the place of the old ones. Only
 // this moment excludes readers.
+//
+// With common features, the tables are written beside instead: see `MigrationBeside`.
 extension PostgresOpening {
   /// Migrates the store.
   ///
@@ -20,6 +22,7 @@ extension PostgresOpening {
   func migrate(by migrator: any StoreMigrator) throws -> MigrationResult? {
     do {
       try PostgresTransfer.checkNames(model, store: storeIndex)
+      if try migratesBeside() { return try MigrationBeside(opening: self, migrator: migrator).run() }
       _ = try connection.run(
         [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE")] + PostgresTransfer.longLimits)
       let process = try connection.run("SELECT pg_catalog.pg_backend_pid()").int(0, 0)
@@ -52,6 +55,13 @@ extension PostgresOpening {
     }
   }
 
+  /// Whether the new tables are written to another schema. A store that has a schema beside goes on so.
+  private func migratesBeside() throws -> Bool {
+    if server.features == .common { return true }
+    let (entries, schemas, _) = try PostgresTransfer.inspect(server, connection)
+    return try schemas.areTwo || !SchemaRecord(entries[SchemaRecord.metadataKey], url: url).others.isEmpty
+  }
+
   private func migrateAlone(by migrator: any StoreMigrator) throws -> MigrationResult? {
     let locks = MigrationLocks(opening: self, migrator: migrator)
     try locks.excludeWriters()
@@ -62,7 +72,7 @@ extension PostgresOpening {
       return nil
     } catch StoreError.needsMigration {}
     let stored = StoredTables(
-      PostgresRows(connection, schema: server.schema, history: .bounds, url: url),
+      PostgresRows(connection, schemas: StoreSchemas(server.schema), history: .bounds, url: url),
       names: try PostgresTransfer.tables(of: server, connection, url: url), url: url)
     let old = try stored.plan()
     if let result = try migrateTables(stored, old, by: migrator, locks) { return result }
@@ -116,9 +126,9 @@ extension PostgresOpening {
       try run(
         tables.exchange + rights.filter { names.contains($0.table) }.map(\.statement)
           + TableReplacement.clearing(schema: server.schema))
-      try opening.views.create(connection, rights: rightsOfViews)
+      try opening.views(StoreSchemas(server.schema)).create(connection, rights: rightsOfViews)
       try PostgresTransfer.write(contents.storedEntries, of: server, connection)
-      try PostgresTransfer.write(keys, of: server, connection)
+      try PostgresTransfer.write(keys, schema: server.schema, connection)
     }
 
     private func tables(target: String) -> TableReplacement {
@@ -134,24 +144,11 @@ extension PostgresOpening {
         TableReplacement.drop(old, and: PostgresTables.systemNames, schema: server.schema)
       ])
       _ = try opening.create()
-      try opening.views.create(connection, rights: rights)
+      try opening.views(StoreSchemas(server.schema)).create(connection, rights: rights)
     }
 
-    /// The statements that give each table the owner and the privileges that it has now.
     private func rights() throws -> [(table: String, statement: String)] {
-      let result = try connection.run(
-        """
-        SELECT CAST(c.relname AS text), pg_catalog.format('ALTER TABLE %I.%I OWNER TO %I', n.nspname, c.relname,
-          pg_catalog.pg_get_userbyid(c.relowner))
-        FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-        WHERE n.nspname = ? AND c.relkind = 'r' AND pg_catalog.pg_get_userbyid(c.relowner) <> current_user
-        UNION ALL
-        \(PostgresTables.grants(onRelations: "c.relkind = 'r'"))
-        """, [.value(.string(server.schema)), .value(.string(server.schema))])
-      return (0..<result.rowCount).compactMap { row in
-        guard let table = result.string(row, 0), let text = result.string(row, 1) else { return nil }
-        return (table, text)
-      }
+      try PresentTables(connection: connection, schema: server.schema).rights(in: server.schema)
     }
   }
 }

@@ -29,14 +29,8 @@ struct PostgresOpening {
     while true {
       do {
         return try openOnce(after: migration)
-      } catch StoreError.needsMigration(_, let model, let from, let to)
-        where settings.migrator != nil && migration == nil
-      {
+      } catch StoreError.needsMigration where settings.migrator != nil && migration == nil {
         rollBack()
-        if server.features == .common {
-          throw StoreError.notSupported(
-            "the migration of '\(model)' from version \(from) to version \(to) with common features only")
-        }
         // Nil if another program is migrating the store, or has done it.
         if let migrator = settings.migrator { migration = try migrate(by: migrator) }
       } catch let failure as PostgresFailure {
@@ -58,48 +52,48 @@ struct PostgresOpening {
   }
 
   private func openOnce(after migration: MigrationResult?) throws -> PostgresStore {
-    if server.features == .common { return try openWithCommonFeatures() }
+    if server.features == .common { return try openWithCommonFeatures(after: migration) }
     let isReadOnly = settings.isReadOnly
     _ = try connection.run(
       "BEGIN ISOLATION LEVEL READ COMMITTED, " + (isReadOnly ? "READ ONLY" : "READ WRITE"))
-    let storeID: UUID
-    var lacksIndexes = false
-    if let found = try inspect() {
-      storeID = found.storeID
-      lacksIndexes = found.lacksIndexes
+    var found: Found
+    if let present = try inspect() {
+      found = present
       if let wanted = found.wanted, !isReadOnly {
-        lacksIndexes = try update(to: wanted, from: found.versionNumber)
+        found.lacksIndexes = try update(to: wanted, found)
       }
     } else {
       if isReadOnly { throw PostgresTransfer.missing(url) }
-      storeID = try create()
+      found = Found(storeID: try create(), schemas: StoreSchemas(server.schema))
     }
-    let found = try connection.run([
-      PostgresStatement(PostgresTables.countOfReferences, [.value(.string(server.schema))]),
+    let catalog = try connection.run([
+      PostgresStatement(PostgresTables.countOfReferences, [.value(.string(found.schemas.tables))]),
       PostgresViews.present(schema: server.schema),
     ])
-    if !isReadOnly { try views.update(from: found[1], connection) }
+    if !isReadOnly { try views(found.schemas).update(from: catalog[1], connection) }
     _ = try connection.run("COMMIT")
-    if lacksIndexes, !isReadOnly, server.keepsSessions { buildIndexes() }
-    return store(
-      storeID,
-      hasForeignKeys: found[0].int(0, 0) == PostgresTables.referenceCount(of: model, store: storeIndex),
-      after: migration)
+    if !isReadOnly {
+      if found.lacksIndexes, server.keepsSessions { buildIndexes(in: found.schemas.tables) }
+      if found.hasUnusedTables { UnusedTables(server: server).drop() }
+    }
+    return store(found, referenceCount: catalog[0].int(0, 0), after: migration)
   }
 
   /// Builds the indexes that were left out. Nobody waits for them.
-  private func buildIndexes() {
+  private func buildIndexes(in schema: String) {
     let indexes = SQLSchema(model, store: storeIndex, PostgresDialect()).indexes.filter { !$0.isUnique }
     let metadata = StoreMetadata(model, storeID: EmptyValue.uuid, store: storeIndex)
-    IndexBuild(server, indexes, layoutHash: metadata.layoutHash).start()
+    IndexBuild(server, schema: schema, indexes, layoutHash: metadata.layoutHash).start()
   }
 
-  private func store(_ storeID: UUID, hasForeignKeys: Bool, after migration: MigrationResult?)
+  /// - Parameter referenceCount: The number of foreign keys that the tables have.
+  private func store(_ found: Found, referenceCount: Int64, after migration: MigrationResult?)
     -> PostgresStore
   {
     PostgresStore(
-      index: storeIndex, url: url, storeID: storeID, isReadOnly: settings.isReadOnly, schema: server.schema,
-      dataHash: model.dataHash(ofStore: storeIndex).description, hasForeignKeys: hasForeignKeys,
+      index: storeIndex, url: url, storeID: found.storeID, isReadOnly: settings.isReadOnly,
+      schemas: found.schemas, dataHash: model.dataHash(ofStore: storeIndex).description,
+      hasForeignKeys: referenceCount == PostgresTables.referenceCount(of: model, store: storeIndex),
       migration: migration)
   }
 
@@ -107,7 +101,7 @@ struct PostgresOpening {
 
   /// Opens the store without changes of tables in transactions. A store exists when its metadata do, which are written
   /// after all tables.
-  private func openWithCommonFeatures() throws -> PostgresStore {
+  private func openWithCommonFeatures(after migration: MigrationResult?) throws -> PostgresStore {
     let names = try PostgresTransfer.existingTables(of: server, connection)
     var found: Found?
     if names.contains("_cdgen_metadata") { found = try inspectTables() }
@@ -122,12 +116,13 @@ struct PostgresOpening {
       found = try inspectTables()
     }
     guard let found else { throw StoreError.foreignDatabase(url) }
-    if let wanted = found.wanted, !settings.isReadOnly { try updateWithCommonFeatures(to: wanted) }
-    let references = try connection.run(PostgresTables.countOfReferences, [.value(.string(server.schema))])
-    return store(
-      found.storeID,
-      hasForeignKeys: references.int(0, 0) == PostgresTables.referenceCount(of: model, store: storeIndex),
-      after: nil)
+    if !settings.isReadOnly {
+      if let wanted = found.wanted { try updateWithCommonFeatures(to: wanted, found) }
+      if found.hasUnusedTables { UnusedTables(server: server).drop() }
+    }
+    let references = try connection.run(
+      PostgresTables.countOfReferences, [.value(.string(found.schemas.tables))])
+    return store(found, referenceCount: references.int(0, 0), after: migration)
   }
 
   private func createWithCommonFeatures() throws {
@@ -156,25 +151,44 @@ struct PostgresOpening {
   }
 
   /// Creates and removes indexes, each by itself, and then updates the metadata.
-  private func updateWithCommonFeatures(to metadata: StoreMetadata) throws {
+  private func updateWithCommonFeatures(to metadata: StoreMetadata, _ found: Found) throws {
     let wanted = PostgresTables.indexes(of: SQLSchema(model, store: storeIndex, PostgresDialect()))
-    let present = try self.present.indexes()
+    let schema = found.schemas.tables
+    let present = try PresentTables(connection: connection, schema: schema).indexes()
     for name in present.complete.union(present.invalid).sorted()
     where !wanted.contains(where: { $0.name == name }) {
       _ = try connection.run(
-        "DROP INDEX IF EXISTS \(SQLText.quoted(server.schema)).\(SQLText.quoted(name))")
+        "DROP INDEX IF EXISTS \(SQLText.quoted(schema)).\(SQLText.quoted(name))")
     }
-    for index in wanted {
-      _ = try connection.run([
-        PostgresStatement(PostgresTables.repeatable(index.sql, schema: server.schema), isKept: false)
-      ])
+    for known in SQLSchema(model, store: storeIndex, PostgresDialect()).indexes {
+      let text = PostgresTables.repeatable(PostgresTables.creation(of: known), schema: schema)
+      do { _ = try connection.run([PostgresStatement(text, isKept: false)]) } catch {
+        throw try duplicate(known, error, metadata, found) ?? error
+      }
+    }
+    let mark = VersionMark([
+      (found.schemas, model.dataHash(ofStore: storeIndex).description, found.storeID, url)
+    ])
+    do {
+      // No migration ends between the check and the end of the transaction.
+      _ = try connection.run(
+        [
+          PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"),
+          PostgresConnection.lockLimit(seconds: settings.busyTimeout),
+          PostgresTables.counterLock(found.schemas),
+        ] + mark.statements)
+    } catch {
+      // The opening begins again, and finds the other version.
+      guard mark.refusal(error, start: 3) != nil else { throw error }
+      throw PostgresFailure(code: "40001", message: "the store has been migrated in the meantime")
     }
     try PostgresTransfer.write(metadata.entries, of: server, connection)
+    _ = try connection.run("COMMIT")
   }
 
-  private var present: PresentTables { PresentTables(connection: connection, schema: server.schema) }
-
-  var views: PostgresViews { PostgresViews(model, store: storeIndex, schema: server.schema) }
+  func views(_ schemas: StoreSchemas) -> PostgresViews {
+    PostgresViews(model, store: storeIndex, schemas: schemas)
+  }
 
   func systemTable(_ name: String) -> String {
     PostgresTables.systemTable(name, schema: server.schema)
@@ -183,6 +197,9 @@ struct PostgresOpening {
   /// A store of the model.
   struct Found {
     let storeID: UUID
+    let schemas: StoreSchemas
+    /// Whether tables of former versions are still there.
+    var hasUnusedTables = false
     /// The metadata to write; nil if the metadata and the indexes are up to date.
     var wanted: StoreMetadata?
     /// The number of the version that the store was written with.
@@ -199,13 +216,7 @@ struct PostgresOpening {
 
   /// - Returns: Nil if the creation of the store has not ended.
   private func inspectTables() throws -> Found? {
-    let results = try connection.run([
-      PostgresStatement(#"SELECT "key", "value" FROM \#(systemTable("_cdgen_metadata"))"#),
-      // The first statement may have waited for a migration, which has replaced the tables.
-      PostgresStatement(PostgresTables.listing, [.value(.string(server.schema))]),
-    ])
-    let entries = PostgresSession.entries(results[0])
-    let names = Set((0..<results[1].rowCount).compactMap { results[1].string($0, 0) })
+    let (entries, schemas, names) = try PostgresTransfer.inspect(server, connection)
     if entries.isEmpty, server.features == .common { return nil }
     let found = try StoreMetadata(entries: entries, url: url)
     let wanted = try StoreVersionCheck(
@@ -215,7 +226,8 @@ struct PostgresOpening {
     if let missing = schema.layouts.first(where: { !names.contains($0.name) }) {
       throw StoreError.damaged([url], reason: "the table '\(missing.name)' is missing")
     }
-    var result = Found(storeID: found.storeID)
+    var result = Found(storeID: found.storeID, schemas: schemas)
+    result.hasUnusedTables = try !SchemaRecord(entries[SchemaRecord.metadataKey], url: url).unused.isEmpty
     result.lacksIndexes = entries[PostgresTables.missingIndexesKey] != nil
     if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
       || found.partVersions != wanted.partVersions
@@ -246,36 +258,32 @@ struct PostgresOpening {
   /// Creates and removes indexes to match the model, and updates the metadata.
   ///
   /// - Returns: Whether indexes of large tables were left out.
-  private func update(to metadata: StoreMetadata, from version: Int) throws -> Bool {
-    let schema = SQLText.quoted(server.schema)
+  private func update(to metadata: StoreMetadata, _ found: Found) throws -> Bool {
+    let schema = SQLText.quoted(found.schemas.tables)
     // Nobody else updates the store at the same time.
     _ = try connection.run(
       #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = 'layoutHash' FOR UPDATE"#)
+    // A migration to a schema beside may have ended before.
+    _ = try inspect()
+    let tables = PresentTables(connection: connection, schema: found.schemas.tables)
     let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
     let wanted = PostgresTables.indexes(of: layout)
-    let (present, invalid) = try self.present.indexes()
+    let (present, invalid) = try tables.indexes()
     _ = try connection.run("SET LOCAL search_path TO \(schema)")
     for name in present.union(invalid).sorted()
     where invalid.contains(name) || !wanted.contains(where: { $0.name == name }) {
       _ = try connection.run("DROP INDEX \(schema).\(SQLText.quoted(name))")
     }
     let missing = try MissingIndexes(
-      layout.indexes.filter { !present.contains(PostgresTables.name($0.name)) }, self.present, of: server)
+      layout.indexes.filter { !present.contains(PostgresTables.name($0.name)) }, tables, of: server)
     for known in missing.early {
       let index = (name: PostgresTables.name(known.name), sql: PostgresTables.creation(of: known))
       do {
         _ = try connection.run([PostgresStatement("SAVEPOINT _cdgen_index"), PostgresStatement(index.sql)])
       } catch {
-        guard error.isUniquenessViolation,
-          let (entity, properties) = model.uniqueConstraint(ofIndex: known.name)
-        else { throw error }
+        guard error.isUniquenessViolation else { throw error }
         _ = try connection.run("ROLLBACK TO SAVEPOINT _cdgen_index")
-        let key = try connection.run(
-          model.equalRows(of: entity, properties, table: systemTable(entity.table)))
-        throw MigrationError(
-          url, .duplicate(properties: properties),
-          step: MigrationError.Step(source: version, destination: metadata.versionNumber),
-          entity: entity.name, objectKey: key.optionalInt(0, 0))
+        throw try duplicate(known, error, metadata, found) ?? error
       }
     }
     _ = try connection.run(
@@ -285,5 +293,20 @@ struct PostgresOpening {
     if !missing.late.isEmpty { entries[PostgresTables.missingIndexesKey] = metadata.layoutHash }
     try PostgresTransfer.write(entries, of: server, connection)
     return !missing.late.isEmpty
+  }
+
+  /// The error of rows that a new unique index refuses, with one of them; nil if the index was refused for another reason.
+  private func duplicate(
+    _ index: IndexLayout, _ failure: PostgresFailure, _ metadata: StoreMetadata, _ found: Found
+  ) throws -> MigrationError? {
+    guard failure.isUniquenessViolation,
+      let (entity, properties) = model.uniqueConstraint(ofIndex: index.name)
+    else { return nil }
+    let key = try connection.run(
+      model.equalRows(of: entity, properties, table: found.schemas.table(entity.table)))
+    return MigrationError(
+      url, .duplicate(properties: properties),
+      step: MigrationError.Step(source: found.versionNumber, destination: metadata.versionNumber),
+      entity: entity.name, objectKey: key.optionalInt(0, 0))
   }
 }

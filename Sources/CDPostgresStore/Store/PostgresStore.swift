@@ -6,14 +6,14 @@ public import CDRuntime
   import Foundation
 #endif
 
-/// One store of a server: a schema.
+/// One store of a server.
 final class PostgresStore: AttachedStore {
   let index: Int
   /// The address, without the user and the password.
   let url: URL
   let storeID: UUID
   let isReadOnly: Bool
-  let schema: String
+  let schemas: StoreSchemas
   /// The hash of the data of the store's version.
   let dataHash: String
   /// Whether foreign keys check the references at the end of a transaction. If not, the program checks them.
@@ -24,14 +24,14 @@ final class PostgresStore: AttachedStore {
   let migration: MigrationResult?
 
   init(
-    index: Int, url: URL, storeID: UUID, isReadOnly: Bool, schema: String, dataHash: String,
+    index: Int, url: URL, storeID: UUID, isReadOnly: Bool, schemas: StoreSchemas, dataHash: String,
     hasForeignKeys: Bool, migration: MigrationResult?
   ) {
     self.index = index
     self.url = url
     self.storeID = storeID
     self.isReadOnly = isReadOnly
-    self.schema = schema
+    self.schemas = schemas
     self.dataHash = dataHash
     self.hasForeignKeys = hasForeignKeys
     self.migration = migration

@@ -28,7 +28,7 @@ extension PostgresOpening {
         let rights = try PostgresViews.rights(schema: server.schema, connection)
         try locks.excludeReaders(old)
         try change(migration, stored, present, migrator)
-        try views.create(connection, rights: rights)
+        try views(StoreSchemas(server.schema)).create(connection, rights: rights)
         try migrator.checkCancelled(url)
         try MigrationFaults.reach("COMMIT")
         try PostgresTransfer.commit(connection)
@@ -72,7 +72,7 @@ extension PostgresOpening {
     if !missing.late.isEmpty { written[PostgresTables.missingIndexesKey] = metadata.layoutHash }
     try run(TableReplacement.clearing(schema: server.schema), nil, migrator)
     try PostgresTransfer.write(written, of: server, connection)
-    try PostgresTransfer.write(record.next, of: server, connection)
+    try PostgresTransfer.write(record.next, schema: server.schema, connection)
   }
 
   private func run(

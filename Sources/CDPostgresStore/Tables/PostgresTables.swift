@@ -1,19 +1,19 @@
 import CDModel
 import CDRuntime
 
-/// The tables of a coordinator's stores on a server: one schema for each store.
+/// The tables of a coordinator's stores on a server.
 struct PostgresTables: Sendable {
   /// The SQL of the stores' tables.
   let dialect: PostgresDialect
-  /// The schema of each store, by the store's index.
-  private let schemas: [Int: String]
+  /// The schemas of each store, by the store's index.
+  private let schemas: [Int: StoreSchemas]
   /// The properties of each unique index, by its name in the database.
   private let uniqueProperties: [String: [String]]
 
-  /// - Parameter schemas: The schema of each store, by the store's index. The tables of entities in no store read as
+  /// - Parameter schemas: The schemas of each store, by the store's index. The tables of entities in no store read as
   ///   empty.
   /// - Parameter others: The tables that are in stores of other engines.
-  init(_ model: ModelPlan, schemas: [Int: String], others: Set<String>) {
+  init(_ model: ModelPlan, schemas: [Int: StoreSchemas], others: Set<String>) {
     self.schemas = schemas
     var tables: [String: String] = [:]
     var properties: [String: [String]] = [:]
@@ -22,7 +22,7 @@ struct PostgresTables: Sendable {
       let schema = index.flatMap { schemas[$0] }
       for table in layout.layouts {
         tables[table.name] =
-          schema.map { SQLText.quoted($0) + "." + SQLText.quoted(table.name) } ?? Self.empty(table)
+          schema.map { $0.table(table.name) } ?? Self.empty(table)
       }
     }
     for entity in model.entities {
@@ -75,12 +75,12 @@ struct PostgresTables: Sendable {
   /// The properties of the unique index that refused a row; empty for another index.
   func properties(ofIndex name: String?) -> [String] { name.flatMap { uniqueProperties[$0] } ?? [] }
 
-  /// The schema of a store.
-  func schema(of store: any AttachedStore) -> String { schemas[store.index] ?? "" }
+  /// The schemas of a store.
+  func schemas(of store: any AttachedStore) -> StoreSchemas { schemas[store.index] ?? StoreSchemas("") }
 
-  /// A table of the runtime in a store's schema.
+  /// A table of the runtime in a store's schemas.
   func systemTable(_ name: String, of store: any AttachedStore) -> String {
-    Self.systemTable(name, schema: schema(of: store))
+    schemas(of: store).table(name)
   }
 
   static func systemTable(_ name: String, schema: String) -> String {
@@ -102,6 +102,13 @@ struct PostgresTables: Sendable {
     "LOCK TABLE \(systemTable("_cdgen_history", schema: schema)) IN EXCLUSIVE MODE"
   }
 
+  /// The statement that locks the counter of saves, without which nothing is committed. It finds one row.
+  static func counterLock(_ schemas: StoreSchemas) -> PostgresStatement {
+    PostgresStatement(
+      #"SELECT "next" FROM \#(schemas.table("_cdgen_keys")) WHERE "entity" = ? FOR UPDATE"#,
+      [.value(.string(historyKey))])
+  }
+
   // MARK: Creation
 
   /// The names of the runtime's own tables, which each store has.
@@ -110,10 +117,12 @@ struct PostgresTables: Sendable {
   /// The statement that lists relations of a schema, which is its parameter, and for each privilege of another user than the
   /// owner the statement that grants it.
   ///
-  /// - Parameter condition: A condition on the relations `c` of the server's catalog.
-  static func grants(onRelations condition: String) -> String {
+  /// - Parameters:
+  ///   - condition: A condition on the relations `c` of the server's catalog.
+  ///   - target: The expression for the schema of the relations that get the privileges.
+  static func grants(onRelations condition: String, in target: String = "n.nspname") -> String {
     """
-    SELECT CAST(c.relname AS text), pg_catalog.format('GRANT %s ON %I.%I TO %s%s', a.privilege_type, n.nspname,
+    SELECT CAST(c.relname AS text), pg_catalog.format('GRANT %s ON %I.%I TO %s%s', a.privilege_type, \(target),
       c.relname, CASE a.grantee WHEN 0 THEN 'PUBLIC'
         ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END,
       CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
@@ -133,10 +142,13 @@ struct PostgresTables: Sendable {
   /// The statements that create the runtime's own tables.
   static let systemTables = [
     #"CREATE TABLE "_cdgen_metadata" ("key" text COLLATE "C" PRIMARY KEY, "value" text NOT NULL)"#,
-    #"CREATE TABLE "_cdgen_keys" ("entity" text COLLATE "C" PRIMARY KEY, "next" bigint NOT NULL)"#,
+    keysTable,
     #"CREATE TABLE "_cdgen_history" ("id" bigint PRIMARY KEY, "save" uuid NOT NULL UNIQUE, "#
       + #""time" double precision NOT NULL, "origin" text NOT NULL, "author" text, "changes" text NOT NULL)"#,
   ]
+
+  private static let keysTable =
+    #"CREATE TABLE "_cdgen_keys" ("entity" text COLLATE "C" PRIMARY KEY, "next" bigint NOT NULL)"#
 
   /// The row of `_cdgen_keys` that counts the saves in the history.
   static let historyKey = "_cdgen_history"
@@ -144,6 +156,11 @@ struct PostgresTables: Sendable {
   /// The key of the entry of the metadata that says that indexes are still missing. Its value is the hash of the layout that
   /// has them.
   static let missingIndexesKey = "missingIndexes"
+
+  /// The keys of the entries of the metadata that only stores on a server have, and that belong to no other copy.
+  static let ownMetadataKeys = [
+    MigrationLease.metadataKey, missingIndexesKey, StoreSchemas.metadataKey, SchemaRecord.metadataKey,
+  ]
 
   /// The statements that create a store's tables in the schema that is searched first.
   static func creation(of model: ModelPlan, store: Int) -> [String] {
@@ -156,6 +173,14 @@ struct PostgresTables: Sendable {
     let layout = SQLSchema(model, store: store, PostgresDialect())
     return (systemTables + layout.layouts.map(table)).map { repeatable($0, schema: schema) }
       + indexes(of: layout).map { repeatable($0.sql, schema: schema) }
+  }
+
+  /// The statements that create the tables and indexes of a migration to a schema beside the store's own one.
+  static func creationBeside(of model: ModelPlan, store: Int, schema: String) -> [String] {
+    let layout = SQLSchema(model, store: store, PostgresDialect())
+    return ([keysTable] + layout.layouts.map(table) + indexes(of: layout).map(\.sql)).map {
+      repeatable($0, schema: schema)
+    }
   }
 
   /// Makes a statement that creates a table or an index in a schema, unless it exists.

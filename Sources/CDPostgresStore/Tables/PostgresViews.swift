@@ -21,13 +21,14 @@ struct PostgresViews {
   /// The beginning of each view's comment.
   private static let mark = "A view of a cdgen store, "
 
-  init(_ model: ModelPlan, store: Int, schema: String) {
-    self.schema = schema
+  /// - Parameter schemas: The schemas of the store. The views are in its own one.
+  init(_ model: ModelPlan, store: Int, schemas: StoreSchemas) {
+    schema = schemas.own
     let tables = Set(SQLSchema(model, store: store, PostgresDialect()).layouts.map(\.name))
     views = model.entities.filter { $0.storeIndex == store }.compactMap { entity in
       let name = PostgresTables.name(entity.name + "_view")
       // An entity may have this name too.
-      return tables.contains(name) ? nil : View(name: name, query: Self.query(entity, model, schema))
+      return tables.contains(name) ? nil : View(name: name, query: Self.query(entity, model, schemas.tables))
     }
   }
 

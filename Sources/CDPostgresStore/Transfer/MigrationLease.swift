@@ -10,24 +10,27 @@ import Dispatch
 /// The right to migrate a store, which one program has at a time. The others wait for its end.
 ///
 /// It is an entry of the metadata with the owner, the server's process that runs the migration, and the time until
-/// which it is valid. The owner renews it until the migration ends. If the owner is killed, the entry becomes invalid.
+/// which it is valid. The owner renews it until the migration ends. If the owner is killed, the entry becomes invalid. A
+/// migration of several transactions has no process of its own. Its lease is shorter, because only the time ends it.
 ///
 /// The lease only saves work: the migration itself excludes others by a lock, and checks again whether it is needed.
 final class MigrationLease: Sendable {
   /// The key of the entry.
   static let metadataKey = "migrationLease"
   /// How many seconds the lease is valid after it was taken or renewed.
-  private static let duration: Double = 30
+  private let duration: Double
 
   private let server: PostgresServer
   private let table: String
   private let owner = UUID.random().uuidString
-  /// The number of the server's process that runs the migration.
-  private let process: Int64
+  /// The number of the server's process that runs the migration; nil if there is no such process.
+  private let process: Int64?
   private let end = DispatchSemaphore(value: 0)
 
-  init(_ server: PostgresServer, process: Int64) {
+  /// - Parameter process: The number of the server's process that runs the migration; nil if there is no such process.
+  init(_ server: PostgresServer, process: Int64?) {
     self.server = server
+    duration = process == nil ? server.leaseDuration : 30
     self.process = process
     table = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
   }
@@ -35,8 +38,11 @@ final class MigrationLease: Sendable {
   private static let key = SQLText.literal(metadataKey)
   private static let now = "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
 
+  private static let noProcess = "-"
+
   private var value: String {
-    "\(SQLText.literal("\(owner) \(process) ")) || CAST(\(Self.now) + \(Self.duration) AS text)"
+    let process = process.map { "\($0)" } ?? Self.noProcess
+    return "\(SQLText.literal("\(owner) \(process) ")) || CAST(\(Self.now) + \(duration) AS text)"
   }
 
   /// Takes the lease, unless another program has it.
@@ -56,14 +62,19 @@ final class MigrationLease: Sendable {
   private static let mostAttempts = 5
 
   private func takeOnce() throws(PostgresFailure) -> Bool {
-    let text =
+    var text =
       #"INSERT INTO \#(table) AS m ("key", "value") VALUES (\#(Self.key), \#(value)) "#
       + #"ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" "#
-      + #"WHERE CAST(split_part(m."value", ' ', 3) AS double precision) < \#(Self.now) "#
-      + #"OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_stat_activity WHERE CAST(pid AS text) = split_part(m."value", ' ', 2))"#
+      + #"WHERE CAST(split_part(m."value", ' ', 3) AS double precision) < \#(Self.now)"#
+    // With common features, nothing is known of processes.
+    if server.features == .postgresql {
+      text +=
+        #" OR split_part(m."value", ' ', 2) <> '\#(Self.noProcess)' AND NOT EXISTS (SELECT 1 "#
+        + #"FROM pg_catalog.pg_stat_activity WHERE CAST(pid AS text) = split_part(m."value", ' ', 2))"#
+    }
     guard try change(text) == 1 else { return false }
     DispatchQueue.global(qos: .utility).async { [self] in
-      while end.wait(timeout: .now() + Self.duration / 3) == .timedOut {
+      while end.wait(timeout: .now() + duration / 3) == .timedOut {
         // A lease that cannot be renewed ends by itself.
         _ = try? change(
           #"UPDATE \#(table) SET "value" = \#(value) WHERE "key" = \#(Self.key) AND \#(isOwn)"#)

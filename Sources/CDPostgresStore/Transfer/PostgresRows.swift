@@ -19,7 +19,7 @@ final class PostgresRows: TableSource {
   }
 
   private let connection: PostgresConnection
-  private let schema: String
+  private let schemas: StoreSchemas
   private let history: History
   private let url: URL
 
@@ -31,19 +31,18 @@ final class PostgresRows: TableSource {
   private static let cursor = #""_cdgen_rows""#
 
   /// - Parameter connection: A connection with an open transaction.
-  init(_ connection: PostgresConnection, schema: String, history: History, url: URL) {
+  init(_ connection: PostgresConnection, schemas: StoreSchemas, history: History, url: URL) {
     self.connection = connection
-    self.schema = schema
+    self.schemas = schemas
     self.history = history
     self.url = url
   }
 
   func metadata() throws -> [String: String] {
     do {
-      let table = PostgresTables.systemTable("_cdgen_metadata", schema: schema)
+      let table = schemas.table("_cdgen_metadata")
       var entries = PostgresSession.entries(try connection.run(#"SELECT "key", "value" FROM \#(table)"#))
-      entries[MigrationLease.metadataKey] = nil
-      entries[PostgresTables.missingIndexesKey] = nil
+      for key in PostgresTables.ownMetadataKeys { entries[key] = nil }
       return entries
     } catch { throw error.error(of: [url], during: "reading") }
   }
@@ -83,7 +82,7 @@ final class PostgresRows: TableSource {
   private func select(_ part: StoreTables.Part) -> String {
     let names = part.table.columns.map(\.name)
     func list(_ names: [String]) -> String { names.map(SQLText.quoted).joined(separator: ", ") }
-    func table(_ name: String) -> String { PostgresTables.systemTable(name, schema: schema) }
+    func table(_ name: String) -> String { schemas.table(name) }
     switch part.content {
     case .keys:
       let own = SQLText.literal(PostgresTables.historyKey)

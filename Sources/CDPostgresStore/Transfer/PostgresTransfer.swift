@@ -24,11 +24,22 @@ struct PostgresTransfer: StoreTransfer {
 
   func read<R>(_ body: (StoredTables) throws -> R) throws -> R {
     try withTransaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY", toWrite: false) { connection in
-      let names = try Self.tables(of: server, connection, url: url)
-      if names.isEmpty { throw Self.missing(url) }
-      let rows = PostgresRows(connection, schema: server.schema, history: .newest, url: url)
-      return try body(StoredTables(rows, names: names, url: url))
+      guard let found = try find(connection, .newest) else { throw Self.missing(url) }
+      return try body(found.tables)
     }
+  }
+
+  /// The rows of the store, its schemas and what its metadata record about others; nil if there is no store.
+  private func find(
+    _ connection: PostgresConnection, _ history: PostgresRows.History
+  ) throws -> (tables: StoredTables, schemas: StoreSchemas, record: SchemaRecord)? {
+    if try Self.tables(of: server, connection, url: url).isEmpty { return nil }
+    let (entries, schemas, names) = try Self.inspect(server, connection)
+    let rows = PostgresRows(connection, schemas: schemas, history: history, url: url)
+    return (
+      StoredTables(rows, names: names, url: url), schemas,
+      try SchemaRecord(entries[SchemaRecord.metadataKey], url: url)
+    )
   }
 
   /// The error of a store that is only to be read, and does not exist.
@@ -54,7 +65,7 @@ struct PostgresTransfer: StoreTransfer {
       try writer.copyHistory(of: contents, parts)
       try run(PostgresTables.constraints(of: model, store: 0), connection)
       try writeSystem(contents, parts, writer, connection)
-      try PostgresViews(model, store: 0, schema: server.schema).create(connection)
+      try PostgresViews(model, store: 0, schemas: StoreSchemas(server.schema)).create(connection)
     }
   }
 
@@ -66,7 +77,7 @@ struct PostgresTransfer: StoreTransfer {
     try Self.write(contents.storedEntries, of: server, connection)
     var keys = try writer.keys(of: contents, parts)
     if keys[PostgresTables.historyKey] == nil { keys[PostgresTables.historyKey] = 1 }
-    try Self.write(keys, of: server, connection)
+    try Self.write(keys, schema: server.schema, connection)
   }
 
   /// Creates the tables, each by itself, and then writes all rows in one transaction. The metadata are among them, without
@@ -104,29 +115,37 @@ struct PostgresTransfer: StoreTransfer {
 
   func remove() throws {
     if server.features == .common {
-      let plan = try withTransaction("READ ONLY", toWrite: true) { connection -> ModelPlan? in
-        let names = try Self.tables(of: server, connection, url: url)
-        if names.isEmpty { return nil }
-        let rows = PostgresRows(connection, schema: server.schema, history: .bounds, url: url)
-        return try StoredTables(rows, names: names, url: url).plan()
+      let found = try withTransaction("READ ONLY", toWrite: true) { connection in
+        try find(connection, .bounds).map { (try $0.tables.plan(), $0.schemas, $0.record) }
       }
-      if let plan {
-        try withoutTransaction(toWrite: true) { connection in
-          try PostgresViews.drop(schema: server.schema, connection)
-          try dropTables(of: plan, connection)
-        }
+      guard let (plan, schemas, record) = found else { return }
+      try withoutTransaction(toWrite: true) { connection in
+        try PostgresViews.drop(schema: server.schema, connection)
+        for text in TableReplacement.drop(plan, schemas, record) { try run([text], connection) }
+        try dropSchemas(schemas, record, connection)
       }
       return
     }
-    try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) { connection in
-      let names = try Self.tables(of: server, connection, url: url)
-      if names.isEmpty { return }
-      let rows = PostgresRows(connection, schema: server.schema, history: .bounds, url: url)
-      let stored = StoredTables(rows, names: names, url: url)
-      try PostgresViews.drop(schema: server.schema, connection)
-      try run(
-        [TableReplacement.drop(try stored.plan(), and: PostgresTables.systemNames, schema: server.schema)],
-        connection)
+    let found = try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) {
+      connection in
+      let found = try find(connection, .bounds)
+      if let found {
+        try PostgresViews.drop(schema: server.schema, connection)
+        try run(TableReplacement.drop(try found.tables.plan(), found.schemas, found.record), connection)
+      }
+      return found.map { ($0.schemas, $0.record) }
+    }
+    guard let (schemas, record) = found, schemas.areTwo || !record.others.isEmpty else { return }
+    // Another program may have put something into one of the schemas.
+    try withoutTransaction(toWrite: true) { try dropSchemas(schemas, record, $0) }
+  }
+
+  /// Drops the empty schemas beside the store's own one.
+  private func dropSchemas(
+    _ schemas: StoreSchemas, _ record: SchemaRecord, _ connection: PostgresConnection
+  ) throws {
+    for schema in Set(record.others.keys).union([schemas.tables]).sorted() where schema != schemas.own {
+      try UnusedTables.dropSchema(schema, connection)
     }
   }
 
@@ -234,11 +253,47 @@ struct PostgresTransfer: StoreTransfer {
   }
 
   static func createSchema(of server: PostgresServer, _ connection: PostgresConnection) throws {
+    try createSchema(server.schema, connection)
+  }
+
+  static func createSchema(_ name: String, _ connection: PostgresConnection) throws {
     let exists = try connection.run(
-      "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = ?", [.value(.string(server.schema))])
+      "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = ?", [.value(.string(name))])
     // Without the check, a user who may not create schemas could not use one that exists.
     if exists.rowCount == 0 {
-      _ = try connection.run("CREATE SCHEMA IF NOT EXISTS \(SQLText.quoted(server.schema))")
+      _ = try connection.run("CREATE SCHEMA IF NOT EXISTS \(SQLText.quoted(name))")
+    }
+  }
+
+  /// Reads the metadata of a store, and finds its tables.
+  ///
+  /// - Returns: The entries, the schemas, and the names of the tables, without those of former versions in the store's own
+  ///   schema.
+  static func inspect(
+    _ server: PostgresServer, _ connection: PostgresConnection
+  ) throws -> (entries: [String: String], schemas: StoreSchemas, names: Set<String>) {
+    func names(_ result: PostgresResult) -> Set<String> {
+      Set((0..<result.rowCount).compactMap { result.string($0, 0) })
+    }
+    while true {
+      let results = try connection.run([
+        PostgresStatement(
+          #"SELECT "key", "value" FROM \#(PostgresTables.systemTable("_cdgen_metadata", schema: server.schema))"#
+        ),
+        // The first statement may have waited for a migration, which has replaced the tables.
+        PostgresStatement(PostgresTables.listing, [.value(.string(server.schema))]),
+      ])
+      let entries = PostgresSession.entries(results[0])
+      let schemas = StoreSchemas(server.schema, entries: entries)
+      if server.features == .postgresql, !schemas.areTwo { return (entries, schemas, names(results[1])) }
+      // A migration to a schema beside locks no tables. It may have ended before the tables were listed.
+      let second = try connection.run([
+        PostgresStatement(PostgresTables.listing, [.value(.string(schemas.tables))]),
+        StoreSchemas.pointer(of: server.schema),
+      ])
+      guard (second[1].rowCount > 0 ? second[1].string(0, 0) : nil) == entries[StoreSchemas.metadataKey]
+      else { continue }
+      return (entries, schemas, names(second[0]).union(schemas.areTwo ? PostgresTables.systemNames : []))
     }
   }
 
@@ -268,10 +323,10 @@ struct PostgresTransfer: StoreTransfer {
 
   /// Writes next keys.
   static func write(
-    _ keys: [String: Int64], of server: PostgresServer, _ connection: PostgresConnection
+    _ keys: [String: Int64], schema: String, _ connection: PostgresConnection
   ) throws {
     let keys = keys.sorted { $0.key < $1.key }
-    let table = PostgresTables.systemTable("_cdgen_keys", schema: server.schema)
+    let table = PostgresTables.systemTable("_cdgen_keys", schema: schema)
     _ = try connection.run(
       #"INSERT INTO \#(table) ("entity", "next") "#
         + "SELECT k, n FROM unnest(CAST(? AS text[]), CAST(? AS bigint[])) AS u(k, n)",

@@ -70,6 +70,38 @@ struct PresentTables {
     )
   }
 
+  /// The statements that give tables of the same names the owners and the privileges that the tables have now.
+  ///
+  /// - Parameter target: The schema of the other tables.
+  func rights(in target: String) throws(PostgresFailure) -> [(table: String, statement: String)] {
+    let name = "CAST(\(SQLText.literal(target)) AS text)"
+    let found = SchemaCheck.rows(
+      try connection.run(
+        """
+        SELECT CAST(c.relname AS text), pg_catalog.format('ALTER TABLE %I.%I OWNER TO %I', \(name), c.relname,
+          pg_catalog.pg_get_userbyid(c.relowner))
+        FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = ? AND c.relkind = 'r' AND pg_catalog.pg_get_userbyid(c.relowner) <> current_user
+        UNION ALL
+        \(PostgresTables.grants(onRelations: "c.relkind = 'r'", in: name))
+        """, [.value(.string(schema)), .value(.string(schema))]))
+    return found.map { ($0[0], $0[1]) }
+  }
+
+  /// The statements that give others the privileges to another schema that they have to this one.
+  func rightsToSchema(_ target: String) throws(PostgresFailure) -> [String] {
+    let found = try rows(
+      """
+      SELECT pg_catalog.format('GRANT %s ON SCHEMA %I TO %s', a.privilege_type,
+        CAST(\(SQLText.literal(target)) AS text),
+        CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END)
+      FROM pg_catalog.pg_namespace AS n,
+        pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))) AS a
+      WHERE n.nspname = ? AND pg_catalog.pg_get_userbyid(a.grantee) <> current_user
+      """)
+    return found.map { $0[0] }
+  }
+
   /// The tables that have at least a number of bytes.
   func largeTables(_ size: Int64) throws(PostgresFailure) -> Set<String> {
     let found = try rows(

@@ -33,6 +33,20 @@ struct TableReplacement {
         separator: ", ")
   }
 
+  /// The statements that drop a whole store, with the tables that are not in use.
+  ///
+  /// - Parameter record: What the metadata record about schemas beside.
+  static func drop(_ model: ModelPlan, _ schemas: StoreSchemas, _ record: SchemaRecord) -> [String] {
+    func all(_ names: [String], _ schema: String) -> [String] {
+      names.map { PostgresTables.systemTable($0, schema: schema) }
+    }
+    let unused = record.others.sorted { $0.key < $1.key }.flatMap { all($0.value, $0.key) }
+    var tables = all(tables(model, 0), schemas.tables) + all(PostgresTables.systemNames, schemas.own)
+    if schemas.areTwo { tables.append(schemas.table("_cdgen_keys")) }
+    return (unused.isEmpty ? [] : ["DROP TABLE IF EXISTS " + unused.joined(separator: ", ")])
+      + ["DROP TABLE " + tables.joined(separator: ", ")]
+  }
+
   /// The tables of a version that a migration locks. Every reader locks the metadata before another table.
   static func lockedTables(_ model: ModelPlan) -> [String] { PostgresTables.systemNames + tables(model, 0) }
 

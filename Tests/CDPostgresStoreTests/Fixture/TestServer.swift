@@ -85,7 +85,9 @@ final class ServerStore: @unchecked Sendable {
   deinit {
     contexts.removeAll()
     do {
-      try sql("DROP SCHEMA IF EXISTS \(SQLText.quoted(server.schema)) CASCADE")
+      for schema in try [server.schema] + besides() {
+        try sql("DROP SCHEMA IF EXISTS \(SQLText.quoted(schema)) CASCADE")
+      }
     } catch { Issue.record(error) }
   }
 
@@ -117,8 +119,36 @@ final class ServerStore: @unchecked Sendable {
     return try connection.run(text, parameters)
   }
 
-  /// A table of the store, for ``sql(_:_:)``.
-  func table(_ name: String) -> String { SQLText.quoted(server.schema) + "." + SQLText.quoted(name) }
+  /// A table of the store, for ``sql(_:_:)``. After a migration with common features, it may be in another schema.
+  func table(_ name: String) -> String { ((try? schemas()) ?? StoreSchemas(server.schema)).table(name) }
+
+  /// The schemas of the store.
+  func schemas() throws -> StoreSchemas {
+    let exists = try sql(
+      "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = '_cdgen_metadata'",
+      [.value(.string(server.schema))])
+    if exists.rowCount == 0 { return StoreSchemas(server.schema) }
+    let pointer = StoreSchemas.pointer(of: server.schema)
+    let result = try sql(pointer.text, pointer.parameters)
+    let name = result.rowCount > 0 ? result.string(0, 0) : nil
+    return StoreSchemas(server.schema, entries: name.map { [StoreSchemas.metadataKey: $0] } ?? [:])
+  }
+
+  /// The names of the schemas that migrations have created beside the store's own one.
+  func besides() throws -> [String] {
+    let result = try sql(
+      "SELECT CAST(nspname AS text) FROM pg_namespace WHERE starts_with(CAST(nspname AS text), ?) ORDER BY 1",
+      [.value(.string(server.schema + "~"))])
+    return (0..<result.rowCount).compactMap { result.string($0, 0) }
+  }
+
+  /// The names of the tables and views in a schema.
+  func tables(in schema: String) throws -> [String] {
+    let result = try sql(
+      "SELECT CAST(c.relname AS text) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace "
+        + "WHERE n.nspname = ? AND c.relkind IN ('r', 'v') ORDER BY 1", [.value(.string(schema))])
+    return (0..<result.rowCount).compactMap { result.string($0, 0) }
+  }
 
   func count(_ table: String) throws -> Int {
     Int(try sql("SELECT count(*) FROM \(self.table(table))").int(0, 0))

@@ -289,7 +289,7 @@ struct MixedStoresTests {
     #expect(try store.coordinator().history().count >= 7)
   }
 
-  @Test(.enabled(if: !TestServer.hasCommonFeaturesOnly), arguments: Mix.mixed)
+  @Test(arguments: Mix.mixed)
   func bothAreMigrated(mix: Mix) throws {
     let store = try MixedStores(mix)
     let before = try {

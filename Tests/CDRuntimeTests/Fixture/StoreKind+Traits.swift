@@ -49,10 +49,9 @@ enum EngineFeature: String {
     switch self {
     case .tables: [.plain]
     // A store in memory is never older than its model.
-    case .migrations: TestServer.hasCommonFeaturesOnly ? [.plain, .memory, .postgresql] : [.plain, .memory]
+    case .migrations, .reopening: [.plain, .memory]
     case .decisions, .severalStores: [.plain]
     case .files: [.plain, .memory, .postgresql]
-    case .reopening: [.plain, .memory]
     case .readsInBatches: [.plain, .memory, .xml, .binary, .json]
     }
   }
@@ -62,8 +61,7 @@ enum EngineFeature: String {
     switch self {
     case .tables: "the test reads or changes tables, or counts statements"
     case .decisions: "the evaluator decides everything"
-    case .migrations:
-      "a store in memory is never older than its model, and nothing migrates stores with common features"
+    case .migrations: "a store in memory is never older than its model"
     case .severalStores: "a store in memory ends with its coordinator"
     case .files: "a store in memory or on a server has no file"
     case .reopening: "a store in memory ends with its coordinator"

@@ -14,9 +14,6 @@ enum TestServer {
 
   static var isConfigured: Bool { url != nil }
 
-  /// Whether stores use only what all databases with PostgreSQL's protocol have. They are then not migrated.
-  static var hasCommonFeaturesOnly: Bool { (try? server(schema: "public"))?.features == .common }
-
   /// The server of a store that would have a file.
   static func location(_ file: URL) -> StoreLocation {
     do {
@@ -47,14 +44,33 @@ enum TestServer {
 
   /// The name of a store's file, and what migrations have left behind on the server.
   static func files(_ file: URL) throws -> [String] {
-    let connection = try PostgresConnection.open(server(schema: "public"), toWrite: true)
-    defer { connection.close() }
-    let result = try connection.run(
-      "SELECT CAST(nspname AS text) FROM pg_namespace WHERE nspname LIKE '\\_cdgen\\_%' OR nspname = ?",
-      [.value(.string(schema(of: file)))])
-    return (0..<result.rowCount).compactMap { result.string($0, 0) }.map {
-      $0 == schema(of: file) ? file.lastPathComponent : $0
+    let own = schema(of: file)
+    return try withConnection { connection in
+      let result = try connection.run(
+        "SELECT CAST(nspname AS text) FROM pg_namespace WHERE nspname LIKE '\\_cdgen\\_%' OR nspname = ?",
+        [.value(.string(own))])
+      let found = (0..<result.rowCount).compactMap { result.string($0, 0) }
+      let tables = found.contains(own) ? try schemas(of: file, connection).tables : own
+      return found.map { $0 == own ? file.lastPathComponent : $0 }
+        + (try besides(own, connection)).filter { $0 != tables }
     }
+  }
+
+  /// The schemas that migrations have made beside a store's own one.
+  private static func besides(_ own: String, _ connection: PostgresConnection) throws -> [String] {
+    let result = try connection.run(
+      "SELECT CAST(nspname AS text) FROM pg_namespace WHERE starts_with(CAST(nspname AS text), ?)",
+      [.value(.string(own + "~"))])
+    return (0..<result.rowCount).compactMap { result.string($0, 0) }
+  }
+
+  /// The schemas of a store.
+  private static func schemas(of file: URL, _ connection: PostgresConnection) throws -> StoreSchemas {
+    let server = try server(schema: schema(of: file))
+    guard try PostgresTransfer.existingTables(of: server, connection).contains("_cdgen_metadata") else {
+      return StoreSchemas(server.schema)
+    }
+    return try PostgresTransfer.inspect(server, connection).schemas
   }
 
   // MARK: Behind the runtime's back
@@ -69,9 +85,11 @@ enum TestServer {
   ///
   /// - Parameter checksReferences: Whether foreign keys hold.
   static func run(_ statements: [String], at file: URL, checksReferences: Bool) throws {
-    var list = ["BEGIN", "SET LOCAL search_path TO \(SQLText.quoted(schema(of: file)))"]
-    if !checksReferences { list.append("SET LOCAL session_replication_role = replica") }
     try withConnection { connection in
+      let schemas = try schemas(of: file, connection)
+      let path = [schemas.tables, schemas.own].map(SQLText.quoted).joined(separator: ", ")
+      var list = ["BEGIN", "SET LOCAL search_path TO \(path)"]
+      if !checksReferences { list.append("SET LOCAL session_replication_role = replica") }
       _ = try connection.run((list + statements + ["COMMIT"]).map { PostgresStatement($0, isKept: false) })
     }
   }
@@ -109,7 +127,9 @@ enum TestServer {
   /// The names of all tables and views of a store.
   static func tables(_ file: URL) throws -> [String] {
     try withConnection { connection in
-      try PostgresTransfer.existingTables(of: server(schema: schema(of: file)), connection).sorted()
+      var server = try server(schema: schema(of: file))
+      server.schema = try schemas(of: file, connection).tables
+      return try PostgresTransfer.existingTables(of: server, connection).sorted()
     }
   }
 
@@ -118,7 +138,7 @@ enum TestServer {
     try withConnection { connection in
       let result = try connection.run(
         "SELECT CAST(indexname AS text) FROM pg_catalog.pg_indexes WHERE schemaname = ?",
-        [.value(.string(schema(of: file)))])
+        [.value(.string(try schemas(of: file, connection).tables))])
       return (0..<result.rowCount).compactMap { result.string($0, 0) }.sorted()
     }
   }
@@ -152,7 +172,9 @@ enum TestServer {
       for name in names {
         _ = schemas.withLock { $0.remove(name) }
         try connection.run("SET client_min_messages = warning")
-        try connection.run("DROP SCHEMA IF EXISTS \(SQLText.quoted(name)) CASCADE")
+        for schema in try [name] + besides(name, connection) {
+          try connection.run("DROP SCHEMA IF EXISTS \(SQLText.quoted(schema)) CASCADE")
+        }
       }
       connection.close()
     } catch { print("schemas are left on the server: \(error)") }

@@ -68,6 +68,18 @@ struct RowMigration: StoreMigrator {
     if let refusal = try migration(of: url).route(found).refusal { throw refusal.error }
   }
 
+  func checkRefusal(_ tables: StoredTables) throws {
+    let found = try tables.metadata()
+    let migration = migration(of: tables.url)
+    do {
+      let route = try migration.route(found)
+      if let refusal = route.refusal { throw refusal.error }
+      _ = try migration.makePlans(route.routeSteps, migration.makePolicies())
+    } catch {
+      guard let draft = ChangedDraft(error, of: description, source), draft.isIn(found) else { throw error }
+    }
+  }
+
   private func migration(of url: URL) -> StoreMigration {
     StoreMigration(url: url, description: description, model: source.model, others: others)
   }

@@ -92,6 +92,9 @@ package protocol StoreMigrator: Sendable {
   /// - Throws: ``MigrationError``, and the errors of the body.
   func make(_ migration: TableMigration, of url: URL, _ body: () throws -> Void) throws -> MigrationResult
 
+  /// Throws a ``MigrationError`` if ``migrate(_:replace:)`` would refuse the migration before it reads a row.
+  func checkRefusal(_ tables: StoredTables) throws
+
   /// Throws a ``MigrationError`` if the migration was cancelled.
   func checkCancelled(_ url: URL) throws
 }

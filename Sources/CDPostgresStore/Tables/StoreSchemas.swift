@@ -1,0 +1,153 @@
+import CDRuntime
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The schemas of a store: its own one, and the one with the tables of its version.
+///
+/// They are the same schema, unless a migration has written the tables beside: see ``MigrationBeside``. An entry of the
+/// metadata then names the other schema.
+struct StoreSchemas: Hashable, Sendable {
+  /// The schema by whose name programs open the store. It has the metadata and the history.
+  let own: String
+  /// The schema with the tables of objects, of pairs and of next keys.
+  let tables: String
+
+  /// The key of the entry of the metadata that names the schema with the tables. Without it, they are in the store's own.
+  static let metadataKey = "tableSchema"
+
+  /// The tables that stay in the store's own schema.
+  private static let fixed: Set<String> = ["_cdgen_metadata", "_cdgen_history"]
+
+  /// - Parameters:
+  ///   - own: The schema by whose name programs open the store.
+  ///   - entries: The entries of the metadata.
+  init(_ own: String, entries: [String: String] = [:]) {
+    self.own = own
+    tables = entries[Self.metadataKey] ?? own
+  }
+
+  /// Whether the tables are not in the store's own schema.
+  var areTwo: Bool { own != tables }
+
+  /// The name of a table with its schema.
+  func table(_ name: String) -> String {
+    PostgresTables.systemTable(name, schema: Self.fixed.contains(name) ? own : tables)
+  }
+
+  /// The statement that reads the entry of the metadata that names the schema with the tables.
+  static func pointer(of own: String) -> PostgresStatement {
+    PostgresStatement(
+      #"SELECT "value" FROM \#(PostgresTables.systemTable("_cdgen_metadata", schema: own)) WHERE "key" = ?"#,
+      [.value(.string(metadataKey))])
+  }
+}
+
+/// What the metadata record about schemas beside the store's own one.
+struct SchemaRecord: Codable, Equatable {
+  /// The key of the entry of the metadata.
+  static let metadataKey = "tableSchemas"
+
+  /// A migration that has not ended, or that was killed.
+  struct Attempt: Codable, Equatable {
+    let schema: String
+    let tables: [String]
+  }
+
+  /// The number of the last schema beside. No number is used twice, so that nobody mistakes a schema for an earlier one.
+  var number = 1
+  /// The migration whose tables are not in use yet.
+  var attempt: Attempt?
+  /// The tables that nobody uses any more and that are still there, by their schema.
+  var unused: [String: [String]] = [:]
+
+  /// - Throws: ``StoreError/damaged(_:reason:)``.
+  init(_ text: String?, url: URL) throws(StoreError) {
+    guard let text else { return }
+    do { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) } catch {
+      throw .damaged([url], reason: "the entry '\(Self.metadataKey)' of the metadata cannot be read")
+    }
+  }
+
+  private init() {}
+
+  /// The record of a store that has no schema beside.
+  static let none = SchemaRecord()
+
+  /// The text of the entry.
+  func text() throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return String(decoding: try encoder.encode(self), as: UTF8.self)
+  }
+
+  /// All tables that are not in use, by their schema.
+  var others: [String: [String]] {
+    guard let attempt else { return unused }
+    return unused.merging([attempt.schema: attempt.tables]) { $0 + $1 }
+  }
+
+  /// Starts another migration. An earlier one that has not ended must not use its tables any more.
+  mutating func begin(_ attempt: Attempt) {
+    unused = others
+    self.attempt = attempt
+  }
+
+  /// Gives up a migration. Nothing changes if it has ended, or if another one has begun.
+  mutating func abandon(_ schema: String) {
+    guard attempt?.schema == schema else { return }
+    unused = others
+    attempt = nil
+  }
+}
+
+/// The record about schemas on the server, which one transaction at a time changes.
+struct ServerRecord {
+  let connection: PostgresConnection
+  let own: String
+  let url: URL
+
+  private var table: String { PostgresTables.systemTable("_cdgen_metadata", schema: own) }
+
+  /// Reads the record.
+  func read() throws -> SchemaRecord {
+    let result = try connection.run(
+      #"SELECT "value" FROM \#(table) WHERE "key" = ?"#, [.value(.string(SchemaRecord.metadataKey))])
+    return try SchemaRecord(result.rowCount > 0 ? result.string(0, 0) : nil, url: url)
+  }
+
+  /// Creates the record if there is none, and locks it until the transaction ends.
+  func lock() throws -> SchemaRecord {
+    let key = PostgresParameter.value(.string(SchemaRecord.metadataKey))
+    let results = try connection.run([
+      PostgresStatement(
+        #"INSERT INTO \#(table) ("key", "value") VALUES (?, ?) ON CONFLICT DO NOTHING"#,
+        [key, .value(.string(try SchemaRecord.none.text()))]),
+      PostgresStatement(#"SELECT "value" FROM \#(table) WHERE "key" = ? FOR UPDATE"#, [key]),
+    ])
+    return try SchemaRecord(results.last?.string(0, 0), url: url)
+  }
+
+  /// Writes the record, which ``lock()`` has returned.
+  func write(_ record: SchemaRecord) throws {
+    _ = try connection.run(
+      #"UPDATE \#(table) SET "value" = ? WHERE "key" = ?"#,
+      [.value(.string(try record.text())), .value(.string(SchemaRecord.metadataKey))])
+  }
+
+  /// Changes the record in a transaction of its own.
+  func change(_ body: (inout SchemaRecord) -> Void) throws {
+    _ = try connection.run([
+      PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"),
+      PostgresConnection.lockLimit(seconds: 2),
+    ])
+    let found = try lock()
+    var record = found
+    body(&record)
+    if record != found { try write(record) }
+    _ = try connection.run("COMMIT")
+  }
+}

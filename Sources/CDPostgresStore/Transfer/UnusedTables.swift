@@ -1,0 +1,81 @@
+import CDRuntime
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Drops the tables of a store's former versions, and those of migrations that have not ended.
+///
+/// Each table is dropped by itself, and what was interrupted is repeated at the next opening. Only tables that the metadata
+/// record are dropped, and no schema that still has others. A table that somebody is reading, or on which something of
+/// another program depends, stays until a later opening.
+struct UnusedTables {
+  let server: PostgresServer
+
+  /// How many seconds to wait for those who read a table of a former version.
+  private static let patience: Double = 0.5
+
+  /// Drops the tables, as far as possible now. A failure is no error for whoever opens the store.
+  func drop() { try? withRecord { _ in } }
+
+  /// Drops the tables of a migration that has failed, unless it has ended all the same.
+  ///
+  /// - Parameter schema: The schema that the migration has created.
+  func drop(ofMigrationIn schema: String) { try? withRecord { $0.abandon(schema) } }
+
+  private func withRecord(_ change: (inout SchemaRecord) -> Void) throws {
+    let connection = try PostgresConnection.open(server, toWrite: true)
+    defer { connection.close() }
+    let stored = ServerRecord(connection: connection, own: server.schema, url: server.url)
+    var unused: [String: [String]] = [:]
+    // From now on, a migration that was given up cannot end any more.
+    try stored.change {
+      change(&$0)
+      unused = $0.unused
+    }
+    for (schema, tables) in unused.sorted(by: { $0.key < $1.key }) {
+      try drop(tables, in: schema, connection)
+      try stored.change { $0.unused[schema] = nil }
+    }
+  }
+
+  private func drop(_ tables: [String], in schema: String, _ connection: PostgresConnection) throws {
+    var dependent: [String] = []
+    for table in tables {
+      let name = PostgresTables.systemTable(table, schema: schema)
+      do { try run("DROP TABLE IF EXISTS \(name)", connection) } catch {
+        guard error.code == Self.hasDependents else { throw error }
+        dependent.append(name)
+      }
+    }
+    if !dependent.isEmpty {
+      // Their foreign keys lead to each other, or views of the store read them.
+      try PostgresViews.drop(schema: server.schema, connection)
+      try run("DROP TABLE IF EXISTS \(dependent.joined(separator: ", "))", connection)
+    }
+    if schema == server.schema { return }
+    try Self.dropSchema(schema, connection)
+  }
+
+  /// Drops an empty schema. A schema that has something else, or that belongs to another user, stays.
+  static func dropSchema(_ schema: String, _ connection: PostgresConnection) throws(PostgresFailure) {
+    do {
+      _ = try connection.run([
+        PostgresStatement("DROP SCHEMA IF EXISTS \(SQLText.quoted(schema))", isKept: false)
+      ])
+    } catch {
+      guard connection.isOpen, [hasDependents, insufficientPrivilege].contains(error.code) else {
+        throw error
+      }
+    }
+  }
+
+  private func run(_ text: String, _ connection: PostgresConnection) throws(PostgresFailure) {
+    _ = try connection.run([PostgresStatement(text, isKept: false)], timeout: Self.patience)
+  }
+
+  private static let hasDependents = "2BP01"
+  private static let insufficientPrivilege = "42501"
+}
