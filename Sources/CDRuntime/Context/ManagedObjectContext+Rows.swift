@@ -89,15 +89,14 @@ extension ManagedObjectContext {
   struct RowKind {
     let scope: ObjectScope
     let row: RowReader
-    let makeObject: (ObjectSeed) -> ManagedObject
+    let factory: ObjectFactory
   }
 
   /// - Returns: Nil if the rows do not have the entity's columns.
   func rowKind(of plan: EntityPlan, _ rows: RowCursor) -> RowKind? {
     guard let row = rows.reader(of: plan, rowReport) else { return nil }
     return RowKind(
-      scope: registry.scope(of: plan), row: row,
-      makeObject: classes.factory(of: plan) ?? { ManagedObject(_seed: $0) })
+      scope: registry.scope(of: plan), row: row, factory: classes.factory(of: plan))
   }
 
   /// Returns the object of a row; nil if the row's key cannot be an object's key.
@@ -115,7 +114,8 @@ extension ManagedObjectContext {
     // excluded, because the app could have seen the dropped object.
     if map.missedLast, !scope.plan.hasLifecycle {
       map.prefetch(key)
-      let object = kind.makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
+      let object = kind.factory.make(
+        ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
       object._decode(kind.row)
       if rowReport.isEmpty {
         if let known = registered(key, map, scope, kind.row, version) { return known }
@@ -126,7 +126,7 @@ extension ManagedObjectContext {
       rowReport.removeAll()
     }
     if let known = registered(key, map, scope, kind.row, version) { return known }
-    let object = kind.makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
+    let object = kind.factory.make(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
     decode(object, kind.row)
     map.insert(object)
     return object

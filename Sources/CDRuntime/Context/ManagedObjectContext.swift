@@ -281,7 +281,7 @@ public final class ManagedObjectContext {
   }
 
   func makeObject(_ seed: ObjectSeed) -> ManagedObject {
-    classes.factory(of: seed.state.scope.plan)?(seed) ?? ManagedObject(_seed: seed)
+    classes.factory(of: seed.state.scope.plan).make(seed)
   }
 
   func scopeForInsertion(of name: String) -> ObjectScope? {

@@ -2,8 +2,6 @@ import CDModel
 
 /// The generated classes of a model's entities, with which objects are created.
 struct ClassBindings: Sendable {
-  typealias Factory = @Sendable (ObjectSeed) -> ManagedObject
-
   /// By entity index; empty if all objects are plain ``ManagedObject`` instances.
   private let bindings: [GeneratedClass]
   /// The traits that the classes give their objects, by entity name.
@@ -32,7 +30,7 @@ struct ClassBindings: Sendable {
     // In the order of the plan's entities, because bindings are found by index.
     for entity in graph.entitiesParentsFirst {
       guard let binding = classes[entity.name] else { throw .classMissing(entity: entity.name) }
-      let object = binding.factory(ObjectSeed(detached: .detached))
+      let object = binding.factory.make(ObjectSeed(detached: .detached))
       let type = Swift.type(of: object)
       guard ObjectIdentifier(type) == ObjectIdentifier(binding.type), binding.type.entityName == entity.name
       else {
@@ -56,9 +54,9 @@ struct ClassBindings: Sendable {
     object is T
   }
 
-  /// The function that creates an entity's objects; nil if they are plain ``ManagedObject`` instances.
-  func factory(of plan: EntityPlan) -> Factory? {
-    bindings.indices.contains(plan.index) ? bindings[plan.index].factory : nil
+  /// Creates an entity's objects.
+  func factory(of plan: EntityPlan) -> ObjectFactory {
+    bindings.indices.contains(plan.index) ? bindings[plan.index].factory : .plain
   }
 
   /// An entity's class; nil if it has none.
