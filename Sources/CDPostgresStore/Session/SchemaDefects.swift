@@ -29,7 +29,9 @@ extension PostgresSession {
     let record = try run(
       #"SELECT "value" FROM \#(schemas.table("_cdgen_metadata")) WHERE "key" = ?"#,
       [.value(.string(SchemaRecord.metadataKey))])
-    let unused = try SchemaRecord(record.rowCount > 0 ? record.string(0, 0) : nil, url: store.url).unused
+    let unused = try SchemaRecord(
+      record.rowCount > 0 ? record.string(0, 0) : nil, of: schemas.own, url: store.url
+    ).unused
     return try foreignObjects(schemas.tables, Set(own))
       + foreignObjects(schemas.own, Set(PostgresTables.systemNames + (unused[schemas.own] ?? [])))
   }

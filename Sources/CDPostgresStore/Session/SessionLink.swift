@@ -274,8 +274,9 @@ final class SessionLink {
 /// The identities of a coordinator's stores, and the version of the data that each must have. Each transaction checks them.
 ///
 /// If a store has another version or its tables are elsewhere, or if another store has taken its place, these statements
-/// fail. The server then ignores the statements behind them, which may no longer fit the tables. The checks also lock the metadata until the transaction ends, so that no migration ends before. A
-/// migration truncates the table of the metadata. Transactions with an older snapshot see the empty table too, and fail.
+/// fail. The server then ignores the statements behind them, which may no longer fit the tables. The checks also lock the
+/// metadata until the transaction ends, so that no migration ends before. A migration truncates the table of the metadata.
+/// Transactions with an older snapshot see the empty table too, and fail.
 struct VersionMark: Sendable {
   /// Checks the data hash, the identifier and the schema of the tables of each store.
   let statements: [PostgresStatement]

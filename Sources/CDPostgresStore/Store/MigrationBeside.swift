@@ -92,7 +92,7 @@ struct MigrationBeside {
     var schema = ""
     repeat {
       found.number += 1
-      schema = PostgresTables.name("\(server.schema)~\(found.number)")
+      schema = StoreSchemas.beside(server.schema, number: found.number)
     } while try hasTables(schema)
     let layout = SQLSchema(model, store: opening.storeIndex, PostgresDialect())
     let attempt = SchemaRecord.Attempt(schema: schema, tables: ["_cdgen_keys"] + layout.layouts.map(\.name))

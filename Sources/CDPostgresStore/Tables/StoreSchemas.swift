@@ -27,8 +27,27 @@ struct StoreSchemas: Hashable, Sendable {
   ///   - entries: The entries of the metadata.
   init(_ own: String, entries: [String: String] = [:]) {
     self.own = own
-    tables = entries[Self.metadataKey] ?? own
+    // A name that no migration has made leads to no tables, so that the store counts as damaged.
+    tables = entries[Self.metadataKey].flatMap { Self.isSchema($0, of: own) ? $0 : nil } ?? own
   }
+
+  /// The name of a schema beside a store's own one.
+  static func beside(_ own: String, number: Int) -> String { PostgresTables.name("\(own)~\(number)") }
+
+  /// Whether a schema can be one of a store's, by its name.
+  ///
+  /// The metadata have these names. Whoever may write to the store's own schema could write the name of another schema there,
+  /// which a program with more rights would then read, or even drop.
+  static func isSchema(_ name: String, of own: String) -> Bool {
+    if name == own { return true }
+    if let number = Int(name.dropFirst(own.count + 1)), beside(own, number: number) == name { return true }
+    // A long name ends with a checksum instead of the number.
+    guard name.utf8.count > PostgresTables.longestName - 4 else { return false }
+    return (2...mostLongNames).contains { beside(own, number: $0) == name }
+  }
+
+  /// The greatest number of a schema with a long name that is found again.
+  private static let mostLongNames = 10_000
 
   /// Whether the tables are not in the store's own schema.
   var areTwo: Bool { own != tables }
@@ -64,11 +83,21 @@ struct SchemaRecord: Codable, Equatable {
   /// The tables that nobody uses any more and that are still there, by their schema.
   var unused: [String: [String]] = [:]
 
+  /// - Parameters:
+  ///   - text: The text of the entry; nil for a store that has no schema beside.
+  ///   - own: The store's own schema.
   /// - Throws: ``StoreError/damaged(_:reason:)``.
-  init(_ text: String?, url: URL) throws(StoreError) {
+  init(_ text: String?, of own: String, url: URL) throws(StoreError) {
     guard let text else { return }
     do { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) } catch {
       throw .damaged([url], reason: "the entry '\(Self.metadataKey)' of the metadata cannot be read")
+    }
+    if let other = others.keys.sorted().first(where: { !StoreSchemas.isSchema($0, of: own) }) {
+      throw .damaged(
+        [url],
+        reason:
+          "the entry '\(Self.metadataKey)' of the metadata names the schema '\(other)', which is not the store's"
+      )
     }
   }
 
@@ -116,7 +145,7 @@ struct ServerRecord {
   func read() throws -> SchemaRecord {
     let result = try connection.run(
       #"SELECT "value" FROM \#(table) WHERE "key" = ?"#, [.value(.string(SchemaRecord.metadataKey))])
-    return try SchemaRecord(result.rowCount > 0 ? result.string(0, 0) : nil, url: url)
+    return try SchemaRecord(result.rowCount > 0 ? result.string(0, 0) : nil, of: own, url: url)
   }
 
   /// Creates the record if there is none, and locks it until the transaction ends.
@@ -128,7 +157,7 @@ struct ServerRecord {
         [key, .value(.string(try SchemaRecord.none.text()))]),
       PostgresStatement(#"SELECT "value" FROM \#(table) WHERE "key" = ? FOR UPDATE"#, [key]),
     ])
-    return try SchemaRecord(results.last?.string(0, 0), url: url)
+    return try SchemaRecord(results.last?.string(0, 0), of: own, url: url)
   }
 
   /// Writes the record, which ``lock()`` has returned.

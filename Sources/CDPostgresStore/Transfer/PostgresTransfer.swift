@@ -38,7 +38,7 @@ struct PostgresTransfer: StoreTransfer {
     let rows = PostgresRows(connection, schemas: schemas, history: history, url: url)
     return (
       StoredTables(rows, names: names, url: url), schemas,
-      try SchemaRecord(entries[SchemaRecord.metadataKey], url: url)
+      try SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url)
     )
   }
 
