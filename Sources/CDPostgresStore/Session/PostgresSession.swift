@@ -149,9 +149,9 @@ final class PostgresSession: StoreSession {
     _ result: PostgresResult, _ select: EntitySelect, of entity: EntityPlan,
     _ references: SiblingRows.References
   ) {
-    siblings.keep(result, select, of: entity, references.keys)
-    // The rows may be those of objects whose related objects are needed next.
+    // The rows may be those of objects whose related objects are needed next. This may forget rows, but not the new ones.
     siblings.note(result, of: entity)
+    siblings.keep(result, select, of: entity, references.keys)
   }
 
   /// Lets the server read the rows of the next siblings while the program uses those of the last ones.
@@ -334,8 +334,8 @@ extension PostgresSession {
       let owners = siblings.owners(with: key, of: entity, relationship)
       if owners.count > 1 {
         let result = try related(relationship, ofAny: owners)
-        siblings.keep(result, of: relationship, owners)
         siblings.note(result, of: destination)
+        siblings.keep(result, of: relationship, owners)
         return cursor(siblings.list(relationship, of: key) ?? .none, destination)
       }
     }

@@ -62,7 +62,7 @@ final class SiblingRows {
     counts = [:]
   }
 
-  /// Notes the result of a query for an entity's rows.
+  /// Notes the result of a query for an entity's rows. Forgets rows that were kept before if there are too many of them.
   func note(_ result: PostgresResult, of entity: EntityPlan) {
     guard result.rowCount > 1, result.rowCount <= Self.mostRows else { return }
     if cohorts.count >= Self.mostCohorts { cohorts.removeFirst() }

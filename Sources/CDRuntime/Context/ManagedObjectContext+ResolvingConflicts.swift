@@ -149,8 +149,9 @@ extension ManagedObjectContext {
       }
       forgetEqualChanges(of: object)
     case .overwrite:
-      for slot in object.scope.plan.storedSlots where mine[slot] != store[slot] {
-        set(object, slot, mine[slot] ?? .null)
+      // A value that the object has not read is missing in its values, and stays as it is in the store.
+      for (slot, value) in mine.sorted(by: { $0.key < $1.key }) where value != store[slot] {
+        set(object, slot, value)
       }
       releasePartners(of: object, in: store)
     case .rollback: dropContestedChanges(of: object)

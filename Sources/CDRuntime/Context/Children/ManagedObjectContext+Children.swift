@@ -115,7 +115,7 @@ extension ManagedObjectContext {
   /// Gives an object that may have values the parent's values. Observers are notified only of values that differ:
   /// every fetch takes over the parent's unsaved values, and a fetch by an observer must not notify the observer
   /// again.
-  private func refreshValues(from parentObject: ManagedObject, into object: ManagedObject) {
+  func refreshValues(from parentObject: ManagedObject, into object: ManagedObject) {
     guard object.flags.contains(.observed), !object.flags.contains(.fault) else {
       return copyValues(from: parentObject, into: object)
     }

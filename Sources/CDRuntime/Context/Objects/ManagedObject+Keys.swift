@@ -34,6 +34,12 @@ extension ManagedObject {
 
   /// Returns the values of several properties by their keys.
   public final func values(forKeys keys: [String]) throws -> [String: PropertyValue] {
+    // A large value that is read brings the object up to date, so these are read before the others.
+    if !scope.plan.laterSlots.isEmpty {
+      for key in keys {
+        if let slot = scope.plan.slot(key), slot.isReadLater { try readLargeValueForCaller(slot.number) }
+      }
+    }
     var result: [String: PropertyValue] = [:]
     for key in keys { result[key] = try value(forKey: key) }
     return result
@@ -106,6 +112,7 @@ extension ManagedObject {
   /// object has its current values. A to-one relationship has its former object.
   public final var committedValues: [String: PropertyValue] {
     _willRead()
+    readLargeValues()
     var result: [String: PropertyValue] = [:]
     for slot in scope.plan.slots where slot.relationship?.isToMany != true {
       guard let old = extras?.old.first(where: { $0.slot == slot.number })?.value else {

@@ -51,6 +51,18 @@ extension ManagedObject {
     context.readLargeValue(slot, of: self)
   }
 
+  /// Reads all values that the object's row has left out. An object without changes then has all values of one version of
+  /// its row.
+  final func readLargeValues() {
+    guard !scope.plan.laterSlots.isEmpty else { return }
+    _willRead()
+    var read: Int64
+    repeat {
+      read = version
+      for slot in unreadSlots { readLargeValue(slot) }
+    } while version != read
+  }
+
   /// Reads a value that the object's row has left out, for a caller that can report the error. If that fails, the
   /// object is as before, and the next use reads again.
   final func readLargeValueForCaller(_ slot: Int) throws {
@@ -115,7 +127,8 @@ extension ManagedObjectContext {
     if !object.isPending || object.flags.contains(.fault) { object.flags.insert(.inaccessible) }
   }
 
-  /// Gives a child's object the value that the parent's instance has now.
+  /// Gives a child's object the value that the parent's instance has now, or all of its values: see
+  /// ``ManagedObject/readLargeValue(_:)``.
   private func copyLargeValue(
     _ slot: Int, into object: ManagedObject, _ parent: ManagedObjectContext
   ) throws {
@@ -125,6 +138,11 @@ extension ManagedObjectContext {
     try original.readLargeValueForCaller(slot)
     // The parent has noticed that the row is gone.
     guard !original.isUnread(slot) else { return noteMissingRow(of: object) }
+    // Another context has changed the row since, and the parent's instance has got all of its values.
+    if original.version != object.version, !object.isPending {
+      refreshValues(from: original, into: object)
+      return notifyObserversUnlessReading()
+    }
     object.setStoredValues([slot: original.storedValue(slot)])
   }
 }

@@ -151,6 +151,7 @@ extension ManagedObjectContext {
   }
 
   private func noteWhole(_ object: ManagedObject, _ others: [UndoReferrer], in entry: inout UndoEntry) {
+    object.readLargeValues()
     for slot in object.scope.plan.slots where object.scope.plan.isUndoable(slot.number) {
       note(slot.number, of: object, in: &entry)
     }
