@@ -231,6 +231,35 @@ import Testing
     #expect(try store.besides() == [store.schemas().tables].filter { $0 != server.schema })
   }
 
+  /// Whoever waits for the record of schemas during the switch gets the new one.
+  @Test func theRecordIsTheNewOneAfterTheSwitch() throws {
+    let server = store.server
+    try Self.save("a", Self.open(1, server))
+    let found = Mutex<[SchemaRecord]>([])
+    let begun = Mutex(false)
+    let done = DispatchSemaphore(value: 0)
+    // The record is locked from here on.
+    let hook: @Sendable (String) throws -> Void = { point in
+      guard point == "COPY", !begun.withLock({ $0 }) else { return }
+      begun.withLock { $0 = true }
+      Thread.detachNewThread {
+        do {
+          let connection = try PostgresConnection.open(server, toWrite: true)
+          defer { connection.close() }
+          try ServerRecord(connection: connection, own: server.schema, url: server.url).change { record in
+            found.withLock { $0.append(record) }
+          }
+        } catch { Issue.record(error) }
+        done.signal()
+      }
+      usleep(300_000)
+    }
+    let new = try MigrationFaults.$hook.withValue(hook) { try Self.open(2, server) }
+    #expect(done.wait(timeout: .now() + 10) == .success)
+    #expect(found.withLock { $0.map(\.number) } == [2])
+    #expect(try new.verify() == [])
+  }
+
   // MARK: History
 
   /// Tokens stay valid across the switch, whoever reads, and followers of the old version end with an error.
