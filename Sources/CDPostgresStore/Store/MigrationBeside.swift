@@ -114,14 +114,40 @@ struct MigrationBeside {
   private func createTables(_ attempt: SchemaRecord.Attempt) throws {
     try migrator.checkCancelled(opening.url)
     try MigrationFaults.reach("CREATE SCHEMA")
-    try PostgresTransfer.createSchema(attempt.schema, connection)
     let creation = PostgresTables.creationBeside(
       of: model, store: opening.storeIndex, schema: attempt.schema)
-    for text in try creation + rights(attempt) {
+    do {
+      try PostgresTransfer.createSchema(attempt.schema, connection)
+      try create(creation.prefix(1))
+    } catch let failure as PostgresFailure where failure.code == UnusedTables.insufficientPrivilege {
+      try refuse(attempt)
+    }
+    try create(creation.dropFirst())
+    try create(rights(attempt)[...])
+  }
+
+  private func create(_ list: ArraySlice<String>) throws {
+    for text in list {
       try migrator.checkCancelled(opening.url)
       try MigrationFaults.reach(text)
       _ = try connection.run([PostgresStatement(text, isKept: false)])
     }
+  }
+
+  /// Gives up a migration whose user may not create anything. The next one takes the same schema, so that somebody else
+  /// can create it for this user.
+  private func refuse(_ attempt: SchemaRecord.Attempt) throws -> Never {
+    try record.change {
+      guard $0.attempt == attempt else { return }
+      $0.attempt = nil
+      $0.number -= 1
+    }
+    throw StoreError.cannotCreate(
+      opening.url,
+      reason:
+        "the user may not create the schema '\(attempt.schema)', or no tables in it. The migration needs the "
+        + "privilege CREATE on the database, or on this schema, which somebody else has created. The store was not "
+        + "changed")
   }
 
   /// The statements that give the new schema and its tables the privileges, and the tables the owners, that the old ones

@@ -151,13 +151,17 @@ struct ServerRecord {
   /// Creates the record if there is none, and locks it until the transaction ends.
   func lock() throws -> SchemaRecord {
     let key = PostgresParameter.value(.string(SchemaRecord.metadataKey))
-    let results = try connection.run([
-      PostgresStatement(
-        #"INSERT INTO \#(table) ("key", "value") VALUES (?, ?) ON CONFLICT DO NOTHING"#,
-        [key, .value(.string(try SchemaRecord.none.text()))]),
-      PostgresStatement(#"SELECT "value" FROM \#(table) WHERE "key" = ? FOR UPDATE"#, [key]),
-    ])
-    return try SchemaRecord(results.last?.string(0, 0), of: own, url: url)
+    while true {
+      let results = try connection.run([
+        PostgresStatement(
+          #"INSERT INTO \#(table) ("key", "value") VALUES (?, ?) ON CONFLICT DO NOTHING"#,
+          [key, .value(.string(try SchemaRecord.none.text()))]),
+        PostgresStatement(#"SELECT "value" FROM \#(table) WHERE "key" = ? FOR UPDATE"#, [key]),
+      ])
+      // The statement may have waited for a migration, which replaces all rows of the metadata.
+      guard let found = results.last, found.rowCount == 1 else { continue }
+      return try SchemaRecord(found.string(0, 0), of: own, url: url)
+    }
   }
 
   /// Writes the record, which ``lock()`` has returned.

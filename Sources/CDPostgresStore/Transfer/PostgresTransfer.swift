@@ -114,6 +114,19 @@ struct PostgresTransfer: StoreTransfer {
   }
 
   func remove() throws {
+    var attempt = 0
+    while true {
+      do { return try removeOnce() } catch StoreError.engine(_, let reason)
+        where reason.code == PostgresFailure.deadlock && attempt < 5
+      {
+        // A migration has read or written the same tables.
+        attempt += 1
+        Waiting.pause(attempt)
+      }
+    }
+  }
+
+  private func removeOnce() throws {
     if server.features == .common {
       let found = try withTransaction("READ ONLY", toWrite: true) { connection in
         try find(connection, .bounds).map { (try $0.tables.plan(), $0.schemas, $0.record) }

@@ -77,5 +77,5 @@ struct UnusedTables {
   }
 
   private static let hasDependents = "2BP01"
-  private static let insufficientPrivilege = "42501"
+  static let insufficientPrivilege = "42501"
 }

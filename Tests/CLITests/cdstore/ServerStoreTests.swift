@@ -14,7 +14,7 @@ struct ServerStoreTests: StoreCommands {
 
   /// The URL of a store that nobody else has. The server is one of the tests', so that nothing is removed.
   private func url() throws -> String {
-    try #require(CommandServer.url) + "?schema=cli_" + UUID().uuidString
+    CommandServer.schema("cli_" + UUID().uuidString, try #require(CommandServer.url))
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64]) func everythingComesBack(seed: UInt64) throws {
@@ -90,6 +90,62 @@ struct ServerStoreTests: StoreCommands {
       try succeed("migrate", store, "--model", "Things.cdmodel").contains("already at version 2"))
   }
 
+  /// All commands, on a store that has been migrated twice. With common features, its tables are in a schema beside.
+  @Test func everyCommandAfterMigrations() throws {
+    let (store, copy) = (try url(), try url())
+    func version(_ number: Int, _ attributes: String) throws {
+      try folder.write(
+        DumpTests.version.replacingOccurrences(
+          of: "attributes: { name: String }", with: "attributes: { \(attributes) }"),
+        to: "Things.cdmodel/\(number).yaml")
+    }
+    func fetch(_ store: String) throws -> String {
+      try succeed("fetch", store, "Owner", "--sort", "name", "--format", "json")
+    }
+    try succeed("create", store, "--model", "Things.cdmodel")
+    var random = RandomThings(seed: 4)
+    try folder.write(random.file().replacingOccurrences(of: "\\u0000", with: "\\u0001"), to: "data.json")
+    try succeed("load", store, "data.json")
+    try version(2, "name: String, age: { type: Int16, default: 7 }")
+    try version(3, "name: String, age: { type: String, default: none }")
+    for number in 2...3 {
+      let before = try succeed("dump", store)
+      let rehearsal = try succeed(
+        "migrate", store, "--model", "Things.cdmodel", "--to", "\(number)", "--dry-run", "--sql")
+      #expect(rehearsal.contains("on a copy"), "\(rehearsal)")
+      #expect(try succeed("dump", store) == before)
+      let output = try succeed(
+        "migrate", store, "--model", "Things.cdmodel", "--to", "\(number)", "--verify")
+      #expect(output.contains("to version \(number)") && output.contains("the store is whole"), "\(output)")
+      #expect(try succeed("info", store).contains("version \(number)"))
+      #expect(try succeed("verify", store).contains("is whole"))
+      try succeed("load", store, "-", input: "{\"@entity\": \"Owner\", \"name\": \"late \(number)\"}")
+    }
+    let dump = try succeed("dump", store)
+    let owners = try fetch(store)
+    #expect(owners.contains("late 2") && owners.contains("late 3") && owners.contains("\"age\":\"none\""))
+    #expect(!dump.contains("tableSchema"))
+    // To a file and back, whose tables are in one schema again.
+    try succeed("convert", store, "b")
+    #expect(try succeed("dump", "b") == dump)
+    #expect(try succeed("info", "b").contains("version 3"))
+    try succeed("convert", "b", copy)
+    try succeed("convert", store, "c.xml", "--type", "xml")
+    for other in ["c.xml", copy] {
+      #expect(try succeed("dump", other) == dump)
+      #expect(try succeed("verify", other).contains("is whole"))
+      #expect(try fetch(other) == owners)
+    }
+    // The copy can be migrated too.
+    try version(4, "name: String, aged: { type: String, renamedFrom: age }")
+    for each in [store, copy] {
+      try succeed("migrate", each, "--model", "Things.cdmodel", "--verify")
+      #expect(
+        try fetch(each) == owners.replacingOccurrences(of: "\"age\"", with: "\"aged\""))
+    }
+    #expect(try objects(succeed("dump", copy)) == objects(succeed("dump", store)))
+  }
+
   /// Two programs migrate at once.
   @Test func twoProgramsAtOnce() throws {
     try folder.write(
@@ -155,8 +211,13 @@ private enum CommandServer {
   /// Whether there is a server, and the program takes URLs.
   static let isUsable: Bool = {
     guard let url, let folder = try? TemporaryFolder(),
-      let result = try? BuiltTool.cdstore.run("info", url + "?schema=cli_none", in: folder.url)
+      let result = try? BuiltTool.cdstore.run("info", schema("cli_none", url), in: folder.url)
     else { return false }
     return !result.errors.contains("built without PostgreSQL")
   }()
+
+  /// The URL of a store in a schema. The server's URL may already have parameters, such as `features=common`.
+  static func schema(_ name: String, _ url: String) -> String {
+    url + (url.contains("?") ? "&" : "?") + "schema=" + name
+  }
 }
