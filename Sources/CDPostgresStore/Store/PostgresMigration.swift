@@ -59,7 +59,8 @@ extension PostgresOpening {
   private func migratesBeside() throws -> Bool {
     if server.features == .common { return true }
     let (entries, schemas, _) = try PostgresTransfer.inspect(server, connection)
-    return try schemas.areTwo || !SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url).others.isEmpty
+    return try schemas.areTwo
+      || !SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url).others.isEmpty
   }
 
   private func migrateAlone(by migrator: any StoreMigrator) throws -> MigrationResult? {

@@ -227,7 +227,8 @@ struct PostgresOpening {
       throw StoreError.damaged([url], reason: "the table '\(missing.name)' is missing")
     }
     var result = Found(storeID: found.storeID, schemas: schemas)
-    result.hasUnusedTables = try !SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url).unused.isEmpty
+    result.hasUnusedTables = try !SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url)
+      .unused.isEmpty
     result.lacksIndexes = entries[PostgresTables.missingIndexesKey] != nil
     if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
       || found.partVersions != wanted.partVersions
