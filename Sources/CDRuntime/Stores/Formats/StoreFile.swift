@@ -75,8 +75,11 @@ final class StoreFile: Sendable {
   }
 
   private static func lock(_ path: String, _ url: URL) throws -> Int32 {
+    let clock = ContinuousClock()
+    let end = clock.now + patience
     // Another process may replace the file between the opening and the lock. Then the next attempt opens the new file.
-    for _ in 0..<100 {
+    var replacements = 0
+    while replacements < 100 {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
       guard descriptor >= 0 else {
         let code = errno
@@ -90,15 +93,24 @@ final class StoreFile: Sendable {
         let code = errno
         close(descriptor)
         if code == EINTR { continue }
+        if code == EWOULDBLOCK, clock.now < end {
+          usleep(2000)
+          continue
+        }
         throw code == EWOULDBLOCK ? StoreError.inUse(url) : StoreError.system(code, url, during: "locking")
       }
       if let identity = FileIdentity(path), identity == FileIdentity(descriptor: descriptor) {
         return descriptor
       }
       close(descriptor)
+      replacements += 1
     }
     throw StoreError.inUse(url)
   }
+
+  /// How long to wait for the lock. If this process starts another program, the new process holds this one's locks until it
+  /// executes the program, also those of stores that are closed in the meantime.
+  private static let patience = Duration.milliseconds(500)
 
   /// Removes the files of an interrupted save or migration. Because of the lock, no save or migration is running.
   private func removeLeftovers() {

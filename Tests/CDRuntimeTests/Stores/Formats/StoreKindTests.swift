@@ -168,6 +168,24 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
+  /// A program that this one starts holds the locks until it runs, also of stores that are closed in the meantime.
+  @Test(arguments: StoreKind.whole) func aLockThatIsAboutToEndIsWaitedFor(_ kind: StoreKind) throws {
+    defer { removeFiles() }
+    try withExtendedLifetime(open(kind)) {}
+    let descriptor = Foundation.open(url.path, O_RDWR | O_CLOEXEC)
+    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    let isClosed = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      usleep(50_000)
+      close(descriptor)
+      isClosed.signal()
+    }
+    let context = ManagedObjectContext(try open(kind))
+    _ = Tag(name: "a", in: context)
+    try context.save()
+    isClosed.wait()
+  }
+
   @Test(arguments: StoreKind.files) func aStoreIsDestroyed(_ kind: StoreKind) throws {
     defer { removeFiles() }
     _ = try open(kind)
