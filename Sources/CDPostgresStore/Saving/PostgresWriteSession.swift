@@ -576,7 +576,8 @@ extension PostgresWriteSession {
     let table = session.systemTable("_cdgen_metadata", of: store)
     let prefix = StoreMetadata.valuePrefix
     // A migration copies the metadata. It keeps the counter locked until it ends.
-    let lock = PostgresTables.counterLock(session.link.tables.schemas(of: store))
+    let lock = PostgresStatement(
+      PostgresTables.counterLock(session.link.tables.schemas(of: store)))
     if let counter = try run([lock]).last { try checkCounter(counter, of: store) }
     try run(
       #"DELETE FROM \#(table) WHERE left("key", \#(prefix.utf8.count)) = \#(SQLText.literal(prefix))"#)

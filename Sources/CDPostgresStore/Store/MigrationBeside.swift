@@ -220,7 +220,7 @@ struct MigrationBeside {
   /// - Returns: The next number of a save.
   private func lockCounter(_ schemas: StoreSchemas) throws -> Int64 {
     do {
-      let counter = try connection.run([PostgresTables.counterLock(schemas)])
+      let counter = try connection.run([PostgresStatement(PostgresTables.counterLock(schemas))])
       if let row = counter.last, row.rowCount == 1 { return row.int(0, 0) }
     } catch {
       guard error.code == PostgresFailure.lockNotAvailable else { throw error }

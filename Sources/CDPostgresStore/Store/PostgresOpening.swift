@@ -175,7 +175,7 @@ struct PostgresOpening {
         [
           PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"),
           PostgresConnection.lockLimit(seconds: settings.busyTimeout),
-          PostgresTables.counterLock(found.schemas),
+          PostgresStatement(PostgresTables.counterLock(found.schemas)),
         ] + mark.statements)
     } catch {
       // The opening begins again, and finds the other version.

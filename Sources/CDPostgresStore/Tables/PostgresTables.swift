@@ -103,10 +103,8 @@ struct PostgresTables: Sendable {
   }
 
   /// The statement that locks the counter of saves, without which nothing is committed. It finds one row.
-  static func counterLock(_ schemas: StoreSchemas) -> PostgresStatement {
-    PostgresStatement(
-      #"SELECT "next" FROM \#(schemas.table("_cdgen_keys")) WHERE "entity" = ? FOR UPDATE"#,
-      [.value(.string(historyKey))])
+  static func counterLock(_ schemas: StoreSchemas) -> String {
+    #"SELECT "next" FROM \#(schemas.table("_cdgen_keys")) WHERE "entity" = \#(SQLText.literal(historyKey)) FOR UPDATE"#
   }
 
   // MARK: Creation
@@ -157,9 +155,12 @@ struct PostgresTables: Sendable {
   /// has them.
   static let missingIndexesKey = "missingIndexes"
 
+  /// The key of the entry of the metadata that has the lease of a migration.
+  static let leaseKey = "migrationLease"
+
   /// The keys of the entries of the metadata that only stores on a server have, and that belong to no other copy.
   static let ownMetadataKeys = [
-    MigrationLease.metadataKey, missingIndexesKey, StoreSchemas.metadataKey, SchemaRecord.metadataKey,
+    leaseKey, missingIndexesKey, StoreSchemas.metadataKey, SchemaRecord.metadataKey,
   ]
 
   /// The statements that create a store's tables in the schema that is searched first.

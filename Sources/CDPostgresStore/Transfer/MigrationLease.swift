@@ -16,7 +16,7 @@ import Dispatch
 /// The lease only saves work: the migration itself excludes others by a lock, and checks again whether it is needed.
 final class MigrationLease: Sendable {
   /// The key of the entry.
-  static let metadataKey = "migrationLease"
+  static let metadataKey = PostgresTables.leaseKey
   /// How many seconds the lease is valid after it was taken or renewed.
   private let duration: Double
 

@@ -302,7 +302,7 @@ struct PostgresTransfer: StoreTransfer {
       // A migration to a schema beside locks no tables. It may have ended before the tables were listed.
       let second = try connection.run([
         PostgresStatement(PostgresTables.listing, [.value(.string(schemas.tables))]),
-        StoreSchemas.pointer(of: server.schema),
+        PostgresStatement(StoreSchemas.pointer(of: server.schema)),
       ])
       guard (second[1].rowCount > 0 ? second[1].string(0, 0) : nil) == entries[StoreSchemas.metadataKey]
       else { continue }

@@ -129,7 +129,7 @@ final class ServerStore: @unchecked Sendable {
       [.value(.string(server.schema))])
     if exists.rowCount == 0 { return StoreSchemas(server.schema) }
     let pointer = StoreSchemas.pointer(of: server.schema)
-    let result = try sql(pointer.text, pointer.parameters)
+    let result = try sql(pointer)
     let name = result.rowCount > 0 ? result.string(0, 0) : nil
     return StoreSchemas(server.schema, entries: name.map { [StoreSchemas.metadataKey: $0] } ?? [:])
   }
