@@ -103,13 +103,29 @@ import Testing
 
   // MARK: Standbys
 
+  /// Whether a commit waits for a standby that does not exist.
+  private func commitsWait(_ own: OwnServer) throws -> Bool {
+    var server = own.server
+    server.statementTimeout = 0.5
+    let connection = try PostgresConnection.open(server, toWrite: true)
+    connection.hasWarned = false
+    do {
+      try connection.run("BEGIN")
+      try connection.run("SELECT pg_logical_emit_message(true, 'test', 'test')")
+      try connection.run("COMMIT")
+    } catch {
+      guard error.code == PostgresFailure.queryCanceled else { throw error }
+      return true
+    }
+    return connection.hasWarned
+  }
+
   private func setStandby(_ name: String, _ own: OwnServer) throws {
     let connection = try PostgresConnection.open(own.server, toWrite: true)
     try connection.run("ALTER SYSTEM SET synchronous_standby_names = '\(name)'")
     try connection.run("SELECT pg_reload_conf()")
-    while try connection.run("SELECT current_setting('synchronous_standby_names')").string(0, 0) != name {
-      usleep(10_000)
-    }
+    // Another process of the server tells all sessions, a little later, whether commits wait.
+    while try commitsWait(own) == name.isEmpty { usleep(10_000) }
   }
 
   /// The server does not wait for its standby for longer than a statement may take. It then says that the save was written,
