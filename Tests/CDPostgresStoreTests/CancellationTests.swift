@@ -15,7 +15,7 @@ import Testing
   /// Runs a body in the background, cancels its task, and returns its error and the time between both. Other tests may
   /// keep Swift's own threads busy, so a thread cancels the task, and the body's thread takes the time.
   ///
-  /// - Parameter wait: Returns when the task is to be cancelled. It is called as soon as the body runs.
+  /// - Parameter wait: A function that is called when the body begins. The task is cancelled when the function returns.
   private func cancelled(
     _ container: PersistentContainer, when wait: @escaping @Sendable () -> Void,
     body: @escaping @Sendable (ManagedObjectContext) throws -> Void

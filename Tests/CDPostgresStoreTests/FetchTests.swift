@@ -29,11 +29,6 @@ import Testing
     try context.save()
   }
 
-  private static func text(_ key: String, of object: ManagedObject?) throws -> String? {
-    if case .attribute(.string(let text))? = try object?.value(forKey: key) { return text }
-    return nil
-  }
-
   /// The round trips that somebody waits for.
   private func waits() -> [[String]] { proxy.takeRoundTrips().filter { $0 != ["ROLLBACK"] } }
 
@@ -47,7 +42,7 @@ import Testing
           Issue.record("no object")
           return
         }
-        let (title, name) = try (Self.text("title", of: book), Self.text("name", of: shelf))
+        let (title, name) = try (book.text("title"), shelf?.text("name"))
         #expect(title == name.map { String($0.dropFirst("shelf ".count)) + ".0" })
       }
     }
@@ -65,8 +60,8 @@ import Testing
           Issue.record("no objects")
           return
         }
-        let name = try #require(try Self.text("name", of: shelf)).dropFirst("shelf ".count)
-        #expect(try books.map { try Self.text("title", of: $0) } == (0..<3).map { "\(name).\($0)" })
+        let name = try #require(try shelf.text("name")).dropFirst("shelf ".count)
+        #expect(try books.map { try $0.text("title") } == (0..<3).map { "\(name).\($0)" })
       }
     }
     let trips = waits()
@@ -84,7 +79,7 @@ import Testing
     func names(_ books: [ManagedObject]) throws -> [String?] {
       try books.map { book in
         guard case .object(let shelf) = try book.value(forKey: "shelf") else { return nil }
-        return try Self.text("name", of: shelf)
+        return try shelf?.text("name")
       }
     }
     try context.perform { () throws -> Void in
@@ -138,7 +133,7 @@ import Testing
     try fill(shelves: 1, booksOfEach: 1)
     let context = try store.context(through: proxy)
     let book = try context.objects(forEntityNamed: "Book")[0]
-    let title = try Self.text("title", of: book)
+    let title = try book.text("title")
     context.refreshAllObjects()
     proxy.decide { _ in .cutBefore }
     let error = #expect(throws: StoreError.self) {
@@ -151,7 +146,7 @@ import Testing
     #expect(reason.isOfConnection && book.isFault && !book.isInaccessible)
     proxy.decide { _ in .forward }
     #expect(try context.existingObject(with: book.objectID) === book)
-    #expect(try Self.text("title", of: book) == title)
+    #expect(try book.text("title") == title)
   }
 
   /// A calculation that fails for a row leaves the snapshot as it is.

@@ -5,8 +5,8 @@ import Testing
 @testable import CDPostgresStore
 @testable import CDRuntime
 
-/// Metadata that name schemas of others. Somebody who may only write to the store's own schema could have written them, so that a
-/// program with more rights reads or drops what is not the store's.
+/// Metadata that name schemas of other stores. A user who may write only to the store's own schema could have written such
+/// names. A program of a user with more rights must not read or drop the tables in these schemas.
 @Suite(.needsServer) struct ForeignSchemaTests {
   private func setEntry(_ key: String, _ value: String, _ store: ServerStore) throws {
     try store.sql(

@@ -34,7 +34,7 @@ import Testing
     if case StoreError.replaced? = error { true } else { false }
   }
 
-  /// What is left in the store's own schema after a migration.
+  /// The tables in the store's own schema after a migration.
   private static let fixed = ["_cdgen_history", "_cdgen_keys", "_cdgen_metadata"]
 
   // MARK: The result
@@ -135,29 +135,6 @@ import Testing
     #expect(try store.besides() == [beside(3)])
     let views = try store.tables(in: all.schema).filter { $0.hasSuffix("_view") }
     #expect(views.count == next.currentVersion?.entities.count)
-  }
-
-  @Test func aChangedDraftIsErased() throws {
-    let old = try store.context()
-    let book = try old.addBook("a")
-    try old.save()
-    var draft = ServerStore.version
-    draft.entities[1].attributes[1].isOptional = false
-    let model = ManagedObjectModel(
-      name: ServerStore.model.name, id: ServerStore.model.id, versions: [draft], currentVersionNumber: 1)
-    var description = PersistentStoreDescription(.server(store.server))
-    #expect(throws: MigrationError.self) {
-      try PersistentStoreCoordinator(model: model, stores: [description])
-    }
-    #expect(try old.titles() == ["a"])
-    description.changedDraftPolicy = .eraseInEveryBuild
-    let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
-    #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
-    #expect(coordinator.storeIDs.first != book.objectID.storeID)
-    #expect(try context(coordinator).titles().isEmpty)
-    #expect(try coordinator.verify().isEmpty)
-    #expect(isReplaced(#expect(throws: (any Error).self) { try old.titles() }))
-    #expect(try store.count("_cdgen_history") == 0)
   }
 
   // MARK: Others
@@ -306,7 +283,7 @@ import Testing
   // MARK: Interruptions
 
   /// A program is killed at each statement: whatever it was going to send is not sent. Programs of the old version go on,
-  /// and the next one of the new version migrates the store and drops what was left behind.
+  /// and the next one of the new version migrates the store and drops the tables of the killed one.
   @Test func anEndAtAnyStatementLeavesTheOldOrTheNewStore() throws {
     let last = Mutex(Int.max)
     let new = Mutex(0)

@@ -530,8 +530,9 @@ enum MovedShelves {
   }
 
   /// The store of a draft is created anew where that is asked for. It is another store then.
-  @Test func aChangedDraftIsErasedWhereThatIsAskedFor() throws {
-    let store = try ServerStore()
+  @Test(arguments: [MovedShelves.Way.rows, .beside])
+  func aChangedDraftIsErasedWhereThatIsAskedFor(way: MovedShelves.Way) throws {
+    let store = try way.store()
     let old = try store.context()
     let book = try old.addBook("a")
     try old.save()

@@ -27,15 +27,10 @@ import Testing
     try context.save()
   }
 
-  private static func text(_ key: String, of object: ManagedObject?) throws -> String? {
-    if case .attribute(.string(let text))? = try object?.value(forKey: key) { return text }
-    return nil
-  }
-
   /// Whether a book has the name of its own shelf.
   private static func hasItsShelf(_ book: ManagedObject) throws -> Bool {
     guard case .object(let shelf) = try book.value(forKey: "shelf") else { return false }
-    return try text("name", of: shelf) == text("title", of: book).map { "shelf " + $0 }
+    return try shelf?.text("name") == book.text("title").map { "shelf " + $0 }
   }
 
   private static func books(_ context: ManagedObjectContext) throws -> [ManagedObject] {
@@ -125,8 +120,8 @@ import Testing
         try context.perform {
           for book in try Self.books(context) {
             guard case .object(let shelf?) = try book.value(forKey: "shelf") else { continue }
-            guard let name = try Self.text("name", of: shelf), name != "" else { continue }
-            #expect(try name == Self.text("title", of: book).map { "shelf " + $0 })
+            guard let name = try shelf.text("name"), name != "" else { continue }
+            #expect(try name == book.text("title").map { "shelf " + $0 })
             found += 1
           }
         }

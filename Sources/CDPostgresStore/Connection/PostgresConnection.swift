@@ -199,27 +199,33 @@ final class PostgresConnection {
   private func runToEnd(
     _ list: [PostgresStatement], _ timeout: Double?
   ) throws(PostgresFailure) -> [PostgresResult] {
-    guard let handle else { throw lose() }
     let report = StatementReport(list.map(\.text))
     defer { report?.send() }
-    dropStarted()
     let deadline = Deadline(seconds: timeout ?? replyTimeout)
-    var steps: [Step] = []
-    for (index, statement) in list.enumerated() {
-      guard send(statement, index, handle, &steps) else { throw lose() }
-    }
-    guard PQpipelineSync(handle) == 1 else { throw lose() }
+    let steps = try enqueue(list)
     try flush(deadline)
     try readReplies(deadline)
     return try receive(steps, count: list.count, deadline)
   }
 
+  /// Adds statements to what is sent next, as one pipeline. Drops the result of a statement that was started.
+  private func enqueue(_ list: [PostgresStatement]) throws(PostgresFailure) -> [Step] {
+    guard let handle else { throw lose() }
+    if started != nil {
+      started = nil
+      unreadReplies += 1
+    }
+    var steps: [Step] = []
+    for (index, statement) in list.enumerated() {
+      guard send(statement, index, handle, &steps) else { throw lose() }
+    }
+    guard PQpipelineSync(handle) == 1 else { throw lose() }
+    return steps
+  }
+
   /// Sends a statement that ends a transaction, without waiting for the reply. The next statement waits for both.
   func send(_ text: String) throws(PostgresFailure) {
-    guard let handle else { throw lose() }
-    dropStarted()
-    var steps: [Step] = []
-    guard send(PostgresStatement(text), 0, handle, &steps), PQpipelineSync(handle) == 1 else { throw lose() }
+    _ = try enqueue([PostgresStatement(text)])
     unreadReplies += 1
     try flush(Deadline(seconds: 5))
   }
@@ -227,11 +233,7 @@ final class PostgresConnection {
   /// Sends a statement that the server executes while the program goes on. ``finish()`` returns its result. Any other
   /// statement before that drops the result.
   func start(_ statement: PostgresStatement) throws(PostgresFailure) {
-    guard let handle else { throw lose() }
-    dropStarted()
-    var steps: [Step] = []
-    guard send(statement, 0, handle, &steps), PQpipelineSync(handle) == 1 else { throw lose() }
-    started = (statement.text, steps)
+    started = (statement.text, try enqueue([statement]))
     try flush(Deadline(seconds: replyTimeout))
   }
 
@@ -248,13 +250,7 @@ final class PostgresConnection {
     return result
   }
 
-  private func dropStarted() {
-    guard started != nil else { return }
-    started = nil
-    unreadReplies += 1
-  }
-
-  /// Reads the replies to what was sent before, and that nobody needs.
+  /// Reads the replies to earlier statements. Nobody needs these replies.
   private func readReplies(_ deadline: Deadline) throws(PostgresFailure) {
     var hasEnded = false
     while unreadReplies > 0 {

@@ -41,7 +41,7 @@ final class SiblingRows {
   /// The most recently used one last. Reading the related rows of a cohort adds a cohort each time, which must not drive
   /// out the one that they are related to.
   private var cohorts: [Cohort] = []
-  /// The rows that were asked for, by the entity's index. The array ends at the last entity with such rows.
+  /// The known rows of each entity, by the entity's index. The array may be shorter than the list of entities.
   private var rows: [RowsByKey?] = []
   private var lists: [ListKey: Rows] = [:]
   /// The number of objects whose list of a relationship is read next.

@@ -50,7 +50,7 @@ struct MigrationBeside {
     defer { lease.release() }
     guard let attempt = try rollingBack(begin) else { return nil }
     do {
-      // What was killed before.
+      // Drops the tables of earlier migrations that were killed.
       UnusedTables(server: server).drop()
       try createTables(attempt)
       return try copyRows(attempt)
@@ -197,7 +197,7 @@ struct MigrationBeside {
       for text in [
         #"DELETE FROM \#(schemas.table("_cdgen_keys")) WHERE "entity" = '\#(PostgresTables.historyKey)'"#,
         // Others wait for the lease.
-        #"DELETE FROM \#(metadata) WHERE "key" <> '\#(MigrationLease.metadataKey)'"#,
+        #"DELETE FROM \#(metadata) WHERE "key" <> '\#(PostgresTables.leaseKey)'"#,
       ] {
         try MigrationFaults.reach(text)
         _ = try connection.run(text)

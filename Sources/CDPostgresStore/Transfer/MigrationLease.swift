@@ -15,8 +15,6 @@ import Dispatch
 ///
 /// The lease only saves work: the migration itself excludes others by a lock, and checks again whether it is needed.
 final class MigrationLease: Sendable {
-  /// The key of the entry.
-  static let metadataKey = PostgresTables.leaseKey
   /// How many seconds the lease is valid after it was taken or renewed.
   private let duration: Double
 
@@ -35,7 +33,7 @@ final class MigrationLease: Sendable {
     table = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
   }
 
-  private static let key = SQLText.literal(metadataKey)
+  private static let key = SQLText.literal(PostgresTables.leaseKey)
   private static let now = "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
 
   private static let noProcess = "-"

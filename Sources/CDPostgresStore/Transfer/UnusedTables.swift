@@ -8,8 +8,8 @@ import CDRuntime
 
 /// Drops the tables of a store's former versions, and those of migrations that have not ended.
 ///
-/// Each table is dropped by itself, and what was interrupted is repeated at the next opening. Only tables that the metadata
-/// record are dropped, and no schema that still has others. A table that somebody is reading, or on which something of
+/// Each statement drops one table. If the program is interrupted, the next opening drops the rest. Only tables that the
+/// metadata record are dropped, and no schema that still has others. A table that somebody is reading, or on which something of
 /// another program depends, stays until a later opening.
 struct UnusedTables {
   let server: PostgresServer

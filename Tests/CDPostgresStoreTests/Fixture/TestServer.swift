@@ -171,3 +171,11 @@ extension ManagedObjectContext {
     }
   }
 }
+
+extension ManagedObject {
+  /// The text of an attribute; nil if it has none.
+  func text(_ key: String) throws -> String? {
+    if case .attribute(.string(let text)) = try value(forKey: key) { return text }
+    return nil
+  }
+}
