@@ -39,7 +39,9 @@ import Testing
   ) throws -> PersistentStoreCoordinator {
     var server = server
     change(&server)
-    return try PersistentStoreCoordinator(model: model(number), at: .server(server))
+    // A machine with much to do may need longer for a migration than the default.
+    let description = PersistentStoreDescription(.server(server), busyTimeout: 120)
+    return try PersistentStoreCoordinator(model: model(number), stores: [description])
   }
 
   private static func titles(_ coordinator: PersistentStoreCoordinator) throws -> [String] {

@@ -16,30 +16,22 @@ final class FakeServer: Sendable {
   /// - Parameter answer: The bytes; nil for silence.
   init(_ answer: [UInt8]?) throws {
     (listener, port) = try listeningSocket()
-    let listener = listener
-    Thread.detachNewThread {
-      while true {
-        let client = accept(listener, nil, nil)
-        guard client >= 0 else { return }
-        Thread.detachNewThread {
-          var buffer = [UInt8](repeating: 0, count: 4096)
-          guard read(client, &buffer, buffer.count) > 0 else {
-            close(client)
-            return
-          }
-          // A silent server keeps the connection.
-          guard let answer else { return }
-          _ = write(client, answer, answer.count)
+    acceptConnections(on: listener) { client in
+      Thread.detachNewThread {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        guard read(client, &buffer, buffer.count) > 0 else {
           close(client)
+          return
         }
+        // A silent server keeps the connection.
+        guard let answer else { return }
+        _ = write(client, answer, answer.count)
+        close(client)
       }
     }
   }
 
-  deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-  }
+  deinit { stopListening(listener) }
 
   /// The message of an error that ends a connection.
   static func fatal(_ code: String, _ message: String) -> [UInt8] {

@@ -30,6 +30,27 @@ func listeningSocket() throws -> (descriptor: Int32, port: Int) {
   return (listener, Int(UInt16(bigEndian: address.sin_port)))
 }
 
+/// Calls a function with each connection to a socket, on a thread of its own, until ``stopListening(_:)`` is called.
+///
+/// Only this thread closes the socket. Otherwise the system could give the number to the socket of another test while this
+/// thread is about to wait for the next connection, and it would take a connection from that test.
+func acceptConnections(on listener: Int32, _ serve: @escaping @Sendable (Int32) -> Void) {
+  Thread.detachNewThread {
+    while true {
+      let client = accept(listener, nil, nil)
+      if client >= 0 {
+        serve(client)
+      } else if errno != EINTR && errno != ECONNABORTED {
+        close(listener)
+        return
+      }
+    }
+  }
+}
+
+/// Ends ``acceptConnections(on:_:)``.
+func stopListening(_ listener: Int32) { shutdown(listener, Int32(SHUT_RDWR)) }
+
 /// A proxy between a program and the server. It knows the statements that pass, counts round trips, and can cut the
 /// connection at any of them.
 ///
@@ -65,23 +86,13 @@ final class TestProxy: @unchecked Sendable {
     guard let host = server.hosts.first else { throw POSIXError(.EINVAL) }
     self.server = (host.name, host.port ?? 5432)
     (listener, port) = try listeningSocket()
-    let listener = listener
-    Thread.detachNewThread { [weak self] in
-      while true {
-        let client = accept(listener, nil, nil)
-        guard client >= 0 else { return }
-        guard let self else {
-          close(client)
-          return
-        }
-        self.serve(client)
-      }
+    acceptConnections(on: listener) { [weak self] client in
+      if let self { self.serve(client) } else { close(client) }
     }
   }
 
   deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
+    stopListening(listener)
     cutAll()
   }
 
