@@ -47,6 +47,8 @@ enum StoreText {
   }
 
   /// The tables of a store on the server: columns, constraints and indexes with their names, in no order.
+  ///
+  /// PostgreSQL 18 gives names to NOT NULL, which stay when a column gets another name. The columns say what is NOT NULL.
   static func catalog(_ store: ServerStore) throws -> [String] {
     let queries = [
       """
@@ -60,7 +62,7 @@ enum StoreText {
       """
       SELECT concat_ws(' ', c.relname, k.conname, pg_get_constraintdef(k.oid), k.convalidated)
       FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
-      WHERE n.nspname = ?
+      WHERE n.nspname = ? AND k.contype <> 'n'
       """,
       """
       SELECT concat_ws(' ', pg_get_indexdef(i.indexrelid), i.indisvalid, i.indisprimary)
