@@ -6,17 +6,32 @@ extension ManagedObjectContext {
   ///
   /// Called when a snapshot begins, and before a fetch without a snapshot.
   ///
-  /// - Parameter isLazy: Whether the session may do so with the next rows that it reads.
+  /// - Parameter isLazy: Whether the session may do so with the next rows that it reads. It must not if there are unsaved
+  ///   changes: before a fetch reads rows, it compares the changed objects with its condition, and these may read others.
+  ///   Stores in files are used while the server of other stores is away, and so they do not wait for it.
   func catchUp(_ session: any StoreSession, isLazy: Bool = true) throws {
     // No other context writes to a store that a migration is creating.
     if importTarget != nil { return }
-    if isLazy, session.isRemote {
+    if isLazy, session.isRemote, pending.isEmpty && children.isEmpty || session.isPartlyRemote {
       let isDone = try session.whenRowsAreRead { [weak self, unowned session] newest in
         for (store, number) in newest { try self?.catchUp(to: number, of: store, session) }
       }
       if isDone { return }
     }
     for store in storeReader.stores.all { try catchUp(to: session.newestSave(of: store), of: store, session) }
+  }
+
+  /// Updates the context to the newest saves before a save computes derived attributes that read other objects. Otherwise, the
+  /// save would store what was derived from older values.
+  func catchUpForDerivations() throws {
+    guard parent == nil, importTarget == nil, !model.triggers.isEmpty else { return }
+    endSnapshot()
+    let session = try reader()
+    // The save needs only these stores. The servers of others may be away.
+    let indices = Set(pending.compactMap(\.scope.plan.storeIndex))
+    for store in storeReader.stores.all where indices.contains(store.index) {
+      try catchUp(to: session.newestSave(of: store), of: store, session)
+    }
   }
 
   private func catchUp(to newest: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {

@@ -22,6 +22,8 @@ extension ManagedObjectContext {
       pendingChanges.removeGone()
       guard hasChanges else { break }
       hooks.validateAnew()
+      try catchUpForDerivations()
+      guard hasChanges else { break }
       try prepareToWrite(&hooks)
       guard hasChanges else { break }
     }

@@ -255,6 +255,8 @@ final class CombinedSession: StoreSession {
 
   var isRemote: Bool { sessions.contains(where: \.isRemote) }
 
+  var isPartlyRemote: Bool { isRemote && !sessions.allSatisfy(\.isRemote) }
+
   func whenRowsAreRead(
     _ body: @escaping (_ newest: [(store: any AttachedStore, number: Int64)]) throws -> Void
   ) throws -> Bool {

@@ -100,6 +100,8 @@ package protocol StoreSession: AnyObject {
   func newestSave(of store: any AttachedStore) throws -> Int64
   /// Whether reads wait for another machine, so that ``whenRowsAreRead(_:)`` is worth its call.
   var isRemote: Bool { get }
+  /// Whether some of the stores are on a server, and others are not. They must be usable while the server is away.
+  var isPartlyRemote: Bool { get }
   /// Reads the numbers of the newest saves together with the next rows, so that they need no round trip of their own.
   ///
   /// - Parameter body: Called with each store and the number of its newest save, before the operation that has read rows
@@ -140,6 +142,8 @@ extension StoreSession {
   }
 
   package var isRemote: Bool { false }
+
+  package var isPartlyRemote: Bool { false }
 
   // A session that reads a file needs no round trips.
   package func whenRowsAreRead(
