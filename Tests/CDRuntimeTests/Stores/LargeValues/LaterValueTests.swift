@@ -326,7 +326,7 @@ import Testing
     let photos = try context.photos()
     let isLater = each.kind.leavesLargeValuesOut
     #expect(try photos[1].largeData("pixels") != nil)
-    try photos[2].setValue("2 changed", forKey: "title")
+    try photos[2].setValue("1 changed", forKey: "title")
     var count = 0
     try context.forEach(photos) { photo in
       let number = try #require(UInt8(photo.photoTitle.prefix(1)))
