@@ -42,13 +42,18 @@ import Testing
     Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &* 7 &+ $0 >> 8) })
   }
 
-  private func fill(_ count: Int) throws {
+  /// Contents that are made quickly.
+  private func plain(_ number: Int) -> Data {
+    Data(repeating: UInt8(truncatingIfNeeded: number), count: 100_000 + number)
+  }
+
+  private func fill(_ count: Int, by contents: ((Int) -> Data)? = nil) throws {
     let container = try container(true)
     let context = container.newContext()
     for number in 0..<count {
       let file = try context.insert(entityNamed: "File")
       try file.setValue("\(number)", forKey: "name")
-      try file.setValue(contents(number), forKey: "contents")
+      try file.setValue(contents?(number) ?? self.contents(number), forKey: "contents")
     }
     try context.save()
   }
@@ -103,6 +108,55 @@ import Testing
     #expect(fault.count == 1)
     #expect(proxy.takeReceivedBytes() < 20_000)
     #expect(try data(found[6]) == contents(6))
+  }
+
+  /// A dump reads the values of many objects in one statement, up to 16 MB.
+  @Test func aDumpReadsValuesTogether() throws {
+    try fill(300, by: plain)
+    let container = try container()
+    let context = container.newContext()
+    var found: [Data] = []
+    let read = try trips {
+      try context.forEachObject(ofEntity: "File") { file in
+        if let data = try data(file) { found.append(data) }
+      }
+    }
+    #expect(found == (0..<300).map(plain))
+    // The rows, and the values of up to 167 objects each.
+    #expect(read.count <= 6, "\(read)")
+    // In the order of a fetch, which is not that of the keys.
+    var request = FetchRequest<ManagedObject>(entityName: "File")
+    request.sortKeys = [SortKey("name", ascending: false)]
+    let files = try context.fetch(request)
+    var names: [String] = []
+    let sorted = try trips {
+      try context.perform {
+        try context.forEach(files) { file in
+          guard case .attribute(.string(let name)) = try file.value(forKey: "name") else { return }
+          #expect(try data(file) == plain(Int(name) ?? 0))
+          names.append(name)
+        }
+      }
+    }
+    #expect(names == (0..<300).map { "\($0)" }.sorted().reversed())
+    #expect(sorted.count <= 6, "\(sorted)")
+  }
+
+  /// A value beyond the limit is read alone, and values that are gone or nil are no obstacle.
+  @Test func aDumpOfVeryLargeValues() throws {
+    let big = Data(repeating: 7, count: 17 << 20)
+    let (writer, direct) = (try container(true), try container(true))
+    let context = writer.newContext()
+    for (number, value) in [big, nil, Data([1]), big, Data(repeating: 2, count: 5000)].enumerated() {
+      let file = try context.insert(entityNamed: "File")
+      try file.setValue("\(number)", forKey: "name")
+      try file.setValue(.attribute(value.map { .data($0) } ?? .null), forKey: "contents")
+    }
+    try context.save()
+    let reader = direct.newContext()
+    var sizes: [Int?] = []
+    try reader.forEachObject(ofEntity: "File") { sizes.append(try data($0)?.count) }
+    #expect(sizes == [17 << 20, nil, 1, 17 << 20, 5000])
   }
 
   @Test(arguments: [0, 1, 4096, 4097, 200_000]) func valuesOfAllSizesAreEqual(size: Int) throws {

@@ -383,6 +383,60 @@ import Testing
     #expect(try store.tables(in: store.server.schema) == Self.fixed)
   }
 
+  /// The store is removed while it is migrated. Nothing of the migration stays, even if there is another store then.
+  @Test(arguments: ["CREATE SCHEMA", "BEGIN"], [false, true])
+  func aStoreThatIsRemovedLeavesNothing(point: String, isCreatedAnew: Bool) throws {
+    try store.context().addBook("a")
+    let isRemoved = Mutex(false)
+    let server = store.server
+    let hook: @Sendable (String) throws -> Void = { reached in
+      guard reached == point, !isRemoved.withLock({ $0 }) else { return }
+      isRemoved.withLock { $0 = true }
+      try MigrationFaults.$hook.withValue(nil) {
+        try PersistentStoreCoordinator.destroyPersistentStore(at: .server(server))
+        if isCreatedAnew { _ = try PersistentStoreCoordinator(model: ServerStore.model, at: .server(server)) }
+      }
+    }
+    let error = Mutex<(any Error)?>(nil)
+    MigrationFaults.$hook.withValue(hook) {
+      do { _ = try coordinator(way.model) } catch let found { error.withLock { $0 = found } }
+    }
+    #expect(isRemoved.withLock { $0 })
+    // A new store is migrated as well.
+    #expect(error.withLock { $0 == nil } == isCreatedAnew)
+    let tables = try store.schemas().tables
+    #expect(try store.besides() == (isCreatedAnew ? [tables] : []))
+    #expect(try store.tables(in: server.schema).isEmpty == !isCreatedAnew)
+    #expect(try coordinator(way.model).verify() == [])
+  }
+
+  // MARK: Names
+
+  /// A migration tells where the tables are, and a schema with tables tells whose they are.
+  @Test(arguments: ["", String(repeating: "ä", count: 11)])
+  func theSchemasAreNamed(suffix: String) throws {
+    let store = try ServerStore {
+      $0.features = .common
+      $0.schema += suffix
+    }
+    try store.context().addBook("a")
+    #expect(try store.server.schemaBeside() == nil)
+    let migrated = try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
+    let beside = StoreSchemas.beside(store.server.schema, number: 2)
+    #expect(migrated.migrations.map(\.schemaBeside) == [beside])
+    #expect(try store.server.schemaBeside() == beside)
+    for features in [PostgresServer.Features.common, .postgresql] {
+      var server = store.server
+      server.schema = beside
+      server.features = features
+      let location = StoreLocation.server(server)
+      let expected = StoreError.tablesOfOtherStore(server.url, schema: store.server.schema)
+      #expect(throws: expected) { try PersistentStoreCoordinator(model: way.model, at: location) }
+      #expect(throws: expected) { try PersistentStoreCoordinator.metadata(forStoreAt: location) }
+    }
+    #expect(try store.schemas().tables == beside)
+  }
+
   // MARK: Copies
 
   @Test func aMigratedStoreIsCopiedAndRemoved() throws {

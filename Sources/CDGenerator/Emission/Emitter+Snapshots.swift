@@ -27,6 +27,8 @@ extension Emitter {
     // In an extension, so that the struct keeps the initialiser that takes all of its properties.
     out.open("nonisolated extension ", type, ".Snapshot")
     out.open("fileprivate init(_of _object: ", type, snapshot.isNested ? ", _depth: Swift.Int)" : ")")
+    // A large value that is read outside of a block brings the other ones up to date.
+    if snapshot.attributes.contains(where: \.isReadLater) { out.line("_object._readLarge()") }
     out.line("self.objectID = _object.objectID")
     for each in snapshot.attributes { out.line("self.", each.property, " = _object.", each.property) }
     for each in snapshot.relationships {

@@ -178,14 +178,21 @@ final class PostgresBatchSession: StoreBatchSession {
   }
 
   func search(_ list: UniqueList, of entity: EntityPlan) throws -> any RowSearch {
-    PostgresRowSearch(
-      session, entity,
-      types: list.columns.map { name in
-        entity.columns.first { $0.name == name }.map { PostgresType($0.storageType) } ?? .text
-      },
+    let types = list.columns.map { name in
+      entity.columns.first { $0.name == name }.map { PostgresType($0.storageType) } ?? .text
+    }
+    let names = list.columns.map { "t0." + SQLText.quoted($0) }
+    let part = model.isPart(list.owner, "t0.")
+    let arrays = types.map { "CAST(? AS \($0.name)[])" }.joined(separator: ", ")
+    let columns = names.indices.map { "c\($0)" }
+    let conditions = zip(names, columns).map { "\($0) = v.\($1)" } + part
+    return PostgresRowSearch(
+      session, entity, types: types,
       text: "SELECT \(Self.keyColumns(of: entity)) FROM \(table(entity)) AS t0 WHERE "
-        + (list.columns.map { "t0." + SQLText.quoted($0) + " = ?" } + model.isPart(list.owner, "t0."))
-        .joined(separator: " AND "))
+        + (names.map { $0 + " = ?" } + part).joined(separator: " AND "),
+      textOfMany: "SELECT v.n, \(Self.keyColumns(of: entity)) FROM unnest(\(arrays)) WITH ORDINALITY "
+        + "AS v(\(columns.joined(separator: ", ")), n) JOIN \(table(entity)) AS t0 "
+        + "ON \(conditions.joined(separator: " AND "))")
   }
 
   // MARK: Changing rows
@@ -378,22 +385,62 @@ final class PostgresBatchSession: StoreBatchSession {
     let defaults = try plan.defaults.map { name, value in try value.map { try write.storable($0) } }
     let target = InsertedColumns(
       table: table(entity), entity: entity, names: names, types: names.map { type(ofColumn: $0, of: entity) })
-    let conflicts = conflicts(plan)
-    return conflicts.isEmpty
-      ? PostgresSetInsertion(write, target, defaults)
-      : PostgresRowInsertion(write, target, defaults, conflicts)
+    let conflicts = conflicts(plan, names)
+    if conflicts.isEmpty { return PostgresSetInsertion(write, target, defaults) }
+    let single = PostgresRowInsertion(write, target, defaults, conflicts)
+    // If rows of several lists can be in conflict, it depends on their order which row is updated.
+    guard conflicts.count == 1, plan.lists.count == 1, let set = upsertedRows(plan, target) else {
+      return single
+    }
+    return PostgresSetUpsert(write, target, defaults, set, single)
+  }
+
+  /// The statements on many rows of which one `unique:` list may refuse some; nil if it cannot refuse any.
+  private func upsertedRows(_ plan: InsertionPlan, _ target: InsertedColumns) -> UpsertedRows? {
+    guard let list = plan.lists.first else { return nil }
+    let unique = list.columns.compactMap { target.names.firstIndex(of: $0) }
+    guard unique.count == list.columns.count else { return nil }
+    let table = table(plan.entity)
+    let arrays = unique.map { "CAST(? AS \(target.types[$0].name)[])" }
+    let columns = unique.indices.map { "c\($0)" }
+    let conditions =
+      zip(list.columns, columns).map { "t0.\(SQLText.quoted($0)) = v.\($1)" }
+      + model.isPart(list.owner, "t0.")
+    let search =
+      "SELECT v.n, t0._pk FROM unnest(\(arrays.joined(separator: ", "))) WITH ORDINALITY "
+      + "AS v(\(columns.joined(separator: ", ")), n) JOIN \(table) AS t0 "
+      + "ON \(conditions.joined(separator: " AND ")) ORDER BY t0._pk"
+    guard case .update(let names) = plan.conflict, !names.isEmpty else {
+      return UpsertedRows(unique: unique, search: search, update: nil, updated: [])
+    }
+    let updated = names.compactMap { target.names.firstIndex(of: $0) }
+    let values = ["CAST(? AS bigint[])"] + updated.map { "CAST(? AS \(target.types[$0].name)[])" }
+    let assignments =
+      updated.enumerated().map { "\(SQLText.quoted(target.names[$0.element])) = v.c\($0.offset)" }
+      + [RowStatements.nextVersion]
+    return UpsertedRows(
+      unique: unique, search: search + " FOR UPDATE OF t0",
+      update: "UPDATE \(table) AS t0 SET \(assignments.joined(separator: ", ")) "
+        + "FROM unnest(\(values.joined(separator: ", "))) AS v(k, "
+        + updated.indices.map { "c\($0)" }.joined(separator: ", ") + ") WHERE t0._pk = v.k",
+      updated: updated)
   }
 
   /// What happens to a row that the index of a `unique:` list refuses, by the name of the index.
-  private func conflicts(_ plan: InsertionPlan) -> [String: PostgresRowInsertion.Conflict] {
+  ///
+  /// - Parameter names: The columns of the rows, with those that have defaults.
+  private func conflicts(_ plan: InsertionPlan, _ names: [String]) -> [String: PostgresRowInsertion.Conflict]
+  {
     var result: [String: PostgresRowInsertion.Conflict] = [:]
     for list in plan.lists {
       let index = PostgresTables.name("\(list.owner.name).unique.\(list.properties.joined(separator: "."))")
       switch plan.conflict {
       case .refuse: continue
       case .update(let columns) where !columns.isEmpty:
-        let updated = columns.compactMap { plan.columns.firstIndex(of: $0) }
-        let unique = list.columns.compactMap { plan.columns.firstIndex(of: $0) }
+        let updated = columns.compactMap { names.firstIndex(of: $0) }
+        let unique = list.columns.compactMap { names.firstIndex(of: $0) }
+        // A column without a value is nil, and so the row is equal to no other one.
+        guard unique.count == list.columns.count else { continue }
         let assignments = columns.map { SQLText.quoted($0) + " = ?" } + [RowStatements.nextVersion]
         let conditions =
           list.columns.map { "t0." + SQLText.quoted($0) + " = ?" } + model.isPart(list.owner, "t0.")
@@ -429,12 +476,34 @@ private final class PostgresRowSearch: RowSearch {
   private let entity: EntityPlan
   private let types: [PostgresType]
   private let text: String
+  /// Finds the rows for many lists of values. The first column is the number of the list, from 1.
+  private let textOfMany: String
 
-  init(_ session: PostgresSession, _ entity: EntityPlan, types: [PostgresType], text: String) {
+  init(
+    _ session: PostgresSession, _ entity: EntityPlan, types: [PostgresType], text: String, textOfMany: String
+  ) {
     self.session = session
     self.entity = entity
     self.types = types
     self.text = text
+    self.textOfMany = textOfMany
+  }
+
+  func find(_ list: [[AttributeValue]]) throws -> [FetchedKey?] {
+    guard list.count > 1 else { return try list.map(find) }
+    var found = [FetchedKey?](repeating: nil, count: list.count)
+    let result = try session.run(
+      textOfMany,
+      types.enumerated().map { column, type in .array(list.map { $0[column] }, type) })
+    for row in 0..<result.rowCount {
+      let index = Int(result.int(row, 0)) - 1
+      guard found.indices.contains(index) else { continue }
+      let kind =
+        result.columnCount > 2
+        ? result.string(row, 2).flatMap { session.model.entityIndices[$0] } : entity.index
+      found[index] = kind.map { FetchedKey(key: result.int(row, 1), entity: $0) }
+    }
+    return found
   }
 
   func find(_ values: [AttributeValue]) throws -> FetchedKey? {

@@ -39,6 +39,40 @@ struct InsertedColumns {
 
   var copy: String { "COPY \(table) (\(list)) FROM STDIN (FORMAT binary)" }
 
+  /// The number of rows above which they are copied.
+  static let leastCopied = 500
+  /// The most rows that are sent together.
+  static let mostRows = 5000
+  /// The most bytes of texts and data that wait to be sent, not counting the last row.
+  static let mostBytes = 4 << 20
+
+  /// Inserts rows together, within a savepoint.
+  ///
+  /// - Parameter values: The values of all rows, one row after the other.
+  /// - Throws: ``PostgresFailure`` or ``StoreError``.
+  func send(
+    _ keys: ArraySlice<ObjectKey>, _ values: ArraySlice<AttributeValue>, _ transaction: WriteTransaction
+  ) throws {
+    let width = names.count
+    guard keys.count > Self.leastCopied else {
+      let columns = types.enumerated().map { column, type in
+        PostgresParameter.array(
+          keys.indices.map { values[values.startIndex + ($0 - keys.startIndex) * width + column] }, type)
+      }
+      _ = try transaction.runInSavepoint([PostgresStatement(insertSet, [.keys(Array(keys))] + columns)])
+      return
+    }
+    var rest = keys
+    var start = values.startIndex
+    try transaction.copyInSavepoint(copy) { bytes in
+      while bytes.count < 1 << 18, let key = rest.popFirst() {
+        append(key, values[start..<start + width], to: &bytes)
+        start += width
+      }
+      return !rest.isEmpty
+    }
+  }
+
   /// Appends a row for COPY.
   func append(_ key: ObjectKey, _ values: ArraySlice<AttributeValue>, to bytes: inout PostgresBytes) {
     bytes.append(Int16(clamping: 2 + entityName.count + names.count))
@@ -60,12 +94,6 @@ extension RowWriter {
 
 /// The insertion of a batch's rows that no index may refuse. Many rows are sent together.
 final class PostgresSetInsertion: RowInsertion {
-  /// The number of rows above which they are copied.
-  private static let leastCopied = 500
-  private static let mostRows = 5000
-  /// The most bytes of texts and data that wait to be sent, not counting the last row.
-  private static let mostBytes = 4 << 20
-
   private let session: PostgresWriteSession
   private let target: InsertedColumns
   private let defaults: [AttributeValue?]
@@ -90,24 +118,21 @@ final class PostgresSetInsertion: RowInsertion {
     self.writer = writer
   }
 
-  func write(_ key: ObjectKey) throws -> ObjectKey? {
+  func write(_ key: ObjectKey) throws -> RowInsertionOutcome {
     let row = try writer?.values(and: defaults, session) ?? []
     session.noteReferences(row, in: target.names, of: target.entity)
     keys.append(key)
     numbers.append(count)
     values += row
-    for value in row {
-      switch value {
-      case .string(let text): size += text.utf8.count
-      case .data(let data): size += data.count
-      default: break
-      }
-    }
-    if keys.count >= Self.mostRows || size >= Self.mostBytes { try send() }
-    return key
+    size += row.reduce(0) { $0 + $1.size }
+    if keys.count >= InsertedColumns.mostRows || size >= InsertedColumns.mostBytes { try send() }
+    return .written(key)
   }
 
-  func finish() throws { try send() }
+  func finish(_ key: ObjectKey) throws -> RowInsertionOutcome {
+    try send()
+    return .waiting
+  }
 
   private func send() throws {
     if keys.isEmpty { return }
@@ -122,8 +147,10 @@ final class PostgresSetInsertion: RowInsertion {
 
   /// Inserts rows. If an index refuses one of them, halves are tried, until the row is alone.
   private func insert(_ rows: Range<Int>) throws {
+    let width = target.names.count
     do {
-      try insertTogether(rows)
+      try target.send(
+        keys[rows], values[rows.lowerBound * width..<rows.upperBound * width], session.transaction)
     } catch let failure as PostgresFailure {
       guard failure.isUniquenessViolation else { throw PostgresBatchSession.converted(failure, session) }
       guard rows.count > 1 else {
@@ -133,27 +160,6 @@ final class PostgresSetInsertion: RowInsertion {
       let middle = rows.lowerBound + rows.count / 2
       try insert(rows.lowerBound..<middle)
       try insert(middle..<rows.upperBound)
-    }
-  }
-
-  private func insertTogether(_ rows: Range<Int>) throws {
-    let width = target.names.count
-    guard rows.count > Self.leastCopied else {
-      let columns = target.types.enumerated().map { column, type in
-        PostgresParameter.array(rows.map { values[$0 * width + column] }, type)
-      }
-      _ = try session.transaction.runInSavepoint([
-        PostgresStatement(target.insertSet, [.keys(Array(keys[rows]))] + columns)
-      ])
-      return
-    }
-    var next = rows.lowerBound
-    try session.transaction.copyInSavepoint(target.copy) { bytes in
-      while next < rows.upperBound, bytes.count < 1 << 18 {
-        target.append(keys[next], values[next * width..<(next + 1) * width], to: &bytes)
-        next += 1
-      }
-      return next < rows.upperBound
     }
   }
 }
@@ -190,9 +196,16 @@ final class PostgresRowInsertion: RowInsertion {
     self.writer = writer
   }
 
-  func write(_ key: ObjectKey) throws -> ObjectKey? {
+  func write(_ key: ObjectKey) throws -> RowInsertionOutcome {
     let row = try writer?.values(and: defaults, session) ?? []
     session.noteReferences(row, in: target.names, of: target.entity)
+    return try insert(row[...], key).map { .written($0) } ?? .skipped
+  }
+
+  /// Inserts a row, or does what its conflict demands.
+  ///
+  /// - Returns: The key of the row that has the values; nil if the row was skipped.
+  func insert(_ row: ArraySlice<AttributeValue>, _ key: ObjectKey) throws -> ObjectKey? {
     let values = zip(row, target.types).map { PostgresParameter.typed($0, $1) }
     try session.flush()
     session.noteRowsWritten()
@@ -214,6 +227,189 @@ final class PostgresRowInsertion: RowInsertion {
       return result.flatMap { $0.rowCount > 0 ? $0.int(0, 0) : nil }
     } catch let failure as PostgresFailure {
       throw PostgresBatchSession.converted(failure, session)
+    }
+  }
+}
+
+/// The statements of ``PostgresSetUpsert``.
+struct UpsertedRows {
+  /// The numbers of the columns of the `unique:` list, among the values of a row.
+  let unique: [Int]
+  /// Finds the existing rows that have the unique values of new ones, and locks them if they are to be updated. The result
+  /// has the number of the new row, from 1, and the key of the existing one.
+  let search: String
+  /// Updates existing rows. The parameters are their keys, and the values of each updated column. Nil if the new rows are
+  /// skipped.
+  let update: String?
+  /// The numbers of the updated columns, among the values of a row.
+  let updated: [Int]
+}
+
+/// The insertion of a batch's rows of which one index may refuse some. These are skipped, or update existing rows. Many
+/// rows are sent together.
+///
+/// One statement finds the existing rows. Then all others are new ones. No two rows that are sent together have the same
+/// unique values. If an index refuses a row all the same, for example because another program has inserted it since, all
+/// of them are taken back, and sent one after another.
+final class PostgresSetUpsert: RowInsertion {
+  private let session: PostgresWriteSession
+  private let target: InsertedColumns
+  private let defaults: [AttributeValue?]
+  private let statements: UpsertedRows
+  /// Sends rows one after another.
+  private let single: PostgresRowInsertion
+  private var writer: RowWriter?
+  /// The number of rows that were begun.
+  private var count = 0
+  /// The number of each waiting row among those that were begun.
+  private var numbers: [Int] = []
+  private var values: [AttributeValue] = []
+  /// The unique values of the waiting rows, as the bytes that the server gets.
+  private var seen: Set<[UInt8]> = []
+  private var size = 0
+
+  /// The number of rows below which they are sent one after another.
+  private static let leastTogether = 3
+
+  init(
+    _ session: PostgresWriteSession, _ target: InsertedColumns, _ defaults: [AttributeValue?],
+    _ statements: UpsertedRows, _ single: PostgresRowInsertion
+  ) {
+    self.session = session
+    self.target = target
+    self.defaults = defaults
+    self.statements = statements
+    self.single = single
+  }
+
+  func start(_ writer: RowWriter) {
+    count += 1
+    writer.startCapture()
+    self.writer = writer
+  }
+
+  func write(_ key: ObjectKey) throws -> RowInsertionOutcome {
+    let row = try writer?.values(and: defaults, session) ?? []
+    session.noteReferences(row, in: target.names, of: target.entity)
+    var outcome = RowInsertionOutcome.waiting
+    let bytes = uniqueBytes(row)
+    let isFull = numbers.count >= InsertedColumns.mostRows || size >= InsertedColumns.mostBytes
+    if isFull || bytes.map(seen.contains) == true { outcome = try send(key) }
+    if let bytes { seen.insert(bytes) }
+    numbers.append(count)
+    values += row
+    size += row.reduce(0) { $0 + $1.size }
+    return outcome
+  }
+
+  func finish(_ key: ObjectKey) throws -> RowInsertionOutcome { try send(key) }
+
+  /// The unique values of a row; nil if one of them is nil, so that the row is equal to no other one.
+  private func uniqueBytes(_ row: [AttributeValue]) -> [UInt8]? {
+    var bytes = PostgresBytes()
+    for column in statements.unique {
+      if row[column] == .null { return nil }
+      // A zero may have a sign, which makes no difference.
+      bytes.appendField(row[column].withPlainZero)
+    }
+    return Array(bytes.bytes)
+  }
+
+  private func row(_ index: Int) -> ArraySlice<AttributeValue> {
+    values[index * target.names.count..<(index + 1) * target.names.count]
+  }
+
+  private func send(_ key: ObjectKey) throws -> RowInsertionOutcome {
+    if numbers.isEmpty { return .waiting }
+    defer {
+      numbers.removeAll(keepingCapacity: true)
+      values.removeAll(keepingCapacity: true)
+      seen.removeAll(keepingCapacity: true)
+      size = 0
+    }
+    try session.flush()
+    session.noteRowsWritten()
+    guard numbers.count >= Self.leastTogether else { return .sent(try sendSingly(key)) }
+    do {
+      if let keys = try sendTogether(key) { return .sent(keys) }
+    } catch let failure as PostgresFailure {
+      guard failure.isUniquenessViolation else { throw PostgresBatchSession.converted(failure, session) }
+    }
+    try session.converting { try session.transaction.takeBackPart() }
+    return .sent(try sendSingly(key))
+  }
+
+  private func sendSingly(_ first: ObjectKey) throws -> [ObjectKey?] {
+    var key = first
+    return try numbers.indices.map { index in
+      do {
+        let written = try single.insert(row(index), key)
+        if written == key { key += 1 }
+        return written
+      } catch let violation as UniquenessViolation {
+        throw UniquenessViolation(properties: violation.properties, rowsSince: count - numbers[index])
+      }
+    }
+  }
+
+  /// - Returns: The key of each row; nil if several rows are equal to the same existing one.
+  private func sendTogether(_ first: ObjectKey) throws -> [ObjectKey?]? {
+    let transaction = session.transaction
+    let found = try transaction.beginPart(with: [
+      PostgresStatement(statements.search, statements.unique.map { array(of: $0, numbers.indices) })
+    ])
+    var existing: [Int: ObjectKey] = [:]
+    if let result = found.last {
+      for row in 0..<result.rowCount { existing[Int(result.int(row, 0)) - 1] = result.int(row, 1) }
+      guard existing.count == result.rowCount, Set(existing.values).count == existing.count else {
+        return nil
+      }
+    }
+    var key = first
+    var keys: [ObjectKey?] = []
+    var newKeys: [ObjectKey] = []
+    var newValues: [AttributeValue] = []
+    for index in numbers.indices {
+      if let known = existing[index] {
+        keys.append(statements.update == nil ? nil : known)
+      } else {
+        keys.append(key)
+        newKeys.append(key)
+        newValues += row(index)
+        key += 1
+      }
+    }
+    if !newKeys.isEmpty { try target.send(newKeys[...], newValues[...], transaction) }
+    guard let update = statements.update, !existing.isEmpty else {
+      try transaction.endPart()
+      return keys
+    }
+    let rows = existing.keys.sorted()
+    let results = try transaction.endPart(with: [
+      PostgresStatement(
+        update,
+        [.keys(rows.compactMap { existing[$0] })] + statements.updated.map { array(of: $0, rows) })
+    ])
+    // The rows are locked, so that nobody has deleted one of them.
+    guard results.last?.affectedCount == rows.count else {
+      throw PostgresFailure(code: "40001", message: "a row has been changed in the meantime")
+    }
+    return keys
+  }
+
+  /// The values of a column.
+  private func array(of column: Int, _ rows: some Collection<Int>) -> PostgresParameter {
+    .array(rows.map { values[$0 * target.names.count + column] }, target.types[column])
+  }
+}
+
+extension AttributeValue {
+  /// The number of bytes of a text or data.
+  fileprivate var size: Int {
+    switch self {
+    case .string(let text): text.utf8.count
+    case .data(let data): data.count
+    default: 0
     }
   }
 }

@@ -76,7 +76,7 @@ final class PostgresWriteSession: StoreWriteSession {
   func writePart(_ body: () throws -> Void) throws {
     if isRowByRow { return try body() }
     try flush()
-    try converting { try transaction.beginPart() }
+    try converting { _ = try transaction.beginPart() }
     do {
       try body()
       try flush()
@@ -88,7 +88,7 @@ final class PostgresWriteSession: StoreWriteSession {
       try body()
       return try flush()
     }
-    try converting { try transaction.endPart() }
+    try converting { _ = try transaction.endPart() }
   }
 
   func commit(changed: [any AttachedStore], check: () throws -> Void) throws {

@@ -114,6 +114,26 @@ final class PostgresSession: StoreSession {
     return RowCursor(ResultRows(try run(text, [.value(.int(key))]), of: entity, reading: column))
   }
 
+  func laterValues(
+    in column: Int, of entity: EntityPlan, _ keys: [ObjectKey], size: Int
+  ) throws -> [(key: ObjectKey, version: Int64, value: AttributeValue)]? {
+    guard hasTable(entity) else { return [] }
+    let name = "t.\(SQLText.quoted(entity.columns[column].name))"
+    let own = entity.hasEntityColumn ? " AND t._entity = \(SQLText.literal(entity.name))" : ""
+    // The server knows the length of a value without reading it.
+    let result = try run(
+      "SELECT key, version, value FROM (SELECT t._pk AS key, t._version AS version, \(name) AS value, "
+        + "row_number() OVER (ORDER BY k.n) AS place, "
+        + "sum(coalesce(octet_length(\(name)), 0)) OVER (ORDER BY k.n) AS size "
+        + "FROM unnest(CAST(? AS bigint[])) WITH ORDINALITY AS k(key, n) "
+        + "JOIN \(table(entity)) AS t ON t._pk = k.key\(own)) AS v WHERE place = 1 OR size <= ? ORDER BY place",
+      [.keys(keys), .value(.int(Int64(size)))])
+    let values = result.column(2, .data)
+    return (0..<result.rowCount).map { row in
+      (result.int(row, 0), result.int(row, 1), result.value(Int32(clamping: row), values))
+    }
+  }
+
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
     guard let known = try siblings.row(key, of: entity) ?? rowWithSiblings(key, of: entity) else {
       return try rows(of: entity, where: "t0._pk = ?", [.value(.int(key))])

@@ -144,7 +144,8 @@ final class WriteTransaction {
     } catch let failure as PostgresFailure {
       if isConnected, !failure.endsConnection, failure.statement > 0 {
         _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_write"), Self.release])
-        self.failure = nil
+        // The whole transaction can be tried again after others have interrupted it.
+        self.failure = failure.isTransient ? failure : nil
       }
       throw failure
     }
@@ -154,9 +155,22 @@ final class WriteTransaction {
   private static let release = PostgresStatement("RELEASE SAVEPOINT _cdgen_write")
 
   // A part of a transaction, which can be taken back.
-  func beginPart() throws { _ = try run([PostgresStatement("SAVEPOINT _cdgen_part")]) }
 
-  func endPart() throws { _ = try run([PostgresStatement("RELEASE SAVEPOINT _cdgen_part")]) }
+  /// Begins a part.
+  ///
+  /// - Parameter list: The first statements of the part.
+  @discardableResult
+  func beginPart(with list: [PostgresStatement] = []) throws -> [PostgresResult] {
+    Array(try run([PostgresStatement("SAVEPOINT _cdgen_part")] + list).dropFirst())
+  }
+
+  /// Ends a part.
+  ///
+  /// - Parameter list: The last statements of the part.
+  @discardableResult
+  func endPart(with list: [PostgresStatement] = []) throws -> [PostgresResult] {
+    try run(list + [PostgresStatement("RELEASE SAVEPOINT _cdgen_part")]).dropLast()
+  }
 
   func takeBackPart() throws {
     _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_part")])
@@ -190,7 +204,8 @@ final class WriteTransaction {
     } catch let failure as PostgresFailure {
       if isConnected, !failure.endsConnection {
         _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_write"), Self.release])
-        self.failure = nil
+        // The whole transaction can be tried again after others have interrupted it.
+        self.failure = failure.isTransient ? failure : nil
       }
       throw failure
     }

@@ -49,16 +49,20 @@ struct MigrationBeside {
     }
     defer { lease.release() }
     guard let attempt = try rollingBack(begin) else { return nil }
+    var created: [String]?
     do {
       // Drops the tables of earlier migrations that were killed.
       UnusedTables(server: server).drop()
-      try createTables(attempt)
-      return try copyRows(attempt)
+      try createTables(attempt, &created)
+      if let result = try copyRows(attempt) { return result }
     } catch {
       opening.rollBack()
-      UnusedTables(server: server).drop(ofMigrationIn: attempt.schema)
+      UnusedTables(server: server).drop(attempt, created: created)
       throw error
     }
+    // If the store was removed and created anew, it does not know of the tables.
+    UnusedTables(server: server).drop(attempt, created: created)
+    return nil
   }
 
   private func rollingBack<R>(_ body: () throws -> R) throws -> R {
@@ -111,7 +115,8 @@ struct MigrationBeside {
     ).rowCount > 0
   }
 
-  private func createTables(_ attempt: SchemaRecord.Attempt) throws {
+  /// - Parameter created: The tables that have been created; nil while there is no schema for them.
+  private func createTables(_ attempt: SchemaRecord.Attempt, _ created: inout [String]?) throws {
     try migrator.checkCancelled(opening.url)
     try MigrationFaults.reach("CREATE SCHEMA")
     let creation = PostgresTables.creationBeside(
@@ -119,10 +124,16 @@ struct MigrationBeside {
     do {
       try PostgresTransfer.createSchema(attempt.schema, connection)
       try create(creation.prefix(1))
+      created = Array(attempt.tables.prefix(1))
     } catch let failure as PostgresFailure where failure.code == UnusedTables.insufficientPrivilege {
       try refuse(attempt)
     }
-    try create(creation.dropFirst())
+    // The first statements create the tables, in the order of the record.
+    for (table, text) in zip(attempt.tables, creation).dropFirst() {
+      try create([text])
+      created?.append(table)
+    }
+    try create(creation.dropFirst(attempt.tables.count))
     try create(rights(attempt)[...])
   }
 
@@ -187,7 +198,7 @@ struct MigrationBeside {
     found.unused[schemas.tables] =
       SQLSchema(try stored.plan(), store: 0, PostgresDialect()).layouts.map(\.name)
       + (schemas.areTwo ? ["_cdgen_keys"] : [])
-    return try migrator.migrate(stored) { contents in
+    var result = try migrator.migrate(stored) { contents in
       var (entries, keys) = try write(contents, to: attempt.schema)
       if contents != nil { keys[PostgresTables.historyKey] = next }
       entries[StoreSchemas.metadataKey] = attempt.schema
@@ -207,6 +218,8 @@ struct MigrationBeside {
       try MigrationFaults.reach("COMMIT")
       try PostgresTransfer.commit(connection)
     }
+    result.schemaBeside = attempt.schema
+    return result
   }
 
   /// The rows of the old version.

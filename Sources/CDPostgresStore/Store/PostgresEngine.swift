@@ -218,7 +218,9 @@ final class PostgresEngine: StoreEngine {
   /// The most attempts to open stores that the server interrupts, or to write a save that other transactions interrupt.
   private static let mostAttempts = 10
 
-  func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
+  func save<R>(
+    isRepeatable: () -> Bool, _ body: (any StoreWriteSession) throws -> R
+  ) throws -> R {
     let deadline = Deadline(seconds: server.replayTimeout)
     // While no server accepts writes, attempts are not counted. They end soon if the addresses refuse connections.
     var counted = 0
@@ -227,7 +229,7 @@ final class PostgresEngine: StoreEngine {
       do {
         return try withWriteSession { session in
           do { return try body(session) } catch {
-            canReplay = error is StoreError && session.canReplay
+            canReplay = error is StoreError && session.canReplay && isRepeatable()
             throw error
           }
         }

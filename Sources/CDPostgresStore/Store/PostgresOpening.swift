@@ -106,6 +106,10 @@ struct PostgresOpening {
     var found: Found?
     if names.contains("_cdgen_metadata") { found = try inspectTables() }
     if found == nil {
+      // The tables of another store look like those of an interrupted creation.
+      if !names.isEmpty, let owner = try SchemaOwner(connection: connection).owner(of: server.schema) {
+        throw StoreError.tablesOfOtherStore(url, schema: owner)
+      }
       // The tables of an interrupted creation, and those that another program is creating, are the same ones.
       let own = Set(SQLSchema(model, store: storeIndex, PostgresDialect()).layouts.map(\.name))
       guard names.isSubset(of: own.union(PostgresTables.systemNames)) else {

@@ -180,19 +180,26 @@ struct PostgresTables: Sendable {
   static func creationBeside(of model: ModelPlan, store: Int, schema: String) -> [String] {
     let layout = SQLSchema(model, store: store, PostgresDialect())
     return ([keysTable] + layout.layouts.map(table) + indexes(of: layout).map(\.sql)).map {
-      repeatable($0, schema: schema)
+      // A table that is there already is another program's.
+      qualified($0, schema: schema, unlessItExists: "")
     }
   }
 
   /// Makes a statement that creates a table or an index in a schema, unless it exists.
   static func repeatable(_ creation: String, schema: String) -> String {
+    qualified(creation, schema: schema, unlessItExists: "IF NOT EXISTS ")
+  }
+
+  private static func qualified(
+    _ creation: String, schema: String, unlessItExists condition: String
+  ) -> String {
     let schema = SQLText.quoted(schema) + "."
     for start in ["CREATE TABLE ", "CREATE UNIQUE INDEX ", "CREATE INDEX "] where creation.hasPrefix(start) {
       let rest = creation.dropFirst(start.count)
-      if start == "CREATE TABLE " { return start + "IF NOT EXISTS " + schema + rest }
+      if start == "CREATE TABLE " { return start + condition + schema + rest }
       // An index is in the schema of its table, whose name is after the word ON.
       let name = rest.prefix(quotedEnd(rest))
-      return start + "IF NOT EXISTS " + name + " ON " + schema + rest.dropFirst(name.count + " ON ".count)
+      return start + condition + name + " ON " + schema + rest.dropFirst(name.count + " ON ".count)
     }
     return creation
   }

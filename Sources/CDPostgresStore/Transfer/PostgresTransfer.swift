@@ -7,6 +7,11 @@ import CDRuntime
   import Foundation
 #endif
 
+extension PostgresServer {
+  /// The schema with the tables of the store; nil if they are in the store's own schema.
+  package func schemaBeside() throws -> String? { try PostgresTransfer(server: self).schemaBeside() }
+}
+
 /// Reads and writes whole stores on a server, for copies.
 struct PostgresTransfer: StoreTransfer {
   let server: PostgresServer
@@ -26,6 +31,14 @@ struct PostgresTransfer: StoreTransfer {
     try withTransaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY", toWrite: false) { connection in
       guard let found = try find(connection, .newest) else { throw Self.missing(url) }
       return try body(found.tables)
+    }
+  }
+
+  fileprivate func schemaBeside() throws -> String? {
+    try withTransaction("READ ONLY", toWrite: false) { connection in
+      if try Self.tables(of: server, connection, url: url).isEmpty { return nil }
+      let schemas = try Self.inspect(server, connection).schemas
+      return schemas.areTwo ? schemas.tables : nil
     }
   }
 
@@ -252,9 +265,19 @@ struct PostgresTransfer: StoreTransfer {
     let names = try existingTables(of: server, connection)
     if names.isEmpty { return [] }
     guard names.isSuperset(of: PostgresTables.systemNames) else {
-      throw StoreError.foreignDatabase(url)
+      throw try foreign(server, connection, url)
     }
     return names
+  }
+
+  /// The error of a schema whose tables are no store.
+  static func foreign(
+    _ server: PostgresServer, _ connection: PostgresConnection, _ url: URL
+  ) throws -> StoreError {
+    guard let owner = try SchemaOwner(connection: connection).owner(of: server.schema) else {
+      return .foreignDatabase(url)
+    }
+    return .tablesOfOtherStore(url, schema: owner)
   }
 
   /// The names of all tables and views in a schema.

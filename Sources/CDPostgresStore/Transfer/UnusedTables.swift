@@ -18,16 +18,46 @@ struct UnusedTables {
   private static let patience: Double = 0.5
 
   /// Drops the tables, as far as possible now. A failure is no error for whoever opens the store.
-  func drop() { try? withRecord { _ in } }
+  func drop() { try? withConnection { try dropRecorded($0) { _ in } } }
 
   /// Drops the tables of a migration that has failed, unless it has ended all the same.
   ///
-  /// - Parameter schema: The schema that the migration has created.
-  func drop(ofMigrationIn schema: String) { try? withRecord { $0.abandon(schema) } }
+  /// If the store was removed in the meantime, nothing records the tables. Then those go that the migration itself has
+  /// created. Nobody else uses a schema that has tables already.
+  ///
+  /// - Parameter created: The tables that the migration has created; nil if it has created nothing.
+  func drop(_ attempt: SchemaRecord.Attempt, created: [String]?) {
+    try? withConnection { connection in
+      if try isRecorded(attempt.schema, connection) {
+        try dropRecorded(connection) { $0.abandon(attempt.schema) }
+      } else if let created {
+        try drop(created, in: attempt.schema, connection)
+      }
+    }
+  }
 
-  private func withRecord(_ change: (inout SchemaRecord) -> Void) throws {
+  private func withConnection(_ body: (PostgresConnection) throws -> Void) throws {
     let connection = try PostgresConnection.open(server, toWrite: true)
     defer { connection.close() }
+    try body(connection)
+  }
+
+  /// Whether there is a store, whose metadata name a schema.
+  private func isRecorded(_ schema: String, _ connection: PostgresConnection) throws -> Bool {
+    let names = try PostgresTransfer.existingTables(of: server, connection)
+    guard names.contains("_cdgen_metadata") else { return false }
+    let table = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
+    // One statement: the commit of the migration may be under way, which moves the name from one entry to the other.
+    let entries = PostgresSession.entries(try connection.run(#"SELECT "key", "value" FROM \#(table)"#))
+    // Another migration may have truncated the table.
+    if entries.isEmpty || entries[StoreSchemas.metadataKey] == schema { return true }
+    return try SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: server.url)
+      .others[schema] != nil
+  }
+
+  private func dropRecorded(
+    _ connection: PostgresConnection, _ change: (inout SchemaRecord) -> Void
+  ) throws {
     let stored = ServerRecord(connection: connection, own: server.schema, url: server.url)
     var unused: [String: [String]] = [:]
     // From now on, a migration that was given up cannot end any more.

@@ -267,20 +267,23 @@ extension BatchRowWriter {
 @usableFromInline struct BatchRows {
   /// The key paths for which all rows have values; nil if each row names its own.
   let keyPaths: [[String]]?
+  /// Whether the rows can be read again. A sequence that is no collection may have its rows only once.
+  let isRepeatable: Bool
   /// Starts again with the first row, and returns a function that writes the values of the next row. It returns false
   /// if there are no more rows.
   let start: () -> (BatchRowWriter) throws -> Bool
 
   @usableFromInline init(
-    keyPaths: [[String]]?, start: @escaping () -> (BatchRowWriter) throws -> Bool
+    keyPaths: [[String]]?, isRepeatable: Bool, start: @escaping () -> (BatchRowWriter) throws -> Bool
   ) {
     self.keyPaths = keyPaths
+    self.isRepeatable = isRepeatable
     self.start = start
   }
 
   /// Rows of dictionaries, each of which names its values.
   init<Rows: Sequence>(dictionaries rows: Rows) where Rows.Element == [String: FetchedValue] {
-    self.init(keyPaths: nil) {
+    self.init(keyPaths: nil, isRepeatable: rows is any Collection) {
       var iterator = rows.makeIterator()
       return { row in
         guard let values = iterator.next() else { return false }

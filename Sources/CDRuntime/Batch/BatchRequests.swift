@@ -60,7 +60,7 @@ extension BatchInsertRequest where Object: EntityClass {
   @inlinable
   public init<Rows: Sequence>(_ rows: Rows, columns: [BatchColumn<Object, Rows.Element>]) {
     self.init(
-      BatchRows(keyPaths: columns.map { $0.keys }) {
+      BatchRows(keyPaths: columns.map { $0.keys }, isRepeatable: rows is any Collection) {
         var iterator = rows.makeIterator()
         return { row in
           guard let element = iterator.next() else { return false }

@@ -19,6 +19,8 @@ final class BatchRun {
   /// The updated objects, by the name of the changed property.
   private var changedProperties: [String: [Int: KeyRanges]] = [:]
   private var deleted: [Int: KeyRanges] = [:]
+  /// Whether the batch can run again. The rows of some sequences can be read only once.
+  private(set) var isRepeatable = true
   /// The current time, the same for the whole batch.
   let now = Date()
   var model: ModelPlan { context.model }
@@ -225,6 +227,39 @@ extension BatchRun {
   }
 }
 
+/// The rows that a batch insert has written.
+struct WrittenRows {
+  let first: ObjectKey
+  /// The key of the next new row.
+  private(set) var next: ObjectKey
+  /// The existing rows that were replaced.
+  private(set) var replaced: [FetchedKey] = []
+  private let entity: Int
+
+  init(_ first: ObjectKey, of entity: EntityPlan) {
+    self.first = first
+    next = first
+    self.entity = entity.index
+  }
+
+  /// The keys of the new rows.
+  var new: Range<ObjectKey> { first..<next }
+  /// The number of inserted and updated rows.
+  var count: Int { Int(next - first) + replaced.count }
+
+  mutating func note(_ outcome: RowInsertionOutcome) {
+    switch outcome {
+    case .waiting, .skipped: break
+    case .written(let key): note(key)
+    case .sent(let keys): for case let key? in keys { note(key) }
+    }
+  }
+
+  private mutating func note(_ key: ObjectKey) {
+    if key == next { next += 1 } else { replaced.append(FetchedKey(key: key, entity: entity)) }
+  }
+}
+
 extension BatchRun {
   /// Inserts rows.
   ///
@@ -248,34 +283,32 @@ extension BatchRun {
     let writer = RowWriter()
     let row = rowWriter(properties, insertion, writer)
     let first = try self.rows.firstKey(of: entity)
-    var key = first
-    var replaced: [FetchedKey] = []
-    let writeNext = rows.start()
+    var written = WrittenRows(first, of: entity)
+    let writeNext = start(rows)
     while try writeNext(row) {
       if writer.failure != nil { row.noteTooLarge() }
       guard row.mistakes.isEmpty else {
         if row.mistakes.count >= BatchRowWriter.maximumMistakes { break }
         continue
       }
-      do {
-        guard let written = try insertion.write(key) else { continue }
-        if written == key {
-          key += 1
-        } else {
-          replaced.append(FetchedKey(key: written, entity: entity.index))
-        }
-      } catch let violation as UniquenessViolation {
+      do { written.note(try insertion.write(written.next)) } catch let violation as UniquenessViolation {
         throw notUnique(violation, row.number - violation.rowsSince)
       }
     }
     guard row.mistakes.isEmpty else {
       throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.maximumMistakes)))
     }
-    do { try insertion.finish() } catch let violation as UniquenessViolation {
+    do { written.note(try insertion.finish(written.next)) } catch let violation as UniquenessViolation {
       throw notUnique(violation, row.number - violation.rowsSince)
     }
-    try finishInsert(first..<key, replaced, properties, FormerRows())
-    return Int(key - first) + replaced.count
+    try finishInsert(written.new, written.replaced, properties, FormerRows())
+    return written.count
+  }
+
+  /// Starts with the first of a batch's rows.
+  func start(_ rows: BatchRows) -> (BatchRowWriter) throws -> Bool {
+    isRepeatable = rows.isRepeatable
+    return rows.start()
   }
 
   func rowWriter(

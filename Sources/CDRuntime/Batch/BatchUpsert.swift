@@ -35,9 +35,9 @@ final class BatchUpsert {
   private let row: BatchRowWriter
   private let searches: [Search]
   private var insertions: [SlotSet: any RowInsertion] = [:]
-  private let first: ObjectKey
-  private var key: ObjectKey
-  private var replaced: [FetchedKey] = []
+  private var written: WrittenRows
+  /// The insertion that may have rows that have not been sent yet, and the number of its last row.
+  private var current: (insertion: any RowInsertion, omitted: SlotSet, number: Int)?
   private var former = FormerRows()
   /// The indices of the properties that any row has named.
   private var named = SlotSet()
@@ -47,14 +47,13 @@ final class BatchUpsert {
     self.properties = properties
     row = run.rowWriter(properties, nil, writer)
     searches = try Self.searches(run, properties)
-    first = try run.rows.firstKey(of: run.entity)
-    key = first
+    written = WrittenRows(try run.rows.firstKey(of: run.entity), of: run.entity)
   }
 
   /// - Returns: The number of inserted and updated rows.
   @_optimize(none)
   func insert(_ rows: BatchRows) throws -> Int {
-    let writeNext = rows.start()
+    let writeNext = run.start(rows)
     var isMore = true
     while isMore, row.mistakes.count < BatchRowWriter.maximumMistakes {
       var chunk: [Row] = []
@@ -75,9 +74,9 @@ final class BatchUpsert {
     guard row.mistakes.isEmpty else {
       throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.maximumMistakes)))
     }
-    let written = properties.enumerated().filter { named.contains($0.offset) }.map(\.element)
-    try run.finishInsert(first..<key, replaced, written, former)
-    return Int(key - first) + replaced.count
+    let set = properties.enumerated().filter { named.contains($0.offset) }.map(\.element)
+    try run.finishInsert(written.new, written.replaced, set, former)
+    return written.count
   }
 
   // MARK: What is replaced
@@ -103,33 +102,41 @@ final class BatchUpsert {
   ///   subentity of it.
   private func find(_ rows: [Row]) throws -> [FetchedKey] {
     let model = run.model
+    let found = try searches.map { try find(rows, $0) }
     var result: [FetchedKey] = []
     var seen: Set<ObjectKey> = []
-    for row in rows {
-      for search in searches {
-        guard let found = try find(row, search) else { continue }
+    for (index, row) in rows.enumerated() {
+      for (search, found) in zip(searches, found) {
+        guard let found = found[index] else { continue }
         guard model.entities[found.entity].isKind(of: run.entity) else {
           throw BatchError.notUnique(
             entity: run.entity.name, properties: search.properties, row: row.number)
         }
         // Nothing depends on the former state of a row that this batch has inserted.
-        if found.key < first, seen.insert(found.key).inserted { result.append(found) }
+        if found.key < written.first, seen.insert(found.key).inserted { result.append(found) }
       }
     }
     return result
   }
 
-  private func find(_ row: Row, _ search: Search) throws -> FetchedKey? {
-    var values: [AttributeValue] = []
-    for source in search.sources {
-      switch source {
-      case .value(let index):
-        if case .null = row.values[index] { return nil }
-        values.append(row.values[index])
-      case .constant(let value): values.append(value)
+  /// Finds the row that has the unique values of each row.
+  private func find(_ rows: [Row], _ search: Search) throws -> [FetchedKey?] {
+    var result = [FetchedKey?](repeating: nil, count: rows.count)
+    var indices: [Int] = []
+    var list: [[AttributeValue]] = []
+    for (index, row) in rows.enumerated() {
+      let values = search.sources.map { source in
+        switch source {
+        case .value(let index): row.values[index]
+        case .constant(let value): value
+        }
       }
+      if values.contains(.null) { continue }
+      indices.append(index)
+      list.append(values)
     }
-    return try search.rows.find(values)
+    for (index, found) in zip(indices, try search.rows.find(list)) { result[index] = found }
+    return result
   }
 
   // MARK: Writing
@@ -140,20 +147,26 @@ final class BatchUpsert {
     for index in indices { named.insert(index) }
     try run.note(try find(rows), indices.map { properties[$0] }, in: &former)
     for row in rows {
-      let insertion = try insertion(row.omitted)
+      // A later row may have the same unique values as an earlier one, which must be there before it.
+      if let current, current.omitted != row.omitted { try finish() }
+      let insertion = try current?.insertion ?? insertion(row.omitted)
+      current = (insertion, row.omitted, row.number)
       insertion.start(writer)
       for value in row.values { writer.value(value) }
       guard writer.failure == nil else { return self.row.noteTooLarge(row: row.number) }
-      do {
-        guard let written = try insertion.write(key) else { continue }
-        if written == key {
-          key += 1
-        } else {
-          replaced.append(FetchedKey(key: written, entity: run.entity.index))
-        }
-      } catch let violation as UniquenessViolation {
-        throw run.notUnique(violation, row.number)
+      do { written.note(try insertion.write(written.next)) } catch let violation as UniquenessViolation {
+        throw run.notUnique(violation, row.number - violation.rowsSince)
       }
+    }
+    try finish()
+  }
+
+  /// Sends the rows that have not been sent yet.
+  private func finish() throws {
+    guard let (insertion, _, number) = current else { return }
+    current = nil
+    do { written.note(try insertion.finish(written.next)) } catch let violation as UniquenessViolation {
+      throw run.notUnique(violation, number - violation.rowsSince)
     }
   }
 

@@ -4,6 +4,9 @@ extension ManagedObjectContext {
   /// Only the store counts: unsaved changes of contexts have no effect. This context learns of the rows at once,
   /// other contexts when they next read.
   ///
+  /// If a server interrupts the batch, it is written again, as a save is. For this, the rows are read again from their
+  /// first one. If they are a sequence that is no `Collection`, and the first row has been read, the batch fails instead.
+  ///
   /// - Throws: ``FetchError/unknownEntity(_:suggestion:)``, ``FetchError/abstractEntity(_:)``, ``PropertyError``, ``BatchError``
   ///   or ``StoreError``; nothing has been written then.
   @discardableResult
@@ -46,8 +49,11 @@ extension ManagedObjectContext {
 
   private func runBatch(_ plan: EntityPlan, _ body: (BatchRun) throws -> Int) throws -> BatchResult {
     endReading()
-    let result = try engine.write { session in
+    var canRepeat = true
+    func isRepeatable() -> Bool { canRepeat }
+    let result = try engine.save(isRepeatable: isRepeatable) { session in
       let run = BatchRun(self, session, plan)
+      defer { canRepeat = run.isRepeatable }
       return try run.run { try body(run) }
     }
     // The sequence of rows may have made this context read a state without the batch.

@@ -400,7 +400,7 @@ extension ManagedObjectContext {
       var last: ObjectKey = 0
       while let batch = try reader().rows(ofSubtree: plan, isOwn: true, after: last, count: 500) {
         last = batch.last
-        for object in try objects(from: batch.rows, of: plan) { try body(object) }
+        try forEach(try objects(from: batch.rows, of: plan), body)
         registry.sweep()
       }
     }

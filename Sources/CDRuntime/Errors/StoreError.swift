@@ -20,6 +20,8 @@ public enum StoreError: Error, Hashable, Sendable {
   case notADatabase(URL)
   /// The file is a database that cdgen has not created.
   case foreignDatabase(URL)
+  /// The schema of a server has the tables of a store that has another schema of its own. A migration has created them there.
+  case tablesOfOtherStore(URL, schema: String)
   /// The file of an XML, binary or custom store is damaged, or has another format.
   case unreadable(URL, StoreFormatError)
   /// The code of a custom store format threw an error.
@@ -100,6 +102,9 @@ extension StoreError: CustomStringConvertible {
         : "\(Self.name(url)) is a database of another program, not a store of cdgen; it was not "
           + "changed. "
           + "Choose another file for the store"
+    case .tablesOfOtherStore(let url, let schema):
+      "the schema \(Self.name(url)) has tables of the store in the schema '\(schema)', which a migration has put there; it "
+        + "was not changed. Open the store by its own schema, '\(schema)'"
     case .unreadable(let url, let error):
       "the store \(Self.name(url)) cannot be read, and was not changed: \(error)"
     case .formatFailed(let url, let format, let reason):
@@ -280,7 +285,8 @@ public struct ModelIdentity: Hashable, Sendable, CustomStringConvertible {
 extension StoreError: PresentableError {
   public var situation: ErrorSituation {
     switch self {
-    case .notADatabase, .foreignDatabase, .otherModel, .foreignSchema, .foreignJournal: .foreignFile
+    case .notADatabase, .foreignDatabase, .tablesOfOtherStore, .otherModel, .foreignSchema, .foreignJournal:
+      .foreignFile
     case .unreadable, .damagedMetadata, .damagedKeys, .damaged, .externalData: .storeDamaged
     case .newerFormat: .newerStore
     case .needsMigration: .olderStore

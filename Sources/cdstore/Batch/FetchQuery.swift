@@ -83,7 +83,7 @@ struct FetchQuery {
     if isInMemory {
       let objects = try run(in: context)
       try begin()
-      return try objects.forEach(body)
+      return try context.forEach(objects, body)
     }
     let results: LazyFetchResults<ManagedObject>
     do {
@@ -94,7 +94,7 @@ struct FetchQuery {
       throw RequestError(error, format: format ?? "")
     }
     try begin()
-    for object in results { try body(object) }
+    try context.forEach(results, body)
   }
 
   func count(in context: ManagedObjectContext) throws -> Int {

@@ -161,7 +161,11 @@ struct Fetch: ParsableCommand {
         answer = try context.perform {
           let objects = try query.run(in: context)
           var members = [JSONValue.Member("ids", .array(objects.map { .string(rows.id($0)) }))]
-          if isWhole { members.append(JSONValue.Member("rows", .array(try objects.map(rows.row)))) }
+          if isWhole {
+            var list: [JSONValue] = []
+            try context.forEach(objects) { list.append(try rows.row($0)) }
+            members.append(JSONValue.Member("rows", .array(list)))
+          }
           return JSONValue.object(members)
         }
       } catch {

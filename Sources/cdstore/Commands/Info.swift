@@ -37,6 +37,7 @@ struct Info: ParsableCommand {
       ("model id", metadata.modelID.uuidString), ("data hash", metadata.dataHash),
       ("layout hash", metadata.layoutHash), ("definition hash", metadata.definitionHash),
     ]
+    if let schema = try name.schemaBeside() { lines.append(("tables", "in the schema '\(schema)'")) }
     if !name.isOnServer { lines.append(("size", "\(size) bytes")) }
     for (key, value) in metadata.values.sorted(by: { $0.key < $1.key }) {
       lines.append(("app's \(key)", value))

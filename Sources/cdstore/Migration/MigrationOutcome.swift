@@ -23,7 +23,7 @@ struct MigrationOutcome {
         "  steps    " + result.steps.map { "\($0.source) → \($0.destination)" }.joined(separator: ", "))
       lines.append("  objects  \(objects)")
       lines.append("  time     \(Quantity.time(result.duration))")
-      lines.append("  made     " + (result.isInPlace ? "in place, in one transaction" : "as a new file"))
+      lines.append("  made     " + Self.way(result))
       if let backup = result.backup {
         let name =
           URL(filePath: store).deletingLastPathComponent().relativePath + "/" + backup.lastPathComponent
@@ -47,6 +47,13 @@ struct MigrationOutcome {
     return lines.joined(separator: "\n")
   }
 
+  private static func way(_ result: MigrationResult) -> String {
+    if let schema = result.schemaBeside {
+      return "in the schema '\(schema)', with one transaction for all rows"
+    }
+    return result.isInPlace ? "in place, in one transaction" : "as a new file"
+  }
+
   var json: JSONValue {
     var members: [JSONValue.Member] = [
       .init("store", .string(store)), .init("from", .count(source)), .init("to", .count(destination)),
@@ -61,6 +68,7 @@ struct MigrationOutcome {
       members += [
         .init("inPlace", .bool(result.isInPlace)), .init("seconds", .seconds(result.duration)),
       ]
+      if let schema = result.schemaBeside { members.append(.init("schema", .string(schema))) }
       if let backup = result.backup {
         members += [
           .init("backup", .string(backup.path(percentEncoded: false))),

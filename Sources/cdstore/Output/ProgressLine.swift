@@ -7,7 +7,10 @@ import Synchronization
 /// each entity.
 final class ProgressLine: Sendable {
   private struct State {
+    /// What the line shows.
     var shown = ""
+    /// The lines for entities, each of which is written once: the objects of an entity can be created in several stages.
+    var lines: Set<String> = []
     var isOpen = false
     var number = -1
   }
@@ -30,8 +33,7 @@ final class ProgressLine: Sendable {
         state.isOpen = true
         // The text is limited to the width of an ordinary terminal. A longer previous text is erased.
         write("\r\u{1B}[K" + String(text.prefix(79)))
-      } else if !isQuiet, subject != state.shown {
-        state.shown = subject
+      } else if !isQuiet, state.lines.insert(subject).inserted {
         write(subject + "\n")
       }
     }

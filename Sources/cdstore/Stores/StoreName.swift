@@ -51,6 +51,16 @@ struct StoreName {
     try PersistentStoreCoordinator.metadata(forStoreAt: location())
   }
 
+  /// The schema with the tables of a store on a server; nil if they are in the store's own schema.
+  func schemaBeside() throws -> String? {
+    guard isOnServer else { return nil }
+    #if PostgreSQL
+      return try PostgresServer(url: text).schemaBeside()
+    #else
+      throw Self.withoutServer
+    #endif
+  }
+
   /// Whether the file is a store of Core Data.
   var isCoreData: Bool { file.map { CoreDataStore.isStore(at: $0) } ?? false }
 

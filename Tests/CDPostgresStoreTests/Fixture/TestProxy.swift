@@ -208,9 +208,10 @@ final class TestProxy: @unchecked Sendable {
     var isStarted = false
     var names: [String: String] = [:]
     var statements: [String] = []
-    // The messages of statements that the server has not got yet, and where each statement ends in them.
+    // The messages of statements that the server has not got yet, and where each statement begins in them, after its
+    // preparation. libpq would take the reply to another statement before it for that to the preparation.
     var held: [UInt8] = []
-    var ends: [Int] = []
+    var starts: [Int] = []
     while true {
       let count = read(link.client, &buffer, buffer.count)
       guard count > 0 else { return }
@@ -238,19 +239,17 @@ final class TestProxy: @unchecked Sendable {
           held += message
         case UInt8(ascii: "B"):
           statements.append(names[Self.texts(body, 2)[1]] ?? "")
+          starts.append(held.count)
           held += message
-        case UInt8(ascii: "D"): held += message
-        case UInt8(ascii: "E"):
-          held += message
-          ends.append(held.count)
+        case UInt8(ascii: "D"), UInt8(ascii: "E"): held += message
         case UInt8(ascii: "Q"), UInt8(ascii: "S"):
           if message.first == UInt8(ascii: "Q") { statements.append(Self.texts(body, 1)[0]) }
-          guard deliver(held, ends, message, statements, to: link) else { return }
-          (held, ends, statements) = ([], [], [])
+          guard deliver(held, starts, message, statements, to: link) else { return }
+          (held, starts, statements) = ([], [], [])
         default:
           // The program waits for replies without ending the round trip, or copies rows.
           guard Self.send(held + message, to: link.server) else { return }
-          (held, ends) = ([], [])
+          (held, starts) = ([], [])
         }
       }
       pending.removeFirst(start)
@@ -261,10 +260,10 @@ final class TestProxy: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - held: The messages of the statements.
-  ///   - ends: Where the messages of each statement end in `held`.
+  ///   - starts: Where each statement begins in `held`.
   /// - Returns: Whether the connection goes on.
   private func deliver(
-    _ held: [UInt8], _ ends: [Int], _ last: ArraySlice<UInt8>, _ statements: [String], to link: Link
+    _ held: [UInt8], _ starts: [Int], _ last: ArraySlice<UInt8>, _ statements: [String], to link: Link
   ) -> Bool {
     let decide = state.withLock { state in
       state.roundTrips.append(statements)
@@ -291,7 +290,7 @@ final class TestProxy: @unchecked Sendable {
         return Self.send(held + Self.message("Q", Array(statement.utf8) + [0]), to: link.server)
       }
       // The server skips the other statements until the round trip ends, as after errors of their own.
-      let kept = index == 0 || ends.isEmpty ? 0 : ends[min(index, ends.count) - 1]
+      let kept = index < starts.count ? starts[index] : held.count
       let poison =
         Self.message("P", [0] + Array(statement.utf8) + [0, 0, 0])
         + Self.message("B", [0, 0, 0, 0, 0, 0, 0, 0]) + Self.message("E", [0, 0, 0, 0, 0])

@@ -117,7 +117,16 @@ struct ServerStoreTests: StoreCommands {
       let output = try succeed(
         "migrate", store, "--model", "Things.cdmodel", "--to", "\(number)", "--verify")
       #expect(output.contains("to version \(number)") && output.contains("the store is whole"), "\(output)")
-      #expect(try succeed("info", store).contains("version \(number)"))
+      let info = try succeed("info", store)
+      #expect(info.contains("version \(number)"))
+      // With common features, the tables are in a schema beside.
+      let isBeside = store.contains("features=common")
+      #expect(info.contains("~\(number)'") == isBeside)
+      #expect(output.contains("~\(number)'") == isBeside && output.contains("in place") == !isBeside)
+      if isBeside {
+        let other = try run("info", store + "~\(number)")
+        #expect(other.status == 1 && other.errors.contains("tables of the store"), "\(other)")
+      }
       #expect(try succeed("verify", store).contains("is whole"))
       try succeed("load", store, "-", input: "{\"@entity\": \"Owner\", \"name\": \"late \(number)\"}")
     }

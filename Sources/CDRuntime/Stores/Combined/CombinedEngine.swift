@@ -126,16 +126,19 @@ final class CombinedEngine: StoreEngine {
   // MARK: Writing
 
   func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
-    try write(isSave: false, [], body)
+    try write(isSave: false, isRepeatable: { false }, [], body)
   }
 
-  func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
-    try write(isSave: true, [], body)
+  func save<R>(
+    isRepeatable: () -> Bool, _ body: (any StoreWriteSession) throws -> R
+  ) throws -> R {
+    try write(isSave: true, isRepeatable: isRepeatable, [], body)
   }
 
   /// Runs a body with the write sessions of all engines. The first engines' are given.
   private func write<R>(
-    isSave: Bool, _ sessions: [any StoreWriteSession], _ body: (any StoreWriteSession) throws -> R
+    isSave: Bool, isRepeatable: () -> Bool, _ sessions: [any StoreWriteSession],
+    _ body: (any StoreWriteSession) throws -> R
   ) throws -> R {
     guard sessions.count < engines.count else {
       let stores = Self.set(of: sessions.map(\.reader.stores))
@@ -143,9 +146,9 @@ final class CombinedEngine: StoreEngine {
     }
     let engine = engines[sessions.count]
     func next(_ session: any StoreWriteSession) throws -> R {
-      try write(isSave: isSave, sessions + [session], body)
+      try write(isSave: isSave, isRepeatable: isRepeatable, sessions + [session], body)
     }
-    return try isSave ? engine.save(next) : engine.write(next)
+    return try isSave ? engine.save(isRepeatable: isRepeatable, next) : engine.write(next)
   }
 
   // MARK: Keys

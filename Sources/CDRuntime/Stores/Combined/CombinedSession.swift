@@ -91,6 +91,12 @@ final class CombinedSession: StoreSession {
     try session(of: entity).row(key, of: entity, reading: column)
   }
 
+  func laterValues(
+    in column: Int, of entity: EntityPlan, _ keys: [ObjectKey], size: Int
+  ) throws -> [(key: ObjectKey, version: Int64, value: AttributeValue)]? {
+    try session(of: entity).laterValues(in: column, of: entity, keys, size: size)
+  }
+
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
     try session(of: entity).row(key, inSubtreeOf: entity)
   }

@@ -465,17 +465,17 @@ private final class SQLiteRowInsertion: RowInsertion {
 
   func start(_ writer: RowWriter) { writer.start(statement.handle, at: 2) }
 
-  func write(_ key: ObjectKey) throws -> ObjectKey? {
+  func write(_ key: ObjectKey) throws -> RowInsertionOutcome {
     statement.bind(key, at: 1)
     do {
       guard returnsKey else {
         try statement.run()
-        return key
+        return .written(key)
       }
       defer { statement.reset() }
       var written: ObjectKey?
       while try statement.step() { written = statement.int64(0) }
-      return written
+      return written.map { .written($0) } ?? .skipped
     } catch let error as StoreError where error.isUniquenessViolation {
       throw UniquenessViolation(properties: error.refusedProperties(of: entity))
     }

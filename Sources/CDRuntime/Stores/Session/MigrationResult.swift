@@ -28,6 +28,9 @@ public struct MigrationResult: Hashable, Sendable {
   /// Whether the store was erased and created anew instead of migrated. This happens if the store's version was a draft
   /// that has changed and ``PersistentStoreDescription/changedDraftPolicy`` allows it.
   public internal(set) var hasErasedStore = false
+  /// The schema that has the tables of the store since the migration, if a migration on a server has created them beside the
+  /// store's own schema; otherwise nil.
+  public package(set) var schemaBeside: String?
   /// The duration of the migration.
   public let duration: Duration
 

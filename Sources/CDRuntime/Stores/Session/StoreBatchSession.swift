@@ -76,32 +76,47 @@ package struct InsertionPlan {
   package let conflict: Conflict
 }
 
+/// What has happened to rows of a batch.
+package enum RowInsertionOutcome {
+  /// The row will be sent later, with others.
+  case waiting
+  /// The row with this key has the values now: a new row, or an existing one.
+  case written(ObjectKey)
+  case skipped
+  /// The outcomes of waiting rows, in their order: the key of the row that has the values now, or nil for a skipped one.
+  case sent([ObjectKey?])
+}
+
 /// Inserts the rows of a batch, one after another.
 package protocol RowInsertion: AnyObject {
   /// Begins a row. The caller then writes the values of the columns in order.
   func start(_ writer: RowWriter)
-  /// Ends the row.
+  /// Ends the row. It may be sent later, with others.
   ///
-  /// - Returns: The key of the row that now has the values: `key`, or the key of an existing row. Nil if the row was
-  ///   skipped.
+  /// - Parameter key: The key of the next new row. Each new row gets the key after the last one's.
   /// - Throws: ``UniquenessViolation`` or ``StoreError``.
-  ///
-  /// If no conflict has an action other than to refuse the row, the row may be sent later, with others.
-  func write(_ key: ObjectKey) throws -> ObjectKey?
+  func write(_ key: ObjectKey) throws -> RowInsertionOutcome
   /// Sends the rows that have not been sent yet.
   ///
+  /// - Parameter key: The key of the next new row.
   /// - Throws: ``UniquenessViolation`` or ``StoreError``.
-  func finish() throws
+  func finish(_ key: ObjectKey) throws -> RowInsertionOutcome
 }
 
 extension RowInsertion {
-  package func finish() throws {}
+  package func finish(_ key: ObjectKey) throws -> RowInsertionOutcome { .waiting }
 }
 
 /// Finds the row that has the values of a `unique:` list.
 package protocol RowSearch: AnyObject {
   /// - Parameter values: A value for each column of the list.
   func find(_ values: [AttributeValue]) throws -> FetchedKey?
+  /// Finds the rows for several lists of values.
+  func find(_ list: [[AttributeValue]]) throws -> [FetchedKey?]
+}
+
+extension RowSearch {
+  package func find(_ list: [[AttributeValue]]) throws -> [FetchedKey?] { try list.map(find) }
 }
 
 /// The batch operations of a store, within the transaction of a ``StoreWriteSession``.

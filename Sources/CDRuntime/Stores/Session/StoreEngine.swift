@@ -87,11 +87,15 @@ package protocol StoreEngine: AnyObject, Sendable {
   /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread is already writing.
   func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R
 
-  /// Runs a body that writes a save, as ``write(_:)`` does.
+  /// Runs a body that writes a save or a batch, as ``write(_:)`` does.
   ///
   /// An engine may run the body again, in a new transaction, if something outside of the save ended its transaction
-  /// and nothing of it was written. The body calls no code of the app but that which encodes values.
-  func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R
+  /// and nothing of it was written.
+  ///
+  /// - Parameter isRepeatable: Returns whether the body can run again, after it has failed.
+  func save<R>(
+    isRepeatable: () -> Bool, _ body: (any StoreWriteSession) throws -> R
+  ) throws -> R
 
   /// Reserves keys for new objects: unused keys that were given back to this engine, or new keys that no process has
   /// reserved before.
@@ -109,5 +113,14 @@ package protocol StoreEngine: AnyObject, Sendable {
 }
 
 extension StoreEngine {
-  package func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R { try write(body) }
+  /// Runs a body that writes a save, and that can run again.
+  package func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
+    try save(isRepeatable: { true }, body)
+  }
+
+  package func save<R>(
+    isRepeatable: () -> Bool, _ body: (any StoreWriteSession) throws -> R
+  ) throws -> R {
+    try write(body)
+  }
 }

@@ -27,6 +27,16 @@ package protocol StoreSession: AnyObject {
   /// Returns the row of an object of exactly this entity, with the value of a column that other rows may leave out: see
   /// ``LargeValue``.
   func row(_ key: ObjectKey, of entity: EntityPlan, reading column: Int) throws -> RowCursor
+  /// Returns the values of a column that rows may leave out, and the versions of the rows: see ``LargeValue``.
+  ///
+  /// - Parameters:
+  ///   - keys: The keys of objects of exactly this entity.
+  ///   - size: The most bytes that the values may have together, except for the first one.
+  /// - Returns: The values of the first keys, in the order of the keys. Those behind them do not fit. Nil if the session
+  ///   reads such a value as quickly by itself.
+  func laterValues(
+    in column: Int, of entity: EntityPlan, _ keys: [ObjectKey], size: Int
+  ) throws -> [(key: ObjectKey, version: Int64, value: AttributeValue)]?
   /// Returns the row of an object of the entity or a subentity.
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor
   /// Returns the rows of objects of the entity and its subentities, in the store's own order.
@@ -139,6 +149,12 @@ extension StoreSession {
   // The rows of most engines leave nothing out.
   package func row(_ key: ObjectKey, of entity: EntityPlan, reading column: Int) throws -> RowCursor {
     try row(key, of: entity)
+  }
+
+  package func laterValues(
+    in column: Int, of entity: EntityPlan, _ keys: [ObjectKey], size: Int
+  ) throws -> [(key: ObjectKey, version: Int64, value: AttributeValue)]? {
+    nil
   }
 
   package var isRemote: Bool { false }

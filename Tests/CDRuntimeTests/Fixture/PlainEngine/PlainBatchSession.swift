@@ -258,7 +258,7 @@ private final class PlainInsertion: RowInsertion {
     writer.startCapture()
   }
 
-  func write(_ key: ObjectKey) throws -> ObjectKey? {
+  func write(_ key: ObjectKey) throws -> RowInsertionOutcome {
     let entity = plan.entity
     var given: [String: AttributeValue] = [:]
     for (column, value) in zip(plan.columns, writer?.values ?? []) { given[column] = value }
@@ -275,16 +275,16 @@ private final class PlainInsertion: RowInsertion {
       guard let existing = write.row(of: list, entity, values) else { continue }
       switch plan.conflict {
       case .refuse: throw UniquenessViolation(properties: list.properties)
-      case .keep: return nil
+      case .keep: return .skipped
       case .update(let columns):
-        guard !columns.isEmpty else { return nil }
+        guard !columns.isEmpty else { return .skipped }
         _ = try write.batch.update(
           entity, columns.map { ($0, .value(given[$0] ?? .null)) }, .keys([existing.key]))
-        return existing.key
+        return .written(existing.key)
       }
     }
     if let properties = write.refusal(of: row, key) { throw UniquenessViolation(properties: properties) }
     write.put(row, key, entity.root)
-    return key
+    return .written(key)
   }
 }

@@ -298,6 +298,51 @@ import Testing
     #expect(try store.context().existingObject(with: id).largeData("pixels") == large(7))
   }
 
+  /// A snapshot reads the large values first, and then has the values of one version of the row.
+  @Test(arguments: Case.all) func allLargeValuesAreOfOneVersion(_ each: Case) throws {
+    guard each.kind.leavesLargeValuesOut else { return }
+    let store = try store(each)
+    let id = try store.fill(1)[0]
+    let (context, other) = (store.context(), store.context())
+    let photo = try context.photos()[0]
+    let same = try other.existingObject(with: id)
+    #expect(try photo.largeData("pixels") == large(0))
+    try same.setValue(large(7), forKey: "pixels")
+    try same.setValue(large(8), forKey: "preview")
+    try same.setValue("new", forKey: "title")
+    try other.save()
+    photo.readLargeValues()
+    #expect(photo.hasRead("pixels") && photo.hasRead("preview"))
+    #expect(try photo.photoTitle == "new" && photo.largeData("pixels") == large(7))
+    #expect(try photo.largeData("preview") == large(8))
+  }
+
+  /// Objects have their large values during the call, and none of them keeps those that it did not have before.
+  @Test(arguments: Case.all) func manyObjectsAreReadTogether(_ each: Case) throws {
+    let store = try store(each)
+    try store.fill(5)
+    try store.fill(3, entity: "Portrait")
+    let context = store.context()
+    let photos = try context.photos()
+    let isLater = each.kind.leavesLargeValuesOut
+    #expect(try photos[1].largeData("pixels") != nil)
+    try photos[2].setValue("1 changed", forKey: "title")
+    var count = 0
+    try context.forEach(photos) { photo in
+      let number = try #require(UInt8(photo.photoTitle.prefix(1)))
+      #expect(try photo.largeData("pixels") == large(number))
+      #expect(try photo.largeData("preview") == large(100 + number))
+      if photo.entity.name == "Portrait" { #expect(try photo.largeData("face") == large(200 + number)) }
+      count += 1
+    }
+    #expect(count == 8)
+    #expect(photos[1].hasRead("pixels") && photos[1].hasRead("preview") == !isLater)
+    #expect(photos[2].hasRead("pixels") && photos[2].hasRead("preview"))
+    #expect(photos[3].hasRead("pixels") == !isLater)
+    #expect(try photos[3].largeData("pixels") == large(UInt8(photos[3].photoTitle) ?? 99))
+    try context.save()
+  }
+
   /// An object with changes keeps them, and its save meets the conflict.
   @Test(arguments: Case.all) func anObjectWithChangesReadsTheNewestValue(_ each: Case) throws {
     guard each.kind.leavesLargeValuesOut else { return }

@@ -419,6 +419,7 @@ nonisolated extension Chore {
 
 nonisolated extension Chore.Snapshot {
   fileprivate init(_of _object: Chore) {
+    _object._readLarge()
     self.objectID = _object.objectID
     self.heading = _object.heading
     self.haste = _object.haste
