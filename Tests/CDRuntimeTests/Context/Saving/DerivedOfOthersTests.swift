@@ -135,8 +135,8 @@ import Testing
     func found(_ format: String) throws -> [Int] {
       let name = try name()
       func count(_ body: (FetchRequest<ManagedObject>) throws -> Int) throws -> Int {
-        let request = try request("\(format) == \(name)")
-        return isInBlock ? try other.perform { try body(request) } : try body(request)
+        let matching = try request("\(format) == \(name)")
+        return isInBlock ? try other.perform { try body(matching) } : try body(matching)
       }
       return try [
         count { try other.count(for: $0) }, count { try other.fetch($0).count },
@@ -147,12 +147,12 @@ import Testing
     #expect(try found("folderName") == [4, 4, 4])
     // The name changes before each of them, too.
     for format in ["folder.name", "folderName"] {
-      let request = try request("\(format) == \(name())")
-      #expect(try other.count(for: request) == 4)
+      let matching = try request("\(format) == \(name())")
+      #expect(try other.count(for: matching) == 4)
     }
     let child = ManagedObjectContext(parent: other)
     try child.existingObject(with: file.objectID).setValue(6, forKey: "size")
-    let request = try request("folder.name == \(name())")
-    #expect(try child.count(for: request) == 4)
+    let matching = try request("folder.name == \(name())")
+    #expect(try child.count(for: matching) == 4)
   }
 }
