@@ -21,19 +21,6 @@ extension ManagedObjectContext {
     for store in storeReader.stores.all { try catchUp(to: session.newestSave(of: store), of: store, session) }
   }
 
-  /// Updates the context to the newest saves before a save computes derived attributes that read other objects. Otherwise, the
-  /// save would store what was derived from older values.
-  func catchUpForDerivations() throws {
-    guard parent == nil, importTarget == nil, !model.triggers.isEmpty else { return }
-    endSnapshot()
-    let session = try reader()
-    // The save needs only these stores. The servers of others may be away.
-    let indices = Set(pending.compactMap(\.scope.plan.storeIndex))
-    for store in storeReader.stores.all where indices.contains(store.index) {
-      try catchUp(to: session.newestSave(of: store), of: store, session)
-    }
-  }
-
   private func catchUp(to newest: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {
     try historyPosition.advance(to: newest, of: store) { seen in try apply(saves: seen, of: store, session) }
   }

@@ -22,8 +22,6 @@ extension ManagedObjectContext {
       pendingChanges.removeGone()
       guard hasChanges else { break }
       hooks.validateAnew()
-      try catchUpForDerivations()
-      guard hasChanges else { break }
       try prepareToWrite(&hooks)
       guard hasChanges else { break }
     }

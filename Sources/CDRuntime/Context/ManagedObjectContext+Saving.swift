@@ -47,7 +47,6 @@ extension ManagedObjectContext {
 
   private func saveChanges() throws {
     var hooks = SaveHooks()
-    try catchUpForDerivations()
     try prepareToWrite(&hooks)
     // Hooks may have taken all changes back.
     guard hasChanges else { return forgetPending() }

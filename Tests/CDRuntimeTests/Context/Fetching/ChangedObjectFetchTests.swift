@@ -2,8 +2,8 @@ import CDRuntime
 import Foundation
 import Testing
 
-/// Derived attributes, and fetches with unsaved changes, read what other contexts have saved meanwhile.
-@Suite struct DerivedOfOthersTests {
+/// Fetches compare objects with unsaved changes with the values that other contexts have saved meanwhile.
+@Suite struct ChangedObjectFetchTests {
   private let container: PersistentContainer
   private let first: ManagedObjectContext
   private let other: ManagedObjectContext
@@ -20,9 +20,7 @@ import Testing
       EntityDescription(
         name: "Folder",
         attributes: [
-          AttributeDescription(name: "name", type: .string),
-          try Self.derived("count", .int64, "files.@count"),
-          try Self.derived("size", .int64, "files.@sum.size"),
+          AttributeDescription(name: "name", type: .string)
         ],
         relationships: [
           RelationshipDescription(name: "files", destination: "File", isToMany: true, inverse: "folder")
@@ -37,7 +35,6 @@ import Testing
     ])
     first = container.newContext()
     other = container.newContext()
-    other.mergePolicy = .mergeByPropertyObjectTrump
   }
 
   private func folder(_ name: String) throws -> ManagedObject {
@@ -56,66 +53,8 @@ import Testing
     return file
   }
 
-  private func stored(_ object: ManagedObject, _ key: String) throws -> AttributeValue? {
-    let context = container.newContext()
-    return try context.existingObject(with: object.objectID).value(forKey: key).attribute
-  }
-
   private func request(_ format: String) throws -> FetchRequest<ManagedObject> {
     FetchRequest(entityName: "File", where: try FetchPredicate(format: format))
-  }
-
-  enum Order: CaseIterable { case beforeTheChange, beforeTheSave, inABlock }
-
-  @Test(arguments: Order.allCases) func anInsertionReadsTheNewName(_ order: Order) throws {
-    let folder = try folder("old")
-    try first.save()
-    let same = try other.existingObject(with: folder.objectID)
-    #expect(try same.value(forKey: "name") == .attribute(.string("old")))
-    func rename() throws {
-      try folder.setValue("new", forKey: "name")
-      try first.save()
-    }
-    let added: ManagedObject
-    switch order {
-    case .beforeTheChange:
-      try rename()
-      added = try file(1, in: same, other)
-      try other.save()
-    case .beforeTheSave:
-      added = try file(1, in: same, other)
-      try rename()
-      try other.save()
-    case .inABlock:
-      added = try other.perform {
-        _ = try same.value(forKey: "name")
-        let added = try file(1, in: same, other)
-        try rename()
-        try other.save()
-        return added
-      }
-    }
-    #expect(try stored(added, "folderName") == .string("new"))
-  }
-
-  /// The folder has another file when the conflict has been resolved.
-  @Test(arguments: [false, true]) func aResolvedConflictReadsTheNewFiles(isInBlock: Bool) throws {
-    let (from, to) = (try folder("from"), try folder("to"))
-    let files = try (0..<2).map { try file(10 + $0, in: from, first) }
-    try first.save()
-    let theirs = try files.map { try other.existingObject(with: $0.objectID) }
-    let target = try other.existingObject(with: to.objectID)
-    func change() throws {
-      #expect(try target.value(forKey: "count") == .attribute(.int(0)))
-      try theirs[0].setValue(target, forKey: "folder")
-      try files[1].setValue(to, forKey: "folder")
-      try files[0].setValue(100, forKey: "size")
-      try first.save()
-      try other.save()
-    }
-    if isInBlock { try other.perform { try change() } } else { try change() }
-    #expect(try stored(to, "count") == .int(2) && stored(from, "count") == .int(0))
-    #expect(try stored(to, "size") == .int(111) && stored(from, "size") == .int(0))
   }
 
   @Test(arguments: [false, true]) func aChangedObjectMatchesWhatOthersHaveSaved(isInBlock: Bool) throws {
