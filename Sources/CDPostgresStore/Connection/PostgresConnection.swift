@@ -208,7 +208,7 @@ final class PostgresConnection {
     return try receive(steps, count: list.count, deadline)
   }
 
-  /// Adds statements to what is sent next, as one pipeline. Drops the result of a statement that was started.
+  /// Adds statements to the pipeline that is sent next. If a statement was started, its result is dropped first.
   private func enqueue(_ list: [PostgresStatement]) throws(PostgresFailure) -> [Step] {
     guard let handle else { throw lose() }
     if started != nil {

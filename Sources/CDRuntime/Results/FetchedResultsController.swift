@@ -19,8 +19,8 @@ public import Observation
 /// The results are fetched again after each save of the context, and each time that it learns of other contexts'
 /// saves: they are then equal to the results of the request at that moment. Unsaved changes count whenever the
 /// results are fetched, including by ``update()``: call it after changes that are not saved, and after their rollback or
-/// undo. A controller belongs to its context's isolation, and keeps the
-/// context alive. SwiftUI and `withObservationTracking` can observe its results.
+/// undo. A controller belongs to its context's isolation, and keeps the context alive. SwiftUI and
+/// `withObservationTracking` can observe its results.
 ///
 /// ## Topics
 ///

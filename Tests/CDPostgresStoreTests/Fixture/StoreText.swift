@@ -48,7 +48,8 @@ enum StoreText {
 
   /// The tables of a store on the server: columns, constraints and indexes with their names, in no order.
   ///
-  /// PostgreSQL 18 gives names to NOT NULL, which stay when a column gets another name. The columns say what is NOT NULL.
+  /// The names of NOT NULL constraints are left out. PostgreSQL 18 has such names, and keeps them when a column is renamed.
+  /// Whether a column is NOT NULL is part of the column's line.
   static func catalog(_ store: ServerStore) throws -> [String] {
     let queries = [
       """

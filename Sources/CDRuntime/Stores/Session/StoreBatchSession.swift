@@ -76,7 +76,7 @@ package struct InsertionPlan {
   package let conflict: Conflict
 }
 
-/// What has happened to rows of a batch.
+/// Whether rows of a batch have been written, have been skipped, or wait to be sent.
 package enum RowInsertionOutcome {
   /// The row will be sent later, with others.
   case waiting

@@ -317,7 +317,7 @@ import Testing
     #expect(try photo.largeData("preview") == large(8))
   }
 
-  /// Objects have their large values during the call, and none of them keeps those that it did not have before.
+  /// During the call, each object has its large values. Afterwards, an object has only those that it had before.
   @Test(arguments: Case.all) func manyObjectsAreReadTogether(_ each: Case) throws {
     let store = try store(each)
     try store.fill(5)
