@@ -608,4 +608,22 @@ enum MovedShelves {
         #"SELECT count(*) FROM \#(other.table("_cdgen_metadata")) WHERE "key" = 'migrationLease'"#
       ).int(0, 0) == 0)
   }
+
+  /// A program can be killed after another one has ended the migration. Then nobody takes its lease over.
+  @Test(arguments: [true, false]) func aLeftLeaseIsRemoved(isOver: Bool) throws {
+    let store = try ServerStore()
+    _ = try store.coordinator()
+    let table = store.table("_cdgen_metadata")
+    func lease(_ process: String, _ seconds: Double) throws -> Int64 {
+      try store.sql(
+        #"INSERT INTO \#(table) ("key", "value") VALUES ('migrationLease', 'somebody \#(process) ' || "#
+          + "CAST(extract(epoch FROM clock_timestamp()) + \(seconds) AS text))")
+      _ = try store.coordinator()
+      return try store.sql(
+        #"SELECT count(*) FROM \#(table) WHERE "key" = 'migrationLease'"#
+      ).int(0, 0)
+    }
+    #expect(try lease(isOver ? "-" : "999999999", isOver ? -1 : 1000) == 0)
+    #expect(try lease("-", 1000) == 1)
+  }
 }

@@ -74,9 +74,15 @@ struct PostgresOpening {
     _ = try connection.run("COMMIT")
     if !isReadOnly {
       if found.lacksIndexes, server.keepsSessions { buildIndexes(in: found.schemas.tables) }
-      if found.hasUnusedTables { UnusedTables(server: server).drop() }
+      removeLeftovers(found)
     }
     return store(found, referenceCount: catalog[0].int(0, 0), after: migration)
+  }
+
+  /// Removes what the last migration has left, and what it would have removed if it had not been killed.
+  private func removeLeftovers(_ found: Found) {
+    if found.hasUnusedTables { UnusedTables(server: server).drop() }
+    if found.hasLease { MigrationLease.removeInvalid(of: server, connection) }
   }
 
   /// Builds the indexes that were left out. Nobody waits for them.
@@ -122,7 +128,7 @@ struct PostgresOpening {
     guard let found else { throw StoreError.foreignDatabase(url) }
     if !settings.isReadOnly {
       if let wanted = found.wanted { try updateWithCommonFeatures(to: wanted, found) }
-      if found.hasUnusedTables { UnusedTables(server: server).drop() }
+      removeLeftovers(found)
     }
     let references = try connection.run(
       PostgresTables.countOfReferences, [.value(.string(found.schemas.tables))])
@@ -204,6 +210,8 @@ struct PostgresOpening {
     let schemas: StoreSchemas
     /// Whether tables of former versions are still there.
     var hasUnusedTables = false
+    /// Whether there is a lease of a migration.
+    var hasLease = false
     /// The metadata to write; nil if the metadata and the indexes are up to date.
     var wanted: StoreMetadata?
     /// The number of the version that the store was written with.
@@ -233,6 +241,7 @@ struct PostgresOpening {
     var result = Found(storeID: found.storeID, schemas: schemas)
     result.hasUnusedTables = try !SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url)
       .unused.isEmpty
+    result.hasLease = entries[PostgresTables.leaseKey] != nil
     result.lacksIndexes = entries[PostgresTables.missingIndexesKey] != nil
     if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
       || found.partVersions != wanted.partVersions

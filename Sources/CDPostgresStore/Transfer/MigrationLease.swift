@@ -60,16 +60,9 @@ final class MigrationLease: Sendable {
   private static let mostAttempts = 5
 
   private func takeOnce() throws(PostgresFailure) -> Bool {
-    var text =
+    let text =
       #"INSERT INTO \#(table) AS m ("key", "value") VALUES (\#(Self.key), \#(value)) "#
-      + #"ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" "#
-      + #"WHERE CAST(split_part(m."value", ' ', 3) AS double precision) < \#(Self.now)"#
-    // With common features, nothing is known of processes.
-    if server.features == .postgresql {
-      text +=
-        #" OR split_part(m."value", ' ', 2) <> '\#(Self.noProcess)' AND NOT EXISTS (SELECT 1 "#
-        + #"FROM pg_catalog.pg_stat_activity WHERE CAST(pid AS text) = split_part(m."value", ' ', 2))"#
-    }
+      + #"ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" WHERE \#(Self.isInvalid(server))"#
     guard try change(text) == 1 else { return false }
     DispatchQueue.global(qos: .utility).async { [self] in
       while end.wait(timeout: .now() + duration / 3) == .timedOut {
@@ -79,6 +72,23 @@ final class MigrationLease: Sendable {
       }
     }
     return true
+  }
+
+  /// Removes the lease of a program that was killed after the last migration, which nobody else would take over.
+  static func removeInvalid(of server: PostgresServer, _ connection: PostgresConnection) {
+    let table = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
+    let text = #"DELETE FROM \#(table) AS m WHERE "key" = \#(key) AND (\#(isInvalid(server)))"#
+    // If that fails, the next opening removes it.
+    _ = try? connection.run([PostgresStatement(text, isKept: false)])
+  }
+
+  /// The condition that the entry `m` is not valid any more.
+  private static func isInvalid(_ server: PostgresServer) -> String {
+    let isOver = #"CAST(split_part(m."value", ' ', 3) AS double precision) < \#(now)"#
+    // With common features, nothing is known of processes.
+    if server.features == .common { return isOver }
+    return isOver + #" OR split_part(m."value", ' ', 2) <> '\#(noProcess)' AND NOT EXISTS (SELECT 1 "#
+      + #"FROM pg_catalog.pg_stat_activity WHERE CAST(pid AS text) = split_part(m."value", ' ', 2))"#
   }
 
   /// Gives the lease back. The migration must have ended.
