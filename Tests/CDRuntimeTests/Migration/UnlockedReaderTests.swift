@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CDRuntime
@@ -76,6 +77,30 @@ struct UnlockedReaderTests {
         for _ in 0..<2 {
           #expect(throws: StoreError.replaced(fixture.url)) { try Self.authors(context) }
         }
+      }
+    }
+  }
+
+  /// SQLite takes the journal of a transaction that has just ended for the journal of a killed program.
+  @Test func aReaderBearsTheEndsOfTransactions() throws {
+    try withReader { fixture, context in
+      let url = fixture.url
+      let hasEnded = Atomic(false)
+      let writer = Thread {
+        defer { hasEnded.store(true, ordering: .relaxed) }
+        do {
+          let connection = try SQLiteConnection(path: url.path, of: [url])
+          try connection.execute("PRAGMA synchronous = OFF")
+          for _ in 0..<3000 { try connection.execute("UPDATE _cdgen_keys SET next = next") }
+        } catch { Issue.record(error) }
+      }
+      writer.start()
+      let reader = try SQLiteConnection.reading(url)
+      try reader.execute("COMMIT")
+      reader.wait(forOthers: 10)
+      while !hasEnded.load(ordering: .relaxed) {
+        _ = try reader.scalar("SELECT count(*) FROM sqlite_master")
+        #expect(try Self.authors(context) == [Self.name("Ada")])
       }
     }
   }

@@ -65,15 +65,13 @@ struct DatabaseOpening {
     try FolderLock.whileBusy(url, timeout: settings.busyTimeout) {
       try checkFiles()
       let (connection, path) = try SQLiteConnection.openToRead(url, busyTimeout: 0)
-      let (storeID, version) = try SQLiteConnection.readAgain(url) {
-        let storeID = try StoreOpening(
-          connection: connection, url: url, model: model, storeIndex: storeIndex, isReadOnly: true,
-          configurations: (settings.configuration, others)
-        ).open()
-        if connection.hasMoved { throw StoreError.replaced(url) }
-        let isLocked = try connection.scalar("PRAGMA journal_mode") == "wal"
-        return (storeID, isLocked ? nil : try SQLiteStore.version(connection, schema: "main"))
-      }
+      let storeID = try StoreOpening(
+        connection: connection, url: url, model: model, storeIndex: storeIndex, isReadOnly: true,
+        configurations: (settings.configuration, others)
+      ).open()
+      if connection.hasMoved { throw StoreError.replaced(url) }
+      let isLocked = try connection.scalar("PRAGMA journal_mode") == "wal"
+      let version = isLocked ? nil : try SQLiteStore.version(connection, schema: "main")
       connection.wait(forOthers: settings.busyTimeout)
       return OpenedStore(
         store: SQLiteStore(

@@ -31,11 +31,9 @@ extension PersistentStoreMetadata {
     self = try FolderLock.whileBusy(url, timeout: 10) {
       try DatabaseFile.checkHeader(of: url)
       let (connection, _) = try SQLiteConnection.openToRead(url, rollsBack: rollsBack, busyTimeout: 0)
-      return try SQLiteConnection.readAgain(url) {
-        try connection.execute("BEGIN")
-        try StoredSchema(connection).check(of: url)
-        return try PersistentStoreMetadata(connection, url: url)
-      }
+      try connection.execute("BEGIN")
+      try StoredSchema(connection).check(of: url)
+      return try PersistentStoreMetadata(connection, url: url)
     }
   }
 }

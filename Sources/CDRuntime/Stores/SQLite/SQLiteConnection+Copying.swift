@@ -15,23 +15,11 @@ extension SQLiteConnection {
     try FolderLock.whileBusy(url, timeout: 10) {
       try DatabaseFile.checkHeader(of: url)
       let connection = try openToRead(url, rollsBack: rollsBack, busyTimeout: 0).0
-      return try readAgain(url) {
-        try connection.execute("BEGIN")
-        // The transaction begins only with the first read.
-        _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
-        return connection
-      }
+      try connection.execute("BEGIN")
+      // The transaction begins only with the first read.
+      _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
+      return connection
     }
-  }
-
-  /// Reads with a connection of ``openToRead(_:rollsBack:busyTimeout:)``, which has read already.
-  ///
-  /// A transaction of another program may begin while SQLite looks for a journal. A connection that only reads then takes the
-  /// journal for that of a killed program, and reports that it cannot roll back.
-  ///
-  /// - Throws: ``StoreError/busy(_:)`` in that case, so that the store is opened once more.
-  static func readAgain<R>(_ url: URL, _ read: () throws -> R) throws -> R {
-    do { return try read() } catch StoreError.notWritable { throw StoreError.busy([url]) }
   }
 
   /// Opens a connection for reading only, and returns the path by which other connections can open the same file in
@@ -58,7 +46,7 @@ extension SQLiteConnection {
         // Only the first read shows whether the folder allows the files that SQLite needs.
         _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       } catch StoreError.notWritable
-        where StoreError.mustRollBack(connection.handle) && (Disk.size(path + "-journal") ?? 0) == 0
+        where SeemingRollback.isReported(by: connection.handle) && (Disk.size(path + "-journal") ?? 0) == 0
       {
         // The journal belonged to a transaction of another program, which has ended meanwhile.
         throw StoreError.busy([url])

@@ -140,9 +140,11 @@ final class SQLiteConnection {
   /// A timeout within SQLite's range, which is a 32-bit number of milliseconds. NaN becomes 0.
   private static func bounded(_ seconds: Double) -> Double { seconds > 0 ? min(seconds, 1_000_000) : 0 }
 
-  /// Runs statements that return no rows.
+  /// Runs a statement that returns no rows.
   func execute(_ sql: String) throws {
-    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
+    // The statement can be the first one that reads, or attach a file.
+    let code = SeemingRollback.attempts(handle) { sqlite3_exec(handle, sql, nil, nil, nil) }
+    guard code == SQLITE_OK else {
       throw StoreError(handle, of: stores, during: "running a statement")
     }
   }

@@ -19,8 +19,10 @@ final class SQLiteStatement {
   /// - Parameter stores: The stores that errors name.
   init(_ sql: String, on connection: OpaquePointer, of stores: [URL]) throws {
     var handle: OpaquePointer?
-    let code = sqlite3_prepare_v3(
-      connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+    // The preparation of a connection's first statement reads the schema.
+    let code = SeemingRollback.attempts(connection) {
+      sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+    }
     guard code == SQLITE_OK, let handle else {
       throw StoreError(connection, of: stores, during: "preparing a statement")
     }
@@ -34,6 +36,18 @@ final class SQLiteStatement {
   /// Moves to the next row. Returns false if there is none.
   @inline(__always) func step() throws -> Bool {
     switch sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: return try stepAfterFailure()
+    }
+  }
+
+  private func stepAfterFailure() throws -> Bool {
+    let code = SeemingRollback.attempts(connection, after: sqlite3_extended_errcode(connection)) {
+      sqlite3_reset(handle)
+      return sqlite3_step(handle)
+    }
+    switch code {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
     default:

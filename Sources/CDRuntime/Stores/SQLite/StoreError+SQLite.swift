@@ -56,12 +56,6 @@ extension StoreError {
   /// `SQLITE_READONLY_DBMOVED`, a macro that Swift does not import.
   private static let fileMoved: Int32 = SQLITE_READONLY | 4 << 8
 
-  /// Whether the last statement of a connection that only reads failed because of a journal that must be rolled back.
-  static func mustRollBack(_ connection: OpaquePointer?) -> Bool {
-    // SQLITE_READONLY_ROLLBACK, a macro in the C header.
-    sqlite3_extended_errcode(connection) == SQLITE_READONLY | 3 << 8
-  }
-
   /// Whether reading may have failed because SQLite cannot create a journal beside the file.
   var isUnwritableJournal: Bool {
     switch self {
