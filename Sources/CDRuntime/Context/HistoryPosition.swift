@@ -36,6 +36,21 @@ final class HistoryPosition {
     }
   }
 
+  /// The newest save that the context has seen, if others have saved between it and a save of the context; nil if nobody
+  /// has, and if the context has not read anything yet.
+  ///
+  /// - Parameter number: The context's save, which is not yet among the known ones.
+  func seenSave(beforeOthersBefore number: Int64, of store: any AttachedStore) -> Int64? {
+    guard let seen = seenSaves[store.index], number > seen + 1 else { return nil }
+    let ownCount = ownSaves[store.index]?.count { $0 > seen && $0 < number } ?? 0
+    return Int64(ownCount) < number - seen - 1 ? seen : nil
+  }
+
+  /// Whether a save is the context's own. Does not forget the save.
+  func isOwnSave(_ id: Int64, of store: any AttachedStore) -> Bool {
+    ownSaves[store.index]?.contains(id) == true
+  }
+
   /// Whether a save is the context's own, whose changes its objects already have. Forgets the save.
   func takeOwnSave(_ id: Int64, of store: any AttachedStore) -> Bool {
     ownSaves[store.index]?.remove(id) != nil

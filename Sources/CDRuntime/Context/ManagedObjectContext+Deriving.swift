@@ -63,6 +63,27 @@ extension ManagedObjectContext {
     return result
   }
 
+  /// The root entities of the objects that decide about the derived attributes of a save.
+  func derivationSources(of plan: SavePlan) -> Set<Int> {
+    var sources: Set<Int> = []
+    func add(_ trigger: DerivationTrigger) {
+      sources.insert(model.entities[trigger.entity].root)
+      for relationship in trigger.path { sources.insert(model.entities[relationship.destination].root) }
+    }
+    var visited: Set<Int> = []
+    for object in plan.inserted + plan.updated where visited.insert(object.scope.plan.index).inserted {
+      for trigger in model.triggers where object.scope.plan.lineage.contains(trigger.owner) { add(trigger) }
+    }
+    // Others may have related objects to these, and nobody has related any to a new object.
+    for object in plan.updated + plan.deleted + plan.related where !object.flags.contains(.inserted) {
+      for trigger in model.triggers where Self.isMet(trigger, by: object) {
+        add(trigger)
+        sources.insert(model.entities[trigger.owner].root)
+      }
+    }
+    return sources
+  }
+
   private static func isMet(_ trigger: DerivationTrigger, by object: ManagedObject) -> Bool {
     let plan = object.scope.plan
     guard plan.lineage.contains(trigger.entity) else { return false }

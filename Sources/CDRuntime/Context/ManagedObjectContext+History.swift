@@ -18,7 +18,12 @@ extension ManagedObjectContext {
       }
       if isDone { return }
     }
-    for store in storeReader.stores.all { try catchUp(to: session.newestSave(of: store), of: store, session) }
+    try catchUp(session, with: storeReader.stores.all)
+  }
+
+  /// Does the same at once, for some of the stores.
+  func catchUp(_ session: any StoreSession, with stores: [any AttachedStore]) throws {
+    for store in stores { try catchUp(to: session.newestSave(of: store), of: store, session) }
   }
 
   private func catchUp(to newest: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {
@@ -102,6 +107,8 @@ extension ManagedObjectContext {
       removeVanished(object)
     } else if !object.flags.contains(.inserted) {
       object.flags.insert(.rowDeletedElsewhere)
+      // Relationships are read again, and the store has no pairs of the object any more.
+      pendingChanges.notePairsOfLostRow(of: object, knownPairs(of: object))
       noteContestedReferences(of: object)
     }
   }

@@ -37,6 +37,7 @@ extension ManagedObjectContext {
     let isDropping = !mergeChanges && !object.flags.contains(.deleted)
     if isDropping { dropChanges(of: object, keepsReferencesToDeleted) }
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
+    let pairs = pendingChanges.addingPairsOfLostRow(of: object, to: knownPairs(of: object))
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
     defer { if !object.isPending { readContestedRelationships() } }
     if !object.isPending, object.flags.contains(.rowDeletedElsewhere) { return applyExternalChanges(object) }
@@ -50,6 +51,7 @@ extension ManagedObjectContext {
     object.fireFault()
     if object.flags.contains(.inaccessible) {
       object.flags.insert(.rowDeletedElsewhere)
+      pendingChanges.notePairsOfLostRow(of: object, pairs)
       return
     }
     guard !changes.isEmpty else { return }

@@ -72,6 +72,27 @@ extension ManagedObjectContext {
     return resolution
   }
 
+  // MARK: Derived values
+
+  /// Whether conflicts are only about derived values, which are computed anew, so that nothing needs to be decided.
+  func areOnlyOfDerivedValues(_ conflicts: [SaveConflict]) -> Bool {
+    conflicts.allSatisfy { conflict in
+      // Whether an object that the context has related to others is to be gone is for people to decide.
+      conflict.reason == .changed
+        && registeredObject(for: conflict.objectID)?.hasOnlyDerivedChanges == true
+    }
+  }
+
+  /// Reads the rows of such conflicts again. The next derivation changes them.
+  @_optimize(none)
+  func readAgain(_ conflicts: [SaveConflict]) {
+    for object in conflicts.compactMap({ registeredObject(for: $0.objectID) }) {
+      noteChange(of: object)
+      forgetDerivedChanges(of: object)
+      refresh(object, mergeChanges: true)
+    }
+  }
+
   // MARK: Rows
 
   /// Takes back what the refresh of an object has forgotten, after a merge policy has thrown an error instead of deciding.
@@ -95,7 +116,7 @@ extension ManagedObjectContext {
     let isDeleting = object.flags.contains(.deleted)
     // Its row has no other changes: the object was only related to others.
     let isDerived = object.hasOnlyDerivedChanges
-    let pairs = knownPairs(of: object)
+    let pairs = pendingChanges.addingPairsOfLostRow(of: object, to: knownPairs(of: object))
     let version = object.version
     refresh(object, mergeChanges: true)
     if object.flags.contains(.inaccessible) {
@@ -367,7 +388,7 @@ extension ManagedObjectContext {
   }
 
   /// The members of the object's many-to-many relationships: all of a loaded relationship, otherwise the added ones.
-  private func knownPairs(of object: ManagedObject) -> [(slot: Int, keys: [ObjectKey])] {
+  func knownPairs(of object: ManagedObject) -> [(slot: Int, keys: [ObjectKey])] {
     (object.extras?.toMany ?? []).compactMap { slot, state in
       guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage else {
         return nil

@@ -57,7 +57,7 @@ extension ManagedObjectContext {
       try importTarget.write(plan, of: self)
       return finish(plan)
     }
-    let plan = mergePolicy.isError ? try write() : try withoutUndo { try writeResolvingConflicts(&hooks) }
+    guard let plan = try writeDerivingAnew(&hooks) else { return forgetPending() }
     let saved = savedObjects(plan)
     let changes = changeNotices.isObserved ? self.changes(of: plan) : nil
     finish(plan)
@@ -65,6 +65,38 @@ extension ManagedObjectContext {
     // Before `didSave()`, which may save again: observers learn of changes in the order in which they were saved.
     if let changes { changeNotices.publish(changes) }
     callDidSave(saved)
+  }
+
+  /// How often a save is tried if others save what its derived attributes are computed from. Before each new attempt,
+  /// another context has saved.
+  private static let maximumDerivations = 1000
+
+  /// Writes the pending changes. If derived attributes were computed from objects that others have changed meanwhile, the
+  /// context learns of these changes, computes the attributes anew, and writes again. It does the same after conflicts of
+  /// rows in which only derived attributes have changed here, because nothing needs to be decided.
+  ///
+  /// - Returns: Nil if no changes are left.
+  private func writeDerivingAnew(_ hooks: inout SaveHooks) throws -> SavePlan? {
+    for attempt in 1... {
+      do {
+        return mergePolicy.isError
+          ? try write() : try withoutUndo { try writeResolvingConflicts(&hooks) }
+      } catch let outdated as OutdatedDerivations {
+        guard attempt < Self.maximumDerivations else { throw StoreError.busy(outdated.stores.map(\.url)) }
+        endSnapshot()
+        try catchUp(reader(), with: outdated.stores)
+      } catch SaveError.conflict(let conflicts)
+        where mergePolicy.isError && attempt < Self.maximumDerivations && areOnlyOfDerivedValues(conflicts)
+      {
+        withoutUndo { readAgain(conflicts) }
+      }
+      pendingChanges.removeGone()
+      guard hasChanges else { break }
+      hooks.validateAnew()
+      try prepareToWrite(&hooks)
+      guard hasChanges else { break }
+    }
+    return nil
   }
 
   /// Calls ``ManagedObjectLifecycle/didSave()``, which may change objects and save them.

@@ -12,6 +12,9 @@ final class PendingChanges {
   /// Objects with changes whose rows another context has changed too, by the partner that each still refers to in a
   /// one-to-one relationship. The rows in the store may no longer have these references.
   private var contestedReferrers: [OneToOnePartner: [ObjectKey]] = [:]
+  /// The members of the many-to-many relationships that objects with changes had when another context deleted their rows.
+  /// A merge policy may insert the rows again, with these pairs.
+  private var pairsOfLostRows: [ObjectIdentifier: [(slot: Int, keys: [ObjectKey])]] = [:]
   /// Increases when objects change, though not with each change: the changes of a new object count only while it is
   /// `tracked`.
   private(set) var changeCount = 0
@@ -67,6 +70,7 @@ final class PendingChanges {
   /// Does the same for a context that forgets all its objects.
   func reset() -> [ManagedObject] {
     contestedReferrers.removeAll()
+    pairsOfLostRows.removeAll()
     return revert()
   }
 
@@ -111,7 +115,10 @@ final class PendingChanges {
   /// Removes and returns the root entities to which relationships have to be read again, after changes have ended; nil
   /// if there are none.
   func takeContestedRoots() -> Set<Int>? {
-    if objects.isEmpty { contestedReferrers.removeAll() }
+    if objects.isEmpty {
+      contestedReferrers.removeAll()
+      pairsOfLostRows.removeAll()
+    }
     if contestedRoots.isEmpty { return nil }
     defer { contestedRoots.removeAll() }
     return contestedRoots
@@ -121,6 +128,32 @@ final class PendingChanges {
   func noteContestedReferrer(_ key: ObjectKey, to partner: OneToOnePartner) {
     if contestedReferrers[partner]?.contains(key) == true { return }
     contestedReferrers[partner, default: []].append(key)
+  }
+
+  /// Records the pairs of an object with changes whose row another context has deleted.
+  func notePairsOfLostRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) {
+    pairsOfLostRows[ObjectIdentifier(object)] = pairs.isEmpty ? nil : pairs
+  }
+
+  /// Returns the pairs of an object together with those that its lost row had, without those removed since.
+  func addingPairsOfLostRow(
+    of object: ManagedObject, to pairs: [(slot: Int, keys: [ObjectKey])]
+  ) -> [(slot: Int, keys: [ObjectKey])] {
+    guard object.flags.contains(.rowDeletedElsewhere),
+      let lost = pairsOfLostRows[ObjectIdentifier(object)]
+    else { return pairs }
+    var result = pairs
+    for (slot, keys) in lost {
+      let state = object.extras?.toManyState(slot)
+      let kept = keys.filter { state?.removed.contains($0) != true }
+      guard let index = result.firstIndex(where: { $0.slot == slot }) else {
+        result.append((slot, kept))
+        continue
+      }
+      let known = Set(kept)
+      result[index].keys = kept + result[index].keys.filter { !known.contains($0) }
+    }
+    return result
   }
 
   var hasContestedReferrers: Bool { !contestedReferrers.isEmpty }

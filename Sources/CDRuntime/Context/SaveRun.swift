@@ -10,6 +10,13 @@ struct PartialSave {
   let reason: StoreError
 }
 
+/// Derived attributes of a save were computed from objects that others have changed meanwhile, or not for all objects
+/// that have them by now. Nothing has been written.
+struct OutdatedDerivations: Error {
+  /// The stores of the save.
+  let stores: [any AttachedStore]
+}
+
 /// One save's transaction: deletes, updates, inserts, pairs, positions, history.
 ///
 /// SQLite checks unique indexes at each statement, so the order matters: deleted rows free their unique values first.
@@ -649,7 +656,35 @@ extension SaveRun {
       let number = try session.addSave(
         id, to: store, at: Date(), origin: context.engine.origin, author: context.transactionAuthor, changes)
       saves.append((store, number))
+      if try derivesFromOutdated(store, before: number) { throw OutdatedDerivations(stores: changedStores) }
     }
+  }
+
+  /// Whether other contexts have saved objects that decide about derived attributes of this save: objects that these are
+  /// computed from, and objects with such attributes. This context may have them in memory as they were before.
+  ///
+  /// From the moment in which a save gets its number, no other save can be committed before it. So all saves that count
+  /// have lower numbers.
+  private func derivesFromOutdated(_ store: any AttachedStore, before number: Int64) throws -> Bool {
+    if model.triggers.isEmpty || context.importTarget != nil { return false }
+    guard let seen = context.historyPosition.seenSave(beforeOthersBefore: number, of: store) else {
+      return false
+    }
+    let sources = context.derivationSources(of: plan)
+    if sources.isEmpty { return false }
+    var expected = seen + 1
+    var isOutdated = false
+    try session.reader.forEachSave(of: store, after: seen) { id, text in
+      if isOutdated || id >= number { return }
+      // If the history has been purged of saves, any object may have changed.
+      isOutdated = id != expected
+      expected = id + 1
+      if isOutdated || context.historyPosition.isOwnSave(id, of: store) { return }
+      isOutdated = HistoryText.entities(ofChanges: text).contains { name in
+        model.entity(name).map { sources.contains($0.root) } ?? false
+      }
+    }
+    return isOutdated || expected != number
   }
 
   /// Whether a store's history has the row of this save, after a failed commit.

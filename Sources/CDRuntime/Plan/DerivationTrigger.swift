@@ -10,6 +10,8 @@ struct DerivationTrigger: Sendable {
     case existence
   }
 
+  /// The index of the entity that declares the attribute.
+  let owner: Int
   /// The index of the entity whose objects are read.
   let entity: Int
   let reading: Reading
@@ -41,7 +43,8 @@ struct DerivationTrigger: Sendable {
     for step in steps {
       guard case .key(let key) = step else { continue }
       if !path.isEmpty, entity.slot(key) != nil {
-        triggers.append(DerivationTrigger(entity: entity.index, reading: .property(key), path: path))
+        triggers.append(
+          DerivationTrigger(owner: plan.index, entity: entity.index, reading: .property(key), path: path))
       }
       guard let relationship = entity.slot(key)?.relationship else { return }
       path.append(relationship)
@@ -49,7 +52,8 @@ struct DerivationTrigger: Sendable {
     }
     guard !path.isEmpty else { return }
     triggers.append(
-      DerivationTrigger(entity: entity.index, reading: isSearched ? .anyProperty : .existence, path: path))
+      DerivationTrigger(
+        owner: plan.index, entity: entity.index, reading: isSearched ? .anyProperty : .existence, path: path))
   }
 
   /// Whether the attribute may change with a change of the other object.

@@ -67,6 +67,12 @@ enum HistoryText {
     return members.map { ($0.key, ranges($0.value == .bool(true) ? entity["updated"] : $0.value)) }
   }
 
+  /// Returns the names of the entities whose objects have changed; none if this release cannot read the text.
+  static func entities(ofChanges text: String) -> [String] {
+    guard case .object(let members)? = try? JSONValue(parsing: text) else { return [] }
+    return members.map(\.key).filter { $0 != Mark.key }
+  }
+
   /// Returns whether this release can read the complete text. The entities may be those of another version.
   static func isReadable(_ text: String) -> Bool {
     guard case .object(let entities)? = try? JSONValue(parsing: text) else { return false }

@@ -1,0 +1,246 @@
+import CDRuntime
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+/// Derived attributes that are computed from what another context has changed meanwhile. The store must not keep a value
+/// that was computed from outdated objects, whoever saves last.
+@Suite struct OutdatedDerivationTests {
+  private let container: PersistentContainer
+  private let context: ManagedObjectContext
+  private let other: ManagedObjectContext
+  private let folder: ManagedObjectID
+
+  private static func derived(
+    _ name: String, _ type: AttributeType, _ text: String
+  ) throws -> AttributeDescription {
+    AttributeDescription(
+      name: name, type: type, isOptional: true, derivation: try ValueExpression(format: text))
+  }
+
+  init() throws {
+    container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Drive", attributes: [AttributeDescription(name: "name", type: .string)],
+        relationships: [
+          RelationshipDescription(name: "folders", destination: "Folder", isToMany: true, inverse: "drive")
+        ]),
+      EntityDescription(
+        name: "Folder",
+        attributes: [
+          AttributeDescription(name: "name", type: .string),
+          try Self.derived("count", .int64, "files.@count"),
+          try Self.derived("size", .int64, "files.@sum.size"),
+          try Self.derived("labelCount", .int64, "labels.@count"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "drive", destination: "Drive", inverse: "folders"),
+          RelationshipDescription(
+            name: "files", destination: "File", isToMany: true, inverse: "folder", deleteRule: .cascade),
+          RelationshipDescription(name: "labels", destination: "Label", isToMany: true, inverse: "folders"),
+        ]),
+      EntityDescription(
+        name: "File",
+        attributes: [
+          AttributeDescription(name: "size", type: .int64),
+          try Self.derived("folderName", .string, "folder.name"),
+          try Self.derived("driveName", .string, "folder.drive.name"),
+        ],
+        relationships: [RelationshipDescription(name: "folder", destination: "Folder", inverse: "files")]),
+      EntityDescription(
+        name: "Label", attributes: [AttributeDescription(name: "name", type: .string)],
+        relationships: [
+          RelationshipDescription(name: "folders", destination: "Folder", isToMany: true, inverse: "labels")
+        ]),
+    ])
+    context = container.newContext()
+    other = container.newContext()
+    let first = container.newContext()
+    let (drive, folder) = (try first.insert(entityNamed: "Drive"), try first.insert(entityNamed: "Folder"))
+    try drive.setValue("disk", forKey: "name")
+    try folder.setValue("old", forKey: "name")
+    try folder.setValue(drive, forKey: "drive")
+    try first.save()
+    self.folder = folder.objectID
+  }
+
+  private static func text(_ object: ManagedObject, _ key: String) throws -> String? {
+    guard case .attribute(.string(let text)) = try object.value(forKey: key) else { return nil }
+    return text
+  }
+
+  private static func number(_ object: ManagedObject, _ key: String) throws -> Int64? {
+    guard case .attribute(.int(let number)) = try object.value(forKey: key) else { return nil }
+    return number
+  }
+
+  private static func folder(_ context: ManagedObjectContext, _ id: ManagedObjectID) throws -> ManagedObject {
+    try context.existingObject(with: id)
+  }
+
+  private func stored(_ id: ManagedObjectID) throws -> ManagedObject {
+    try container.newContext().existingObject(with: id)
+  }
+
+  @discardableResult
+  private static func addFile(
+    _ size: Int, to folder: ManagedObject, in context: ManagedObjectContext
+  ) throws -> ManagedObject {
+    let file = try context.insert(entityNamed: "File")
+    try file.setValue(size, forKey: "size")
+    try file.setValue(folder, forKey: "folder")
+    return file
+  }
+
+  private func rename(_ folder: ManagedObjectID, _ name: String = "new") throws {
+    let context = container.newContext()
+    try Self.folder(context, folder).setValue(name, forKey: "name")
+    try context.save()
+  }
+
+  // MARK: Objects that read what others have changed
+
+  @Test(arguments: [MergePolicy.error, .mergeByPropertyObjectTrump]) func aNewObjectReadsTheNewName(
+    _ policy: MergePolicy
+  ) throws {
+    context.mergePolicy = policy
+    let mine = try Self.folder(context, folder)
+    #expect(try Self.text(mine, "name") == "old")
+    // Before the object is there.
+    try rename(folder)
+    let early = try Self.addFile(1, to: mine, in: context)
+    try context.save()
+    #expect(try Self.text(stored(early.objectID), "folderName") == "new")
+    // After it is there.
+    let late = try Self.addFile(1, to: mine, in: context)
+    try rename(folder, "newer")
+    try context.save()
+    #expect(try Self.text(stored(late.objectID), "folderName") == "newer")
+    #expect(try Self.text(late, "folderName") == "newer")
+    // The early one was in the other context's save.
+    #expect(try Self.text(stored(early.objectID), "folderName") == "newer")
+    #expect(try Self.number(stored(folder), "count") == 2)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test func aBlockReadsTheNewName() throws {
+    let id = try context.perform {
+      let mine = try Self.folder(context, folder)
+      #expect(try Self.text(mine, "name") == "old")
+      let file = try Self.addFile(1, to: mine, in: context)
+      try rename(folder)
+      try context.save()
+      return file.objectID
+    }
+    #expect(try Self.text(stored(id), "folderName") == "new")
+  }
+
+  @Test func aPathOfSeveralStepsIsFollowed() throws {
+    let mine = try Self.folder(context, folder)
+    let drive = try #require(try mine.value(forKey: "drive").object)
+    #expect(try Self.text(drive, "name") == "disk")
+    let file = try Self.addFile(1, to: mine, in: context)
+    try other.existingObject(with: drive.objectID).setValue("tape", forKey: "name")
+    try other.save()
+    try context.save()
+    #expect(try Self.text(stored(file.objectID), "driveName") == "tape")
+  }
+
+  @Test func aChildOfTheContextDoesNotMatter() throws {
+    let mine = try Self.folder(context, folder)
+    #expect(try Self.text(mine, "name") == "old")
+    let child = ManagedObjectContext(parent: context)
+    let file = try Self.addFile(1, to: Self.folder(child, folder), in: child)
+    try rename(folder)
+    try child.save()
+    try context.save()
+    #expect(try Self.text(stored(file.objectID), "folderName") == "new")
+  }
+
+  @Test func saveAfterSaveOfTheSameContextIsNotOutdated() throws {
+    let mine = try Self.folder(context, folder)
+    for name in ["a", "b", "c"] {
+      try mine.setValue(name, forKey: "name")
+      let file = try Self.addFile(1, to: mine, in: context)
+      try context.save()
+      #expect(try Self.text(stored(file.objectID), "folderName") == name)
+    }
+  }
+
+  // MARK: Objects that others have related to what has changed
+
+  @Test func aNewNameReachesTheObjectsOfOthers() throws {
+    let mine = try Self.folder(context, folder)
+    #expect(try mine.value(forKey: "files").objects.isEmpty == true)
+    try mine.setValue("new", forKey: "name")
+    let theirs = try Self.addFile(1, to: Self.folder(other, folder), in: other)
+    try other.save()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    #expect(try Self.text(stored(theirs.objectID), "folderName") == "new")
+    #expect(try Self.text(stored(folder), "name") == "new")
+  }
+
+  @Test func aDeletionReachesTheObjectsOfOthers() throws {
+    let label = try context.insert(entityNamed: "Label")
+    try label.setValue("l", forKey: "name")
+    try context.save()
+    #expect(try label.value(forKey: "folders").objects.isEmpty == true)
+    context.delete(label)
+    try Self.folder(other, folder).setValue(
+      [try other.existingObject(with: label.objectID)], forKey: "labels")
+    try other.save()
+    #expect(try Self.number(stored(folder), "labelCount") == 1)
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    #expect(try Self.number(stored(folder), "labelCount") == 0)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test(arguments: [MergePolicy.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite])
+  func aSumAfterAConflictHasTheFilesOfBoth(_ policy: MergePolicy) throws {
+    let mine = try Self.folder(context, folder)
+    #expect(try mine.value(forKey: "files").objects.isEmpty == true)
+    try Self.addFile(1, to: Self.folder(other, folder), in: other)
+    try other.save()
+    try Self.addFile(10, to: mine, in: context)
+    context.mergePolicy = policy
+    try context.save()
+    let read = try stored(folder)
+    #expect(try [Self.number(read, "count"), Self.number(read, "size")] == [2, 11])
+    #expect(try [Self.number(mine, "count"), Self.number(mine, "size")] == [2, 11])
+  }
+
+  // MARK: Several at once
+
+  /// One renames the folder, others add files to it, all at the same time.
+  @Test(.timeLimit(.minutes(10))) func nothingIsOutdatedAfterARace() throws {
+    let failures = Mutex<[String]>([])
+    let (container, folder) = (container, folder)
+    DispatchQueue.concurrentPerform(iterations: 3) { worker in
+      do {
+        let context = container.newContext()
+        context.mergePolicy = .mergeByPropertyObjectTrump
+        let mine = try Self.folder(context, folder)
+        for round in 1...15 {
+          if worker == 0 {
+            try mine.setValue("name \(round)", forKey: "name")
+          } else {
+            try Self.addFile(round, to: mine, in: context)
+          }
+          try context.save()
+        }
+      } catch {
+        failures.withLock { $0.append("\(worker): \(error)") }
+      }
+    }
+    #expect(failures.withLock { $0 } == [])
+    let read = try stored(folder)
+    #expect(try [Self.number(read, "count"), Self.number(read, "size")] == [30, 240])
+    let files = try read.value(forKey: "files").objects
+    let names = try Set(files.map { try Self.text($0, "folderName") })
+    #expect(names == ["name 15"])
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+}
