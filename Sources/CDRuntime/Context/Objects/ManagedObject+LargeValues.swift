@@ -39,8 +39,8 @@ extension ManagedObject {
   ///
   /// If there is no row any more, or if the store cannot be read, the value stays unread, and
   /// ``ManagedObjectContext/errors`` gives the reason. After a failure to read, the object is inaccessible, as a fault
-  /// would be: nothing that was derived from an empty value can be saved to it. A fetch or a refresh makes it
-  /// accessible again.
+  /// would be: nothing that was derived from an empty value can be saved to it. A refresh makes it accessible again, and so does
+  /// a fetch if the object has no changes.
   final func readLargeValue(_ slot: Int) {
     // The reason has been reported when the object became inaccessible.
     guard !flags.contains(.inaccessible) else { return }
