@@ -262,6 +262,7 @@ extension ManagedObjectContext {
   func object(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     let plan = model.entities[relationship.destination]
     let known = registered(key, root: plan.root)
+    if let known, known.scope.plan === plan, known.flags.isDisjoint(with: .absent) { return known }
     if let known, !known.flags.contains(.deletionSaved) {
       let isKnownByOthers = relationship.hasInverse
       // A reference without an inverse is not updated when its row is deleted. The fault may have been created since,
@@ -344,6 +345,7 @@ extension ManagedObjectContext {
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
     if let object = registered(id.key, root: plan.root), !object.flags.contains(.deletionSaved) {
+      if object.flags.isDisjoint(with: .absent) { return object }
       try fireForCaller(object)
       guard !object.isInaccessible, !object.isDeleted else { throw FetchError.unknownObject(id) }
       return object

@@ -25,10 +25,17 @@ enum TableMemory {
     if size >= mappedSize { munmap(memory, size) } else { memory.deallocate() }
   }
 
+  #if os(Linux)
+    /// The size of a large page, in bytes.
+    private static let largePage = 2 * 1024 * 1024
+  #endif
+
   private static func map(_ size: Int) -> UnsafeMutableRawPointer {
     #if os(Linux)
-      // The pages will be used. Getting all of them at once costs less than getting them one by one.
-      let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE
+      // The pages will be used. Getting all of them at once costs less than getting them one by one. Large pages are
+      // fewer, but the system must know of the wish before it gives any page.
+      let isLarge = size >= largePage
+      let flags = MAP_PRIVATE | MAP_ANONYMOUS | (isLarge ? 0 : MAP_POPULATE)
     #else
       let flags = MAP_PRIVATE | MAP_ANON
     #endif
@@ -36,6 +43,10 @@ enum TableMemory {
     guard let memory = mmap(nil, size, PROT_READ | PROT_WRITE, flags, -1, 0), memory != MAP_FAILED else {
       fatalError("no memory for a table of \(size) bytes")
     }
+    #if os(Linux)
+      // A system without large pages gives small ones.
+      if isLarge { madvise(memory, size, MADV_HUGEPAGE) }
+    #endif
     return memory
   }
 }

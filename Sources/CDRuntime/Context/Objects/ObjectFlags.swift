@@ -35,6 +35,8 @@ struct ObjectFlags: OptionSet {
 
   /// The flags of a pending object.
   static let pending: ObjectFlags = [.inserted, .updated, .deleted, .changedOutsideRow]
+  /// The flags of an object without values, or one that others must not find.
+  static let absent: ObjectFlags = [.fault, .inaccessible, .deleted, .deletionSaved]
   /// The flags that must be handled before a write.
   static let unwritable: ObjectFlags = [.fault, .inaccessible]
 

@@ -42,7 +42,8 @@ final class SQLiteStatement {
     }
   }
 
-  private func stepAfterFailure() throws -> Bool {
+  /// Continues after a step that has failed.
+  func stepAfterFailure() throws -> Bool {
     let code = SeemingRollback.attempts(connection, after: sqlite3_extended_errcode(connection)) {
       sqlite3_reset(handle)
       return sqlite3_step(handle)

@@ -7,6 +7,8 @@ import CSQLite
 package struct RowCursor {
   /// Nil if the rows come from `source`.
   private let statement: SQLiteStatement?
+  /// The handle of `statement`. To read it from the statement would retain and release the statement for each row.
+  private let handle: OpaquePointer?
   private let source: (any RowSource)?
   /// The column with the name of the row's entity; negative if all rows are of one entity.
   private let entityColumn: Int32
@@ -17,6 +19,7 @@ package struct RowCursor {
   /// A cursor over the rows of a statement whose parameters are bound.
   init(_ statement: SQLiteStatement, entityColumn: Int32? = nil, maps: [Int: [Int32]]? = nil) {
     self.statement = statement
+    handle = statement.handle
     source = nil
     self.entityColumn = entityColumn ?? -1
     self.maps = maps
@@ -25,6 +28,7 @@ package struct RowCursor {
   /// A cursor over the rows of another engine.
   package init(_ source: any RowSource) {
     statement = nil
+    handle = nil
     self.source = source
     entityColumn = source.isMixed ? 0 : -1
     maps = nil
@@ -32,7 +36,13 @@ package struct RowCursor {
 
   /// Moves to the next row. Returns false if there is none.
   @inline(__always) package func next() throws -> Bool {
-    if let statement { return try statement.step() }
+    if let handle {
+      switch sqlite3_step(handle) {
+      case SQLITE_ROW: return true
+      case SQLITE_DONE: return false
+      default: return try statement?.stepAfterFailure() ?? false
+      }
+    }
     return try source?.next() ?? false
   }
 
@@ -50,13 +60,13 @@ package struct RowCursor {
 
   /// The key of the row's object.
   @inline(__always) package var key: ObjectKey {
-    if let statement { return sqlite3_column_int64(statement.handle, 0) }
+    if let handle { return sqlite3_column_int64(handle, 0) }
     return source?.key ?? 0
   }
 
   /// The version of the row.
   @inline(__always) package var version: Int64 {
-    if let statement { return sqlite3_column_int64(statement.handle, 1) }
+    if let handle { return sqlite3_column_int64(handle, 1) }
     return source?.version ?? 0
   }
 

@@ -18,6 +18,9 @@ import CSQLite
   let values: ValueRow?
   let report: RowReport?
 
+  // `sqlite3_column_value` finds a column once for all that is asked of its value. SQLite does not lock such a value, and
+  // no other thread uses the connection at the same time.
+
   /// The first columns of a statement are `_pk` and `_version`.
   private static let firstColumn: Int32 = 2
 
@@ -169,9 +172,9 @@ package final class RowReport {
 extension RowReader {
   public func string(_ column: Int) -> String {
     if let statement {
-      let index = index(column)
-      guard let bytes = sqlite3_column_text(statement, index) else { return "" }
-      return text(bytes, Int(sqlite3_column_bytes(statement, index)), column)
+      let value = sqlite3_column_value(statement, index(column))
+      guard let bytes = sqlite3_value_text(value) else { return "" }
+      return text(bytes, Int(sqlite3_value_bytes(value)), column)
     }
     if case .string(let text)? = values?[column] { return text }
     wrongType(column)
@@ -251,10 +254,10 @@ extension RowReader {
 
   public func data(_ column: Int) -> Data {
     if let statement {
-      let index = index(column)
-      if sqlite3_column_type(statement, index) == SQLITE_TEXT { return external(column) }
-      guard let bytes = sqlite3_column_blob(statement, index) else { return Data() }
-      return Data(bytes: bytes, count: Int(sqlite3_column_bytes(statement, index)))
+      let value = sqlite3_column_value(statement, index(column))
+      if sqlite3_value_type(value) == SQLITE_TEXT { return external(column) }
+      guard let bytes = sqlite3_value_blob(value) else { return Data() }
+      return Data(bytes: bytes, count: Int(sqlite3_value_bytes(value)))
     }
     if case .data(let value)? = values?[column] { return value }
     wrongType(column)
@@ -275,8 +278,8 @@ extension RowReader {
 
   public func uuid(_ column: Int) -> UUID {
     if let statement {
-      let index = index(column)
-      if let bytes = sqlite3_column_blob(statement, index), sqlite3_column_bytes(statement, index) == 16 {
+      let value = sqlite3_column_value(statement, index(column))
+      if let bytes = sqlite3_value_blob(value), sqlite3_value_bytes(value) == 16 {
         return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
       }
     } else if case .uuid(let value)? = values?[column] {
@@ -327,9 +330,9 @@ extension RowReader {
         return ""
       }
     }
-    let index = index(column)
-    guard let bytes = sqlite3_column_text(statement, index) else { return nil }
-    return text(bytes, Int(sqlite3_column_bytes(statement, index)), column)
+    let value = sqlite3_column_value(statement, index(column))
+    guard let bytes = sqlite3_value_text(value) else { return nil }
+    return text(bytes, Int(sqlite3_value_bytes(value)), column)
   }
   public func optionalBool(_ column: Int) -> Bool? { isNull(column) ? nil : bool(column) }
   public func optionalInt16(_ column: Int) -> Int16? { isNull(column) ? nil : int16(column) }
