@@ -79,7 +79,7 @@ struct PostgresOpening {
     return store(found, referenceCount: catalog[0].int(0, 0), after: migration)
   }
 
-  /// Removes what the last migration has left, and what it would have removed if it had not been killed.
+  /// Removes the leftovers of migrations: tables of former versions, and the lease of a program that was killed.
   private func removeLeftovers(_ found: Found) {
     if found.hasUnusedTables { UnusedTables(server: server).drop() }
     if found.hasLease { MigrationLease.removeInvalid(of: server, connection) }

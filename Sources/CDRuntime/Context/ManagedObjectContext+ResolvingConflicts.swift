@@ -77,7 +77,8 @@ extension ManagedObjectContext {
   /// Whether conflicts are only about derived values, which are computed anew, so that nothing needs to be decided.
   func areOnlyOfDerivedValues(_ conflicts: [SaveConflict]) -> Bool {
     conflicts.allSatisfy { conflict in
-      // Whether an object that the context has related to others is to be gone is for people to decide.
+      // Another context may have deleted an object that this one has related to others. Only people can decide which of
+      // the two is right.
       conflict.reason == .changed
         && registeredObject(for: conflict.objectID)?.hasOnlyDerivedChanges == true
     }

@@ -11,8 +11,8 @@ import CSQLite
 ///
 /// The error is wrong if a transaction of another program ends while SQLite looks for its journal: if SQLite cannot open
 /// the journal that it has just seen, it takes the journal for one that must be rolled back. A connection that writes
-/// finds out later that there is none. A connection that only reads reports the error at once. So what was tried is tried
-/// again. Nothing has been read by then, because SQLite looks for a journal only before a transaction's first read.
+/// finds out later that there is none. A connection that only reads reports the error at once. Therefore the call is
+/// repeated. Nothing has been read by then, because SQLite looks for a journal only before a transaction's first read.
 enum SeemingRollback {
   /// SQLITE_READONLY_ROLLBACK, a macro in the C header.
   private static let code: Int32 = SQLITE_READONLY | 3 << 8

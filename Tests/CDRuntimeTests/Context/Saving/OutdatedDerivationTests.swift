@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  // MARK: Objects that others have related to what has changed
+  // MARK: Objects of other contexts that read a changed object
 
   @Test func aNewNameReachesTheObjectsOfOthers() throws {
     let mine = try Self.folder(context, folder)
