@@ -27,6 +27,9 @@ public enum StoreFinding: Error, Hashable, Sendable {
   case unreadable(ObservedError)
   /// A value breaks a rule of the model.
   case invalid(ValidationError)
+  /// The value of a derived attribute is not the one that its derivation gives now. The key is that of the object. A save
+  /// of any change of the object computes the value again.
+  case outdatedValue(entity: String, attribute: String, key: Int64)
   /// A row names an entity that the model does not have. No fetch returns the row, but counts of its root entity
   /// include it.
   case unknownEntity(entity: String, key: Int64, name: String)
@@ -74,6 +77,8 @@ extension StoreFinding: CustomStringConvertible {
     case .unreadable(let error):
       "\(error.objectID.map { "\($0): " } ?? "")\(error)"
     case .invalid(let error): "\(error)"
+    case .outdatedValue(let entity, let attribute, let key):
+      "'\(entity)' p\(key) has a value of '\(attribute)' that its derivation does not give; change the object and save it"
     case .unknownEntity(let entity, let key, let name):
       "'\(entity)' p\(key) has the entity '\(name)', which is unknown to the model or abstract"
     case .wrongHash(let key): "the metadata's \(key) does not match the model in the store"
@@ -92,7 +97,11 @@ extension StoreFinding: CustomStringConvertible {
 
 extension PersistentStoreCoordinator {
   /// Checks the stores completely: the files, the references, whether the two sides of each relationship agree, whether
-  /// every value can be read, the rules of the model, the hashes of the metadata, and the history. Changes nothing.
+  /// every value can be read, the rules of the model, the derived values, the hashes of the metadata, and the history.
+  /// Changes nothing.
+  ///
+  /// Derivations that call a function such as `now()` or `random()` are not repeated, because they have another value each
+  /// time.
   ///
   /// All rows are read in batches, so the use of memory is bounded. Each engine checks its own files.
   ///
@@ -117,23 +126,112 @@ extension PersistentStoreCoordinator {
 
   /// Calls a function with each defect of each row of a table.
   func verifyRows(of root: EntityPlan, _ body: (StoreFinding) -> Void) throws {
-    var last: ObjectKey = 0
-    while true {
+    let derivations = RepeatedDerivations(plan.entities)
+    var last: ObjectKey? = 0
+    while let start = last {
       // Each batch has its own context, so that objects of earlier batches are released.
       let context = ManagedObjectContext(self)
       context.keepAllErrors()
-      guard
-        let batch = try context.reader().rows(
-          ofSubtree: root, isOwn: false, after: last, count: Self.batchSize)
-      else {
-        return
+      // A derived value and what it is computed from are read from the same state.
+      last = try context.perform {
+        guard
+          let batch = try context.reader().rows(
+            ofSubtree: root, isOwn: false, after: start, count: Self.batchSize)
+        else { return nil }
+        let objects = try context.objects(from: batch.rows, of: root)
+        for object in objects {
+          for error in context.ruleErrors(of: object) { body(.invalid(error)) }
+        }
+        let unreadable = context.recentErrors
+        for error in unreadable { body(.unreadable(error)) }
+        // This reads other objects, whose defects are reported with their own rows.
+        let reported = Set(unreadable.map(\.objectID))
+        for object in objects where !reported.contains(object.objectID) {
+          derivations.forEachDefect(of: object, context, body)
+        }
+        return batch.last
       }
-      last = batch.last
-      let objects = try context.objects(from: batch.rows, of: root)
-      for object in objects {
-        for error in context.ruleErrors(of: object) { body(.invalid(error)) }
+    }
+  }
+}
+
+/// The derivations that have the same value each time that they are repeated, unless an object changes.
+private struct RepeatedDerivations {
+  /// The derived attributes of each entity, by the entity's index.
+  private let attributes: [[PropertyPlan]]
+  private let evaluator = PredicateEvaluator()
+
+  init(_ entities: [EntityPlan]) {
+    attributes = entities.map { entity in
+      entity.derivedSlots.compactMap { number in
+        let slot = entity.slots[number]
+        guard slot.isStored, let derivation = slot.attribute?.derivation, derivation.isRepeatable else {
+          return nil
+        }
+        return slot
       }
-      for error in context.recentErrors { body(.unreadable(error)) }
+    }
+  }
+
+  /// Calls a function with each derived value of an object that differs from what its derivation gives.
+  @_optimize(none)
+  func forEachDefect(
+    of object: ManagedObject, _ context: ManagedObjectContext, _ body: (StoreFinding) -> Void
+  ) {
+    let entity = object.scope.plan
+    for slot in attributes[entity.index] {
+      do {
+        guard let value = try context.derivedValue(of: object, slot, evaluator),
+          !Self.differOnlyByRounding(
+            value, object.storedValue(slot.number), isFloat: slot.storageType == .float)
+        else { continue }
+        body(.outdatedValue(entity: entity.name, attribute: slot.name, key: object.key))
+      } catch {
+        body(
+          .invalid(
+            ValidationError(
+              reason: .notDerivable("\(error)"), entity: entity.name, property: slot.name,
+              objectID: object.objectID)))
+      }
+    }
+  }
+
+  /// Whether two values are numbers that differ only because a sum was computed in another order.
+  private static func differOnlyByRounding(_ first: AttributeValue, _ second: AttributeValue, isFloat: Bool)
+    -> Bool
+  {
+    switch (first, second) {
+    case (.double(let first), .double(let second)):
+      // A Float has 24 binary digits, and a Double 53.
+      return abs(first - second) <= max(abs(first), abs(second)) * (isFloat ? 0x1p-20 : 0x1p-40)
+    case (.date(let first), .date(let second)):
+      return abs(first.timeIntervalSince(second)) < 1e-3
+    default: return false
+    }
+  }
+}
+
+extension ValueExpression {
+  /// Whether the expression has the same value each time that it is evaluated with the same objects.
+  fileprivate var isRepeatable: Bool {
+    switch kind {
+    case .function(.now, _), .function(.random, _), .function(.randomn, _), .function(.uuid, _): return false
+    default:
+      var isRepeatable = true
+      forEachPart { isRepeatable = isRepeatable && $0.isRepeatable }
+      return isRepeatable
+    }
+  }
+}
+
+extension ExpressionPart {
+  fileprivate var isRepeatable: Bool {
+    switch self {
+    case .value(let value): return value.isRepeatable
+    case .predicate(let predicate):
+      var isRepeatable = true
+      predicate.forEachPart { isRepeatable = isRepeatable && $0.isRepeatable }
+      return isRepeatable
     }
   }
 }

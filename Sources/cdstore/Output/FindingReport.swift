@@ -41,6 +41,7 @@ struct FindingReport {
     ("oneDirection", "Both objects of a pair must have each other."),
     ("unreadable", "Each value must have its type."),
     ("invalid", "Each object must follow the rules of the model."),
+    ("outdatedValue", "Each derived value must be the one that its derivation gives."),
     ("unknownEntity", "The model must have the entity of each object."),
     ("wrongHash", "The hashes in the metadata must be those of the model in the store."),
     ("unreadableHistory", "Each row of the history must have its form."),
@@ -57,6 +58,7 @@ struct FindingReport {
     case .oneDirection: "oneDirection"
     case .unreadable: "unreadable"
     case .invalid: "invalid"
+    case .outdatedValue: "outdatedValue"
     case .unknownEntity: "unknownEntity"
     case .wrongHash: "wrongHash"
     case .unreadableHistory: "unreadableHistory"
@@ -75,6 +77,8 @@ struct FindingReport {
     case .danglingReference(let entity, let key, _), .oneDirection(let entity, _, let key, _),
       .unknownEntity(let entity, let key, _):
       return object(entity, key)
+    case .outdatedValue(let entity, let attribute, let key):
+      return object(entity, key) + [.init("property", .string(attribute))]
     case .unreadable(let error):
       return error.objectID.map { [.init("id", .string("\($0)"))] } ?? []
     case .invalid(let error):

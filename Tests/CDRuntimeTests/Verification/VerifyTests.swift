@@ -161,6 +161,33 @@ import Testing
     #expect(try findings() == [.unreadableHistory(id: 1)])
   }
 
+  @Test func outdatedDerivedValuesAreFound() throws {
+    try store.run(#"UPDATE "Publication" SET "reviewCount" = 7"#)
+    let found = try findings()
+    #expect(found == [.outdatedValue(entity: "Book", attribute: "reviewCount", key: book.key)])
+    #expect(
+      found.first?.description
+        == "'Book' p\(book.key) has a value of 'reviewCount' that its derivation does not "
+        + "give; change the object and save it")
+    let context = try store.freshContext()
+    try #require(try Book.objects(in: context).first).title = "Walden Pond"
+    try context.save()
+    #expect(try findings() == [])
+  }
+
+  @Test func outdatedValuesAreFoundInEachBatch() throws {
+    let context = try store.freshContext()
+    let author = Author(name: "a", in: context)
+    for number in 0..<2100 { _ = Book(title: "t", isbn: "\(number)", author: author, in: context) }
+    try context.save()
+    try store.run(#"UPDATE "Publication" SET "reviewCount" = 7 WHERE _pk % 500 = 3"#)
+    #expect(
+      try findings()
+        == [3, 503, 1003, 1503, 2003].map {
+          .outdatedValue(entity: "Book", attribute: "reviewCount", key: $0)
+        })
+  }
+
   @Test func danglingReferencesAreFound() throws {
     try store.run(#"DELETE FROM "Author""#, checksReferences: false)
     #expect(
@@ -182,6 +209,61 @@ import Testing
         + "ON \"Tag\" (\"name\")' WHERE name = 'Tag.unique.name'; PRAGMA writable_schema = RESET")
     let damaged = try findings().filter { if case .damaged = $0 { true } else { false } }
     #expect(!damaged.isEmpty)
+  }
+}
+
+/// Derived values that are computed again, of models of their own.
+@Suite struct VerifiedDerivationTests {
+  private static func container(_ attributes: [(String, AttributeType, String)]) throws -> PersistentContainer
+  {
+    try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Bill",
+        attributes: try attributes.map { name, type, text in
+          AttributeDescription(
+            name: name, type: type, isOptional: true, derivation: try ValueExpression(format: text))
+        },
+        relationships: [
+          RelationshipDescription(name: "lines", destination: "Line", isToMany: true, inverse: "bill")
+        ]),
+      EntityDescription(
+        name: "Line", attributes: [AttributeDescription(name: "price", type: .double)],
+        relationships: [RelationshipDescription(name: "bill", destination: "Bill", inverse: "lines")]),
+    ])
+  }
+
+  @Test func valuesOfTimeAndChanceAreNotComputedAgain() throws {
+    let container = try Self.container([
+      ("saved", .date, "now()"), ("luck", .double, "random() + 1"), ("dice", .int64, "randomn:(1000000000)"),
+      ("rest", .int64, "SUBQUERY(lines, $l, $l.price > random()).@count"),
+    ])
+    let context = container.newContext()
+    for _ in 0..<20 {
+      let bill = try context.insert(entityNamed: "Bill")
+      let line = try context.insert(entityNamed: "Line")
+      try line.setValue(0.5, forKey: "price")
+      try line.setValue(bill, forKey: "bill")
+    }
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test func theOrderOfASumMakesNoDefect() throws {
+    let container = try Self.container([
+      ("total", .double, "lines.@sum.price"), ("float", .float, "lines.@avg.price"),
+    ])
+    let context = container.newContext()
+    let bill = try context.insert(entityNamed: "Bill")
+    let lines = try (0..<50).map { number in
+      let line = try context.insert(entityNamed: "Line")
+      try line.setValue(Double(number * 7919 % 50) / 10 + 0.1, forKey: "price")
+      return line
+    }
+    try context.save()
+    // The order of the rows is not that of the additions.
+    for line in lines.reversed() { try line.setValue(bill, forKey: "bill") }
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
   }
 }
 

@@ -8,6 +8,8 @@ import ServerBaseline
 /// The contenders run in turn within each round, and a ratio is the median of the rounds' own ratios, so that a machine that
 /// is busy for a while slows them all alike. The times are those of the clock, because the server works for all of them.
 ///
+/// With `--only TASK`, the rounds have only this task, behind one insertion.
+///
 /// With `--memory COUNT`, it measures instead how much memory a program needs that reads many objects lazily.
 @main
 enum ServerBench {
@@ -19,6 +21,13 @@ enum ServerBench {
       let count = arguments.indices.contains(place + 1) ? Int(arguments[place + 1]) : nil
       return try LazyReading.measure(url, count: count ?? 1_000_000)
     }
+    var tasks = Task.allCases
+    if let place = arguments.firstIndex(of: "--only") {
+      guard let task = arguments.dropFirst(place + 1).first.flatMap(Task.init(rawValue:)) else {
+        throw Failure("--only needs one of " + Task.allCases.map(\.rawValue).joined(separator: ", "))
+      }
+      tasks = [task]
+    }
     let isSmoke = arguments.contains("--smoke")
     let rounds = isSmoke ? 1 : environment["ROUNDS"].flatMap { Int($0) } ?? 5
     let data = Dataset(count: isSmoke ? 600 : 20_000, categories: isSmoke ? 300 : 5000)
@@ -26,9 +35,10 @@ enum ServerBench {
     if let script = arguments.dropFirst().first(where: { $0.hasSuffix(".py") }) {
       contenders.append(try PythonContender(script, url, data))
     }
+    if !tasks.contains(.insert) { for contender in contenders { _ = try contender.run(.insert) } }
     var times: [Task: [String: [Double]]] = [:]
     for round in 0..<rounds {
-      for task in Task.allCases {
+      for task in tasks {
         for index in contenders.indices {
           let contender = contenders[(index + round) % contenders.count]
           let (seconds, checksum) = try contender.run(task)
@@ -40,7 +50,7 @@ enum ServerBench {
       }
     }
     print("\(rounds) rounds of \(data.count) objects; µs an object, and ratios to C")
-    for task in Task.allCases {
+    for task in tasks {
       for contender in contenders {
         let own = times[task]?[contender.name] ?? []
         let ratio = median(zip(own, times[task]?["c"] ?? []).map { $0 / $1 })
