@@ -25,12 +25,14 @@ extension ManagedObjectContext {
   }
 
   private func deriveAll(_ errors: inout [ValidationError]) {
+    pendingChanges.forgetDerived()
     // One evaluator, so that all derivations use the same current time.
     let evaluator = PredicateEvaluator()
     var objects = pending.filter(\.isPending)
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for _ in 0...model.triggers.count where !objects.isEmpty {
       for object in objects where !object.flags.contains(.deleted) { derive(object, evaluator, &errors) }
+      pendingChanges.noteDerived(objects)
       objects = dependents(of: objects).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
     }
   }
@@ -61,6 +63,19 @@ extension ManagedObjectContext {
       result.formUnion(found)
     }
     return result
+  }
+
+  /// The keys of the objects whose derived attributes were computed for a save that does not write their rows, by root
+  /// entity.
+  var derivedUnwrittenKeys: [Int: Set<ObjectKey>] {
+    var keys: [Int: Set<ObjectKey>] = [:]
+    for object in pendingChanges.derived where object.flags.isDisjoint(with: [.inserted, .updated, .deleted])
+    {
+      if !object.scope.plan.derivedSlots.isEmpty {
+        keys[object.scope.plan.root, default: []].insert(object.key)
+      }
+    }
+    return keys
   }
 
   /// The root entities of the objects that decide about the derived attributes of a save.

@@ -369,6 +369,9 @@ extension ManagedObjectContext {
             other.add(object.key)
             member.noteChangeOutsideRow(inverse.slot)
           }
+          if state.changes(member.key) != other.changes(object.key) {
+            makeSidesAgree(member, state, object, relationship, other, areRelated: true)
+          }
         }
       }
     case .referencesOfOthers, .reference, .inverseReference:
@@ -402,11 +405,36 @@ extension ManagedObjectContext {
         member.willChange(inverse.slot)
         other.remove(object.key)
         member.noteChangeOutsideRow(inverse.slot)
+        if state.changes(member.key) != other.changes(object.key) {
+          makeSidesAgree(member, state, object, relationship, other, areRelated: false)
+        }
       }
     case .referencesOfOthers, .reference, .inverseReference:
       guard let inverse = inverse(of: relationship) else { return }
       member._willRead()
       if member.referenceKey(inverse.slot) == object.key { setReference(of: member, inverse, to: nil) }
+    }
+  }
+
+  /// Makes both sides of a pair record the same change. They can differ if the context has read them before and after
+  /// another context has added or removed the pair: one side takes a change back, and the other one makes a change. The
+  /// save writes one side only, and the context shows both.
+  private func makeSidesAgree(
+    _ member: ManagedObject, _ state: ToManyState, _ object: ManagedObject, _ relationship: RelationshipPlan,
+    _ other: ToManyState, areRelated: Bool
+  ) {
+    let isStored = hasPairRow(object, relationship, member)
+    for (side, key) in [(state, member.key), (other, object.key)] {
+      let changes = side.changes(key)
+      let isRight =
+        switch (areRelated, isStored) {
+        // A pair that is removed and added again is at the end.
+        case (true, true): changes.isAdded || !changes.isRemoved
+        case (true, false): changes.isAdded
+        case (false, true): changes.isRemoved && !changes.isAdded
+        case (false, false): !changes.isAdded && !changes.isRemoved
+        }
+      if !isRight { side.setMembership(key, isMember: areRelated, isStored: isStored) }
     }
   }
 

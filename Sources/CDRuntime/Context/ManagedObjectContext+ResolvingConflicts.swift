@@ -186,7 +186,8 @@ extension ManagedObjectContext {
   }
 
   /// Removes the object from relationships that another context added it to, unless this context's own change keeps
-  /// it there. A deleted object is removed only from relationships with a minimum, so that the save checks them.
+  /// it there. A deleted object is removed only from relationships with a minimum, so that the save checks them, and from
+  /// those that derived attributes read, so that the save computes these.
   @_optimize(none)
   private func removeFromStoredReferents(
     of object: ManagedObject, _ store: [Int: AttributeValue], _ snapshot: [Int: AttributeValue]
@@ -195,7 +196,9 @@ extension ManagedObjectContext {
       guard case .reference = relationship.storage, case .int(let key)? = store[relationship.slot], key != 0,
         store[relationship.slot] != snapshot[relationship.slot],
         let inverse = inverse(of: relationship),
-        object.isDeleted ? inverse.hasMinimum : object.referenceKey(relationship.slot) != key,
+        object.isDeleted
+          ? inverse.hasMinimum || model.hasDerivation(through: inverse)
+          : object.referenceKey(relationship.slot) != key,
         let former = self.object(key, relationship)
       else { continue }
       if inverse.isToMany, let state = former.extras?.toManyState(inverse.slot),

@@ -15,6 +15,8 @@ final class PendingChanges {
   /// The members of the many-to-many relationships that objects with changes had when another context deleted their rows.
   /// A merge policy may insert the rows again, with these pairs.
   private var pairsOfLostRows: [ObjectIdentifier: [(slot: Int, keys: [ObjectKey])]] = [:]
+  /// The objects whose derived attributes were computed last.
+  private(set) var derived: [ManagedObject] = []
   /// Increases when objects change, though not with each change: the changes of a new object count only while it is
   /// `tracked`.
   private(set) var changeCount = 0
@@ -54,7 +56,16 @@ final class PendingChanges {
   func removeGone() { objects.removeAll { $0.flags.contains(.deletionSaved) } }
 
   /// Removes all objects except those that a save has not written. The caller has ended the changes of the others.
-  func keepOnly(_ rest: [ManagedObject]) { objects = rest }
+  func keepOnly(_ rest: [ManagedObject]) {
+    objects = rest
+    derived.removeAll()
+  }
+
+  /// Records objects whose derived attributes have been computed.
+  func noteDerived(_ objects: [ManagedObject]) { derived += objects }
+
+  /// Forgets such objects, because a new computation begins.
+  func forgetDerived() { derived.removeAll() }
 
   /// Removes and returns all objects, whose changes the caller ends, and forgets what the next save would report.
   func revert() -> [ManagedObject] {
@@ -62,6 +73,7 @@ final class PendingChanges {
     changeCount &+= 1
     let former = objects
     objects.removeAll()
+    derived.removeAll()
     insertionErrors.removeAll()
     lostChanges.removeAll()
     return former

@@ -661,7 +661,8 @@ extension SaveRun {
   }
 
   /// Whether other contexts have saved objects that decide about derived attributes of this save: objects that these are
-  /// computed from, and objects with such attributes. This context may have them in memory as they were before.
+  /// computed from, and objects with such attributes. This context may have them in memory as they were before. An object
+  /// whose derived values seem to be the stored ones is not written, so that its version is not compared.
   ///
   /// From the moment in which a save gets its number, no other save can be committed before it. So all saves that count
   /// have lower numbers.
@@ -671,7 +672,8 @@ extension SaveRun {
       return false
     }
     let sources = context.derivationSources(of: plan)
-    if sources.isEmpty { return false }
+    let unwritten = context.derivedUnwrittenKeys
+    if sources.isEmpty && unwritten.isEmpty { return false }
     var expected = seen + 1
     var isOutdated = false
     try session.reader.forEachSave(of: store, after: seen) { id, text in
@@ -680,8 +682,10 @@ extension SaveRun {
       isOutdated = id != expected
       expected = id + 1
       if isOutdated || context.historyPosition.isOwnSave(id, of: store) { return }
-      isOutdated = HistoryText.entities(ofChanges: text).contains { name in
-        model.entity(name).map { sources.contains($0.root) } ?? false
+      isOutdated = HistoryText.entities(ofChanges: text).contains { entity in
+        guard let root = model.entity(entity.name)?.root else { return false }
+        return sources.contains(root)
+          || unwritten[root]?.contains { key in entity.updated.contains { $0.contains(key) } } == true
       }
     }
     return isOutdated || expected != number

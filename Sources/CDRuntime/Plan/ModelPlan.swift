@@ -112,6 +112,13 @@ package final class ModelPlan: Sendable {
       entities.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// Whether derived attributes read objects through a relationship.
+  func hasDerivation(through relationship: RelationshipPlan) -> Bool {
+    triggers.contains { trigger in
+      trigger.path.contains { $0.owner == relationship.owner && $0.slot == relationship.slot }
+    }
+  }
+
   /// Whether a save has to compute derived attributes.
   var hasDerivedSlots: Bool { !derivedNames.isEmpty }
 

@@ -113,6 +113,11 @@ final class ToManyState {
     shared.removeAll()
   }
 
+  /// The changes of this context that concern an object.
+  func changes(_ key: ObjectKey) -> (isAdded: Bool, isRemoved: Bool) {
+    (!added.isEmpty && added.contains(key), !removed.isEmpty && removed.contains(key))
+  }
+
   /// Whether another context has made the same change.
   func isShared(_ key: ObjectKey) -> Bool { shared.contains(key) }
 

@@ -67,10 +67,11 @@ enum HistoryText {
     return members.map { ($0.key, ranges($0.value == .bool(true) ? entity["updated"] : $0.value)) }
   }
 
-  /// Returns the names of the entities whose objects have changed; none if this release cannot read the text.
-  static func entities(ofChanges text: String) -> [String] {
+  /// Returns the entities whose objects have changed, with the keys of the updated ones; none if this release cannot read
+  /// the text.
+  static func entities(ofChanges text: String) -> [(name: String, updated: [ClosedRange<ObjectKey>])] {
     guard case .object(let members)? = try? JSONValue(parsing: text) else { return [] }
-    return members.map(\.key).filter { $0 != Mark.key }
+    return members.filter { $0.key != Mark.key }.map { ($0.key, ranges($0.value["updated"])) }
   }
 
   /// Returns whether this release can read the complete text. The entities may be those of another version.

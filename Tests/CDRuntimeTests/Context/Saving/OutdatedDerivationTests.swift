@@ -49,7 +49,11 @@ import Testing
         ],
         relationships: [RelationshipDescription(name: "folder", destination: "Folder", inverse: "files")]),
       EntityDescription(
-        name: "Label", attributes: [AttributeDescription(name: "name", type: .string)],
+        name: "Label",
+        attributes: [
+          AttributeDescription(name: "name", type: .string),
+          try Self.derived("fileCount", .int64, "folders.@sum.count"),
+        ],
         relationships: [
           RelationshipDescription(name: "folders", destination: "Folder", isToMany: true, inverse: "labels")
         ]),
@@ -242,5 +246,98 @@ import Testing
     let names = try Set(files.map { try Self.text($0, "folderName") })
     #expect(names == ["name 15"])
     #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test(arguments: [MergePolicy.mergeByPropertyObjectTrump, .overwrite])
+  func aDeletionIsCountedWhereOthersHaveMovedTheObject(_ policy: MergePolicy) throws {
+    let (mine, theirs) = (try other.insert(entityNamed: "Folder"), try other.insert(entityNamed: "Folder"))
+    for folder in [mine, theirs] { try folder.setValue("f", forKey: "name") }
+    let file = try Self.addFile(5, to: try Self.folder(other, folder), in: other)
+    try other.save()
+    context.mergePolicy = policy
+    let early = try context.existingObject(with: file.objectID)
+    try early.setValue(try Self.folder(context, mine.objectID), forKey: "folder")
+    try file.setValue(theirs, forKey: "folder")
+    try other.save()
+    context.delete(early)
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(try Self.number(stored(theirs.objectID), "count") == 0)
+  }
+
+  // MARK: Pairs that several contexts add and remove
+
+  /// What a context does before, between and after others relate a folder to a label.
+  struct Steps: OptionSet, CustomTestStringConvertible {
+    let rawValue: Int
+    static let addPair = Steps(rawValue: 1)
+    static let fetchBetween = Steps(rawValue: 2)
+    static let addFile = Steps(rawValue: 4)
+    static let removeTwice = Steps(rawValue: 8)
+    static let fetchAfterwards = Steps(rawValue: 16)
+
+    var testDescription: String { "steps \(rawValue)" }
+  }
+
+  @Test(
+    arguments: (0..<32).map(Steps.init),
+    [
+      MergePolicy.error, .mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite,
+    ])
+  func bothSidesOfAPairThatIsTakenApartAgree(_ steps: Steps, _ policy: MergePolicy) throws {
+    let label = try other.insert(entityNamed: "Label")
+    try label.setValue("first", forKey: "name")
+    try other.save()
+    context.mergePolicy = policy
+    let mine = try Self.folder(context, folder)
+    let mineLabel = try context.existingObject(with: label.objectID)
+    let labels = FetchRequest<ManagedObject>(entityName: "Label")
+    if steps.contains(.addPair) { try mine.setValue([mineLabel], forKey: "labels") }
+    try Self.folder(other, folder).setValue([label], forKey: "labels")
+    try other.save()
+    if steps.contains(.fetchBetween) { _ = try context.fetch(labels) }
+    if steps.contains(.addFile) { try Self.addFile(1, to: mine, in: context) }
+    try mine.setValue([ManagedObject](), forKey: "labels")
+    if steps.contains(.removeTwice) { try mine.setValue([ManagedObject](), forKey: "labels") }
+    if steps.contains(.fetchAfterwards) { _ = try context.fetch(labels) }
+    try label.setValue("second", forKey: "name")
+    try other.save()
+    #expect(try mine.value(forKey: "labels") == .objects([]))
+    #expect(try mineLabel.value(forKey: "folders") == .objects([]))
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(try stored(folder).value(forKey: "labels") == .objects([]))
+    #expect(try mine.value(forKey: "labels") == .objects([]))
+    #expect(try mineLabel.value(forKey: "folders") == .objects([]))
+  }
+
+  /// The pair is removed and added again here, and another context removes it meanwhile.
+  @Test(arguments: [false, true], [false, true]) func bothSidesOfAPairThatIsAddedAgainAgree(
+    readsFolder: Bool, readsLabel: Bool
+  ) throws {
+    let label = try other.insert(entityNamed: "Label")
+    try label.setValue("first", forKey: "name")
+    try Self.folder(other, folder).setValue([label], forKey: "labels")
+    try other.save()
+    let mine = try Self.folder(context, folder)
+    let mineLabel = try context.existingObject(with: label.objectID)
+    if readsFolder { _ = try mine.value(forKey: "labels") }
+    if readsLabel { _ = try mineLabel.value(forKey: "folders") }
+    try mineLabel.setValue([ManagedObject](), forKey: "folders")
+    try Self.folder(other, folder).setValue([ManagedObject](), forKey: "labels")
+    try other.save()
+    try mine.setValue([mineLabel], forKey: "labels")
+    #expect(try mine.value(forKey: "labels") == .objects([mineLabel]))
+    #expect(try mineLabel.value(forKey: "folders") == .objects([mine]))
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    // What was read before is taken back: the context has changed nothing then.
+    let isRelated = !readsFolder
+    let fresh = container.newContext()
+    let expected = isRelated ? [try fresh.existingObject(with: label.objectID)] : []
+    #expect(try Self.folder(fresh, folder).value(forKey: "labels") == .objects(expected))
+    _ = try context.fetch(FetchRequest<ManagedObject>(entityName: "Label"))
+    #expect(try mine.value(forKey: "labels") == .objects(isRelated ? [mineLabel] : []))
+    #expect(try mineLabel.value(forKey: "folders") == .objects(isRelated ? [mine] : []))
   }
 }
