@@ -60,7 +60,15 @@ extension ManagedObjectContext {
   func remove(_ object: ManagedObject, fromInverse inverse: RelationshipPlan, of former: ManagedObject) {
     former.willChange(inverse.slot)
     if inverse.isToMany {
-      former.toManyState(inverse.slot).remove(object.key)
+      let state = former.toManyState(inverse.slot)
+      if state.keys == nil, state.added.contains(object.key), let slot = inverse.inverseSlot,
+        object.storedReferenceKey(slot) != former.key
+      {
+        // The row did not refer to the former object. If another context has related the two meanwhile, they stay related.
+        state.forgetChange(of: object.key)
+      } else {
+        state.remove(object.key)
+      }
     } else {
       let extras = former.requireExtras()
       // Another context's save may have given the former object another partner.

@@ -265,6 +265,27 @@ import Testing
     #expect(try Self.number(stored(theirs.objectID), "count") == 0)
   }
 
+  /// A reference that is set and set back is no change. Another context makes the same reference meanwhile.
+  @Test(arguments: [MergePolicy.mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite])
+  func aReferenceThatIsSetBackRemovesNothing(_ policy: MergePolicy) throws {
+    let file = try other.insert(entityNamed: "File")
+    try file.setValue(7, forKey: "size")
+    try other.save()
+    context.mergePolicy = policy
+    let mine = try context.existingObject(with: file.objectID)
+    let mineFolder = try Self.folder(context, folder)
+    try mine.setValue(mineFolder, forKey: "folder")
+    try mine.setValue(.object(nil), forKey: "folder")
+    try file.setValue(try Self.folder(other, folder), forKey: "folder")
+    try other.save()
+    try mineFolder.setValue("renamed", forKey: "name")
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(try Self.number(stored(folder), "count") == 1)
+    _ = try context.fetch(FetchRequest<ManagedObject>(entityName: "File"))
+    #expect(try mineFolder.value(forKey: "files") == .objects([mine]))
+  }
+
   // MARK: Pairs that several contexts add and remove
 
   /// What a context does before, between and after others relate a folder to a label.
