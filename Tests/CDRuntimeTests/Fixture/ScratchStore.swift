@@ -48,3 +48,11 @@ extension PersistentContainer {
       store)
   }
 }
+
+extension AttributeDescription {
+  /// An optional attribute that is derived by an expression.
+  static func derived(_ name: String, _ type: AttributeType, _ text: String) throws -> AttributeDescription {
+    AttributeDescription(
+      name: name, type: type, isOptional: true, derivation: try ValueExpression(format: text))
+  }
+}

@@ -219,10 +219,7 @@ import Testing
     try PersistentContainer(scratchOf: [
       EntityDescription(
         name: "Bill",
-        attributes: try attributes.map { name, type, text in
-          AttributeDescription(
-            name: name, type: type, isOptional: true, derivation: try ValueExpression(format: text))
-        },
+        attributes: try attributes.map { try .derived($0, $1, $2) },
         relationships: [
           RelationshipDescription(name: "lines", destination: "Line", isToMany: true, inverse: "bill")
         ]),

@@ -12,13 +12,6 @@ import Testing
   private let other: ManagedObjectContext
   private let folder: ManagedObjectID
 
-  private static func derived(
-    _ name: String, _ type: AttributeType, _ text: String
-  ) throws -> AttributeDescription {
-    AttributeDescription(
-      name: name, type: type, isOptional: true, derivation: try ValueExpression(format: text))
-  }
-
   init() throws {
     container = try PersistentContainer(scratchOf: [
       EntityDescription(
@@ -30,9 +23,9 @@ import Testing
         name: "Folder",
         attributes: [
           AttributeDescription(name: "name", type: .string),
-          try Self.derived("count", .int64, "files.@count"),
-          try Self.derived("size", .int64, "files.@sum.size"),
-          try Self.derived("labelCount", .int64, "labels.@count"),
+          try .derived("count", .int64, "files.@count"),
+          try .derived("size", .int64, "files.@sum.size"),
+          try .derived("labelCount", .int64, "labels.@count"),
         ],
         relationships: [
           RelationshipDescription(name: "drive", destination: "Drive", inverse: "folders"),
@@ -44,15 +37,15 @@ import Testing
         name: "File",
         attributes: [
           AttributeDescription(name: "size", type: .int64),
-          try Self.derived("folderName", .string, "folder.name"),
-          try Self.derived("driveName", .string, "folder.drive.name"),
+          try .derived("folderName", .string, "folder.name"),
+          try .derived("driveName", .string, "folder.drive.name"),
         ],
         relationships: [RelationshipDescription(name: "folder", destination: "Folder", inverse: "files")]),
       EntityDescription(
         name: "Label",
         attributes: [
           AttributeDescription(name: "name", type: .string),
-          try Self.derived("fileCount", .int64, "folders.@sum.count"),
+          try .derived("fileCount", .int64, "folders.@sum.count"),
         ],
         relationships: [
           RelationshipDescription(name: "folders", destination: "Folder", isToMany: true, inverse: "labels")
@@ -352,7 +345,7 @@ import Testing
     #expect(try mineLabel.value(forKey: "folders") == .objects([mine]))
     try context.save()
     #expect(try container.persistentStoreCoordinator.verify() == [])
-    // What was read before is taken back: the context has changed nothing then.
+    // If the context had read the folder's labels before, the addition cancels the removal, and the save changes nothing.
     let isRelated = !readsFolder
     let fresh = container.newContext()
     let expected = isRelated ? [try fresh.existingObject(with: label.objectID)] : []

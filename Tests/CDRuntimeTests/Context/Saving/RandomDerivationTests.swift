@@ -44,13 +44,6 @@ private final class RandomDerivations {
     ("overwrite", .overwrite), ("rollback", .rollback),
   ]
 
-  private static func derived(
-    _ name: String, _ type: AttributeType, _ text: String
-  ) throws -> AttributeDescription {
-    AttributeDescription(
-      name: name, type: type, isOptional: true, derivation: try ValueExpression(format: text))
-  }
-
   init(seed: UInt64) throws {
     self.seed = seed
     random = SplitMix(seed: seed)
@@ -59,8 +52,8 @@ private final class RandomDerivations {
         name: "Drive",
         attributes: [
           AttributeDescription(name: "name", type: .string, isOptional: true),
-          try Self.derived("fileCount", .int64, "folders.@sum.count"),
-          try Self.derived("largest", .int64, "folders.@max.size"),
+          try .derived("fileCount", .int64, "folders.@sum.count"),
+          try .derived("largest", .int64, "folders.@max.size"),
         ],
         relationships: [
           RelationshipDescription(name: "folders", destination: "Folder", isToMany: true, inverse: "drive")
@@ -69,13 +62,13 @@ private final class RandomDerivations {
         name: "Folder",
         attributes: [
           AttributeDescription(name: "name", type: .string, isOptional: true),
-          try Self.derived("count", .int64, "files.@count"),
-          try Self.derived("size", .int64, "files.@sum.size"),
-          try Self.derived("large", .int64, "SUBQUERY(files, $f, $f.size > 50).@count"),
-          try Self.derived("labelCount", .int64, "labels.@count"),
-          try Self.derived("driveName", .string, "drive.name"),
-          try Self.derived("coverSize", .int64, "cover.size"),
-          try Self.derived("parentName", .string, "parent.name"),
+          try .derived("count", .int64, "files.@count"),
+          try .derived("size", .int64, "files.@sum.size"),
+          try .derived("large", .int64, "SUBQUERY(files, $f, $f.size > 50).@count"),
+          try .derived("labelCount", .int64, "labels.@count"),
+          try .derived("driveName", .string, "drive.name"),
+          try .derived("coverSize", .int64, "cover.size"),
+          try .derived("parentName", .string, "parent.name"),
         ],
         relationships: [
           RelationshipDescription(name: "drive", destination: "Drive", inverse: "folders"),
@@ -90,16 +83,16 @@ private final class RandomDerivations {
         name: "File",
         attributes: [
           AttributeDescription(name: "size", type: .int64, isOptional: true),
-          try Self.derived("folderName", .string, "folder.name"),
-          try Self.derived("driveName", .string, "folder.driveName"),
-          try Self.derived("share", .int64, "folder.size - size"),
+          try .derived("folderName", .string, "folder.name"),
+          try .derived("driveName", .string, "folder.driveName"),
+          try .derived("share", .int64, "folder.size - size"),
         ],
         relationships: [RelationshipDescription(name: "folder", destination: "Folder", inverse: "files")]),
       EntityDescription(
         name: "Label",
         attributes: [
           AttributeDescription(name: "name", type: .string, isOptional: true),
-          try Self.derived("fileCount", .int64, "folders.@sum.count"),
+          try .derived("fileCount", .int64, "folders.@sum.count"),
         ],
         relationships: [
           RelationshipDescription(name: "folders", destination: "Folder", isToMany: true, inverse: "labels")
