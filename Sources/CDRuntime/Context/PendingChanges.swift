@@ -64,7 +64,7 @@ final class PendingChanges {
   /// Records objects whose derived attributes have been computed.
   func noteDerived(_ objects: [ManagedObject]) { derived += objects }
 
-  /// Forgets such objects, because a new computation begins.
+  /// Forgets the objects whose derived attributes were computed before.
   func forgetDerived() { derived.removeAll() }
 
   /// Removes and returns all objects, whose changes the caller ends, and forgets what the next save would report.
