@@ -135,7 +135,7 @@ extension ManagedObjectContext {
       }
       guard !inverse.isToMany else { continue }
       for other in pending where other.scope.plan.root == root && !other.flags.contains(.deleted) {
-        guard let old = other.extras?.old.first(where: { $0.slot == inverse.slot })?.value,
+        guard let old = other.extras?.oldValue(inverse.slot),
           old == .int(object.key), other.referenceKey(inverse.slot) == 0
         else { continue }
         setReference(of: other, inverse, to: object)

@@ -25,16 +25,19 @@ extension ManagedObjectContext {
   }
 
   private func deriveAll(_ errors: inout [ValidationError]) {
-    pendingChanges.forgetDerived()
     // One evaluator, so that all derivations use the same current time.
     let evaluator = PredicateEvaluator()
     var objects = pending.filter(\.isPending)
+    var stored: [ManagedObject] = []
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for _ in 0...model.triggers.count where !objects.isEmpty {
       for object in objects where !object.flags.contains(.deleted) { derive(object, evaluator, &errors) }
-      pendingChanges.noteDerived(objects)
+      stored += objects.filter {
+        !$0.scope.plan.derivedSlots.isEmpty && $0.flags.isDisjoint(with: [.inserted, .deleted])
+      }
       objects = dependents(of: objects).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
     }
+    pendingChanges.setDerived(stored)
   }
 
   private func derive(
@@ -71,9 +74,7 @@ extension ManagedObjectContext {
     var keys: [Int: Set<ObjectKey>] = [:]
     for object in pendingChanges.derived where object.flags.isDisjoint(with: [.inserted, .updated, .deleted])
     {
-      if !object.scope.plan.derivedSlots.isEmpty {
-        keys[object.scope.plan.root, default: []].insert(object.key)
-      }
+      keys[object.scope.plan.root, default: []].insert(object.key)
     }
     return keys
   }

@@ -209,7 +209,7 @@ extension ManagedObjectContext {
         guard object.scope.plan === entity,
           object.flags.isDisjoint(with: [.fault, .deletionSaved, .inaccessible])
         else { continue }
-        if case .int(let former)? = object.extras?.old.first(where: { $0.slot == slot })?.value,
+        if case .int(let former)? = object.extras?.oldValue(slot),
           isAmong(former)
         {
           forgetFormerReference(of: object, slot)

@@ -147,7 +147,7 @@ extension ManagedObjectContext {
     case .storeWins:
       for key in conflict.keys {
         guard let slot = object.scope.plan.slot(String(key.prefix { $0 != "." }))?.number,
-          let old = object.extras?.old.first(where: { $0.slot == slot })?.value
+          let old = object.extras?.oldValue(slot)
         else { continue }
         set(object, slot, old)
       }

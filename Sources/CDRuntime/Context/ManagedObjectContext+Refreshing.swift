@@ -110,7 +110,7 @@ extension ManagedObjectContext {
     where extras.changed.contains(relationship.slot) {
       switch relationship.storage {
       case .reference:
-        guard let old = extras.old.first(where: { $0.slot == relationship.slot })?.value else { continue }
+        guard let old = extras.oldValue(relationship.slot) else { continue }
         var former: ManagedObject?
         if case .int(let key) = old {
           former = self.object(key, relationship)

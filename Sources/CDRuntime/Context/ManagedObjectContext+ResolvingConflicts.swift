@@ -543,7 +543,7 @@ extension ManagedObjectContext {
     guard rival !== object, !rival.isInaccessible else { return }
     rival._willRead()
     guard rival.referenceKey(slot.number) == wanted else { return }
-    let old = object.extras?.old.first { $0.slot == slot.number }?.value ?? .null
+    let old = object.extras?.oldValue(slot.number) ?? .null
     let value = SaveConflict.Value(
       key: key, object: object.fetchedValue(.int(wanted), slot), snapshot: object.fetchedValue(old, slot),
       store: object.fetchedValue(old, slot))

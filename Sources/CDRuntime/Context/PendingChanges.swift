@@ -15,7 +15,7 @@ final class PendingChanges {
   /// The members of the many-to-many relationships that objects with changes had when another context deleted their rows.
   /// A merge policy may insert the rows again, with these pairs.
   private var pairsOfLostRows: [ObjectIdentifier: [(slot: Int, keys: [ObjectKey])]] = [:]
-  /// The objects whose derived attributes were computed last.
+  /// The saved objects whose derived attributes were computed last.
   private(set) var derived: [ManagedObject] = []
   /// Increases when objects change, though not with each change: the changes of a new object count only while it is
   /// `tracked`.
@@ -61,11 +61,8 @@ final class PendingChanges {
     derived.removeAll()
   }
 
-  /// Records objects whose derived attributes have been computed.
-  func noteDerived(_ objects: [ManagedObject]) { derived += objects }
-
-  /// Forgets the objects whose derived attributes were computed before.
-  func forgetDerived() { derived.removeAll() }
+  /// Records the saved objects whose derived attributes have been computed.
+  func setDerived(_ objects: [ManagedObject]) { derived = objects }
 
   /// Removes and returns all objects, whose changes the caller ends, and forgets what the next save would report.
   func revert() -> [ManagedObject] {

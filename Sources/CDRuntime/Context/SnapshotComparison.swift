@@ -86,7 +86,7 @@ struct SnapshotComparison {
       guard let member = context.registered(key, root: root), !member.flags.contains(.deletionSaved) else {
         return true
       }
-      let old = member.extras?.old.first { $0.slot == slot }?.value
+      let old = member.extras?.oldValue(slot)
       let wasRelated =
         !member.flags.contains(.inserted)
         && (old.map { $0 == .int(object.key) } ?? (member.referenceKey(slot) == object.key))

@@ -126,7 +126,7 @@ extension PersistentStoreCoordinator {
 
   /// Calls a function with each defect of each row of a table.
   func verifyRows(of root: EntityPlan, _ body: (StoreFinding) -> Void) throws {
-    let derivations = RepeatedDerivations(plan.entities)
+    let derivations = RepeatedDerivations(root.subtree.map { plan.entities[$0] })
     var last: ObjectKey? = 0
     while let start = last {
       // Each batch has its own context, so that objects of earlier batches are released.
@@ -157,20 +157,22 @@ extension PersistentStoreCoordinator {
 
 /// The derivations that have the same value each time that they are repeated, unless an object changes.
 private struct RepeatedDerivations {
-  /// The derived attributes of each entity, by the entity's index.
-  private let attributes: [[PropertyPlan]]
+  /// The derived attributes of each entity that has any, by the entity's index.
+  private let attributes: [Int: [PropertyPlan]]
   private let evaluator = PredicateEvaluator()
 
   init(_ entities: [EntityPlan]) {
-    attributes = entities.map { entity in
-      entity.derivedSlots.compactMap { number in
+    var attributes: [Int: [PropertyPlan]] = [:]
+    for entity in entities {
+      for number in entity.derivedSlots {
         let slot = entity.slots[number]
         guard slot.isStored, let derivation = slot.attribute?.derivation, derivation.isRepeatable else {
-          return nil
+          continue
         }
-        return slot
+        attributes[entity.index, default: []].append(slot)
       }
     }
+    self.attributes = attributes
   }
 
   /// Calls a function with each derived value of an object that differs from what its derivation gives.
@@ -179,7 +181,7 @@ private struct RepeatedDerivations {
     of object: ManagedObject, _ context: ManagedObjectContext, _ body: (StoreFinding) -> Void
   ) {
     let entity = object.scope.plan
-    for slot in attributes[entity.index] {
+    for slot in attributes[entity.index] ?? [] {
       do {
         guard let value = try context.derivedValue(of: object, slot, evaluator),
           !Self.differOnlyByRounding(
@@ -215,7 +217,8 @@ extension ValueExpression {
   /// Whether the expression has the same value each time that it is evaluated with the same objects.
   fileprivate var isRepeatable: Bool {
     switch kind {
-    case .function(.now, _), .function(.random, _), .function(.randomn, _), .function(.uuid, _): return false
+    case .function(.now, _): return false
+    case .function(let function, _) where function.isNewForEachCall: return false
     default:
       var isRepeatable = true
       forEachPart { isRepeatable = isRepeatable && $0.isRepeatable }

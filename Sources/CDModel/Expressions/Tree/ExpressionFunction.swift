@@ -59,6 +59,14 @@ package enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   /// An element of a collection by number, key, or a word such as `FIRST`.
   case objectFromWithIndex = "objectFrom:withIndex:"
 
+  /// Whether each call gives another value, so that no two rows have the same.
+  package var isNewForEachCall: Bool {
+    switch self {
+    case .random, .randomn, .uuid: true
+    default: false
+    }
+  }
+
   /// The minimum and maximum number of arguments; a maximum of nil means no limit.
   package var arity: (minimum: Int, maximum: Int?) {
     switch self {

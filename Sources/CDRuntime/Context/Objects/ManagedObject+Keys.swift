@@ -115,7 +115,7 @@ extension ManagedObject {
     readLargeValues()
     var result: [String: PropertyValue] = [:]
     for slot in scope.plan.slots where slot.relationship?.isToMany != true {
-      guard let old = extras?.old.first(where: { $0.slot == slot.number })?.value else {
+      guard let old = extras?.oldValue(slot.number) else {
         result[slot.name] = value(of: slot)
         continue
       }

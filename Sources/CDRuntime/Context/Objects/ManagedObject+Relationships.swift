@@ -62,7 +62,7 @@ extension ManagedObject {
   /// The key in a reference of the object's row, without the changes of this context; 0 for nil, and for a new object.
   final func storedReferenceKey(_ slot: Int) -> ObjectKey {
     if flags.contains(.inserted) { return 0 }
-    guard let old = extras?.old.first(where: { $0.slot == slot })?.value else { return referenceKey(slot) }
+    guard let old = extras?.oldValue(slot) else { return referenceKey(slot) }
     if case .int(let key) = old { return key }
     return 0
   }

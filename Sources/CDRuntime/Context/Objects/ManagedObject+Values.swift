@@ -209,7 +209,7 @@ extension ManagedObject {
   /// The value of a slot before its first change since the object was read or last saved; nil for a new object.
   final func formerValue(_ slot: Int) -> AttributeValue? {
     if flags.contains(.inserted) { return nil }
-    return extras?.old.first { $0.slot == slot }?.value ?? storedValue(slot)
+    return extras?.oldValue(slot) ?? storedValue(slot)
   }
 
   /// The stored values, by slot. Values that have not been read are missing.

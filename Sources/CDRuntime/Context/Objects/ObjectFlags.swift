@@ -72,6 +72,12 @@ final class ObjectExtras {
   /// The observation of the object's properties.
   var observation: ObjectObservation?
 
+  /// The value of a changed attribute or reference before its first change; nil if it has not been changed.
+  func oldValue(_ slot: Int) -> AttributeValue? {
+    for entry in old where entry.slot == slot { return entry.value }
+    return nil
+  }
+
   func toManyState(_ slot: Int) -> ToManyState? {
     for entry in toMany where entry.slot == slot { return entry.state }
     return nil

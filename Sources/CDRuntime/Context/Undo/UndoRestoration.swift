@@ -384,7 +384,7 @@ extension UndoRestoration {
     else { return }
     let isMember = object.exists && object.referenceKey(relationship.slot) == key
     if inverse.isToMany {
-      let old = object.extras?.old.first { $0.slot == relationship.slot }?.value
+      let old = object.extras?.oldValue(relationship.slot)
       let isStored =
         !object.flags.contains(.inserted)
         && (old.map { $0 == .int(key) } ?? (object.referenceKey(relationship.slot) == key))

@@ -239,7 +239,7 @@ package struct SQLCompiler {
   private func isConstant(_ expression: ValueExpression) -> Bool {
     switch expression.kind {
     case .variable(let name): return scope[name] == nil && variables.contains(name)
-    case .function(.random, _), .function(.randomn, _), .function(.uuid, _): return false
+    case .function(let function, _) where function.isNewForEachCall: return false
     case .object, .anyKey, .unknownFunction, .invocation, .ternary, .subquery, .assignment: return false
     default:
       var areConstant = true

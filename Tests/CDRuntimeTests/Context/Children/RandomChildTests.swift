@@ -12,10 +12,7 @@ import Testing
   }
 
   @Test func furtherSeedsAgreeToo() throws {
-    let environment = ProcessInfo.processInfo.environment
-    let rounds = environment["CDGEN_RANDOM_ROUNDS"].flatMap { UInt64($0) } ?? 0
-    let first = environment["CDGEN_RANDOM_SEED"].flatMap { UInt64($0) } ?? 1000
-    for seed in first..<first + rounds { try RandomFamily(seed: seed).run(rounds: 100) }
+    for seed in furtherSeeds { try RandomFamily(seed: seed).run(rounds: 100) }
   }
 
   @Test(arguments: 1...60 as ClosedRange<UInt64>)
@@ -24,10 +21,7 @@ import Testing
   }
 
   @Test func furtherShapesAreGivenToo() throws {
-    let environment = ProcessInfo.processInfo.environment
-    let rounds = environment["CDGEN_RANDOM_ROUNDS"].flatMap { UInt64($0) } ?? 0
-    let first = environment["CDGEN_RANDOM_SEED"].flatMap { UInt64($0) } ?? 1000
-    for seed in first..<first + rounds {
+    for seed in furtherSeeds {
       try RandomFamily(seed: seed, RandomShapes.version(seed: seed)).run(rounds: 12)
     }
   }

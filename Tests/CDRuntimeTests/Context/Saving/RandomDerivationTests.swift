@@ -13,10 +13,7 @@ import Testing
   }
 
   @Test func furtherSeedsLeaveNoneEither() throws {
-    let environment = ProcessInfo.processInfo.environment
-    let rounds = environment["CDGEN_RANDOM_ROUNDS"].flatMap { UInt64($0) } ?? 0
-    let first = environment["CDGEN_RANDOM_SEED"].flatMap { UInt64($0) } ?? 1000
-    for seed in first..<first + rounds { try RandomDerivations(seed: seed).run(steps: 150) }
+    for seed in furtherSeeds { try RandomDerivations(seed: seed).run(steps: 150) }
   }
 }
 

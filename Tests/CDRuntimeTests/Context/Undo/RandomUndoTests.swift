@@ -1,4 +1,5 @@
 import Foundation
+import SeededRandom
 import Testing
 
 @testable import CDRuntime
@@ -21,10 +22,7 @@ import Testing
   }
 
   @Test func furtherShapesComeBackToo() throws {
-    let environment = ProcessInfo.processInfo.environment
-    let rounds = environment["CDGEN_RANDOM_ROUNDS"].flatMap { UInt64($0) } ?? 0
-    let first = environment["CDGEN_RANDOM_SEED"].flatMap { UInt64($0) } ?? 1000
-    for seed in first..<first + rounds {
+    for seed in furtherSeeds {
       let run = try RandomUndo(seed: seed, RandomShapes.version(seed: seed))
       try run.run(changes: 120)
       if run.hasFailed { return }
@@ -32,12 +30,8 @@ import Testing
   }
 
   @Test func furtherSeedsComeBackToo() throws {
-    let environment = ProcessInfo.processInfo.environment
-    func number(_ name: String) -> UInt64? { environment[name].flatMap { UInt64($0) } }
-    let rounds = number("CDGEN_RANDOM_ROUNDS") ?? 0
-    let first = number("CDGEN_RANDOM_SEED") ?? 1000
-    let changes = number("CDGEN_RANDOM_CHANGES").map(Int.init) ?? 250
-    for seed in first..<first + rounds {
+    let changes = ProcessInfo.processInfo.environment["CDGEN_RANDOM_CHANGES"].flatMap { Int($0) } ?? 250
+    for seed in furtherSeeds {
       let run = try RandomUndo(seed: seed, stride: changes > 1000 ? 5 : 1)
       try run.run(changes: changes)
       if changes > 1000 {

@@ -1,4 +1,5 @@
 import Foundation
+import SeededRandom
 import Testing
 
 @testable import CDRuntime
@@ -15,10 +16,7 @@ import Testing
   }
 
   @Test func furtherSeedsAgreeToo() throws {
-    let environment = ProcessInfo.processInfo.environment
-    let rounds = environment["CDGEN_RANDOM_ROUNDS"].flatMap { UInt64($0) } ?? 0
-    let first = environment["CDGEN_RANDOM_SEED"].flatMap { UInt64($0) } ?? 1000
-    for seed in first..<first + rounds { try Self.compare(seed, steps: 150) }
+    for seed in furtherSeeds { try Self.compare(seed, steps: 150) }
   }
 
   @discardableResult private static func compare(_ seed: UInt64, steps: Int) throws -> [RandomLife] {

@@ -15,10 +15,7 @@ import Testing
   }
 
   @Test func furtherSeedsAgreeToo() throws {
-    let environment = ProcessInfo.processInfo.environment
-    let rounds = environment["CDGEN_RANDOM_ROUNDS"].flatMap { UInt64($0) } ?? 0
-    let first = environment["CDGEN_RANDOM_SEED"].flatMap { UInt64($0) } ?? 1000
-    for seed in first..<first + rounds {
+    for seed in furtherSeeds {
       let run = try RandomReplicas(seed: seed)
       try run.run(steps: 60)
       if run.hasFailed { return }
