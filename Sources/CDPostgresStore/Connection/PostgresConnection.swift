@@ -51,8 +51,8 @@ final class PostgresConnection {
   var holder: UInt = 0
   /// Whether the server has sent a warning since this was set to false.
   var hasWarned = false
-  /// What libpq does with messages that are no errors.
-  private var printNotice: PQnoticeReceiver?
+  /// Prints a message of the server, as libpq does by itself.
+  private var printWarning: PQnoticeReceiver?
 
   /// A statement that was sent before.
   private struct Kept {
@@ -72,7 +72,7 @@ final class PostgresConnection {
     self.lossTimeout = lossTimeout
     self.keepsStatements = keepsStatements
     // libpq calls the function only while this object waits, and so while it exists.
-    printNotice = PQsetNoticeReceiver(
+    printWarning = PQsetNoticeReceiver(
       handle,
       { connection, notice in
         guard let connection, let notice else { return }
@@ -84,11 +84,12 @@ final class PostgresConnection {
   deinit { if let handle { PQfinish(handle) } }
 
   private func receive(_ notice: OpaquePointer) {
-    // The severity in English, whatever language the server's messages have.
-    if let severity = PQresultErrorField(notice, Int32(UInt8(ascii: "V"))), strcmp(severity, "WARNING") == 0 {
-      hasWarned = true
-    }
-    printNotice?(nil, notice)
+    // The severity in English, whatever language the server's messages have. Other messages, such as that a table to be
+    // dropped does not exist, are no news to anybody, and an app's output is its own.
+    guard let severity = PQresultErrorField(notice, Int32(UInt8(ascii: "V"))), strcmp(severity, "WARNING") == 0
+    else { return }
+    hasWarned = true
+    printWarning?(nil, notice)
   }
 
   // MARK: State

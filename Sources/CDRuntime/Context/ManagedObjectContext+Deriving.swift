@@ -21,6 +21,7 @@ extension ManagedObjectContext {
   }
 
   private func derive(_ errors: inout [ValidationError]) {
+    followRowsOfSetBackObjects()
     activity.derive { deriveAll(&errors) }
   }
 

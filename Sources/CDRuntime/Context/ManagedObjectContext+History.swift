@@ -99,6 +99,23 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Lets objects follow their rows again if their changes were set back after other contexts had changed the rows. They have
+  /// the values of old rows, from which no attribute must be derived.
+  func followRowsOfSetBackObjects() {
+    for object in pending where !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) {
+      forgetEqualChanges(of: object)
+      if object.hasOwnChanges { continue }
+      if object.isPending, object.flags.contains(.outdated) {
+        pendingChanges.noteContested(root: object.scope.plan.root)
+        object.flags.remove(.outdated)
+        object.becomeStale()
+      } else {
+        applyExternalChanges(object)
+      }
+    }
+    readContestedRelationships()
+  }
+
   /// Handles a deletion of an object's row by another context.
   func noteDeletion(of object: ManagedObject) {
     forgetDerivedChanges(of: object)

@@ -305,8 +305,30 @@ extension ManagedObjectContext {
     for member in rows where !isElsewhere(member, than: owner, relationship, state) {
       keys.append(member.key)
     }
+    if case .referencesOfOthers = relationship.storage { forgetDisproved(state, relationship, of: owner) }
     state.load(keys)
     return nil
+  }
+
+  /// Forgets changes of a relationship that other objects store if these objects' references say otherwise: their own changes
+  /// were taken back, and their rows were read again.
+  private func forgetDisproved(
+    _ state: ToManyState, _ relationship: RelationshipPlan, of owner: ObjectKey
+  ) {
+    guard let slot = relationship.inverseSlot else { return }
+    let root = model.entities[relationship.destination].root
+    for key in state.added.keys + state.removed.keys {
+      guard let member = registered(key, root: root) else {
+        state.forgetChange(of: key)
+        continue
+      }
+      if !member.flags.isDisjoint(with: [.deletionSaved, .inaccessible]) { continue }
+      member._willRead()
+      let refersToOwner = member.referenceKey(slot) == owner
+      if !refersToOwner { state.forgetAddition(of: key) }
+      // An object that was removed and added again is at the end.
+      if refersToOwner, !state.added.contains(key) { state.forgetChange(of: key) }
+    }
   }
 
   /// Whether an unsaved reference of a member leads to another object than `owner`, to which another context has

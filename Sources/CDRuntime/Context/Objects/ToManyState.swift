@@ -124,6 +124,11 @@ final class ToManyState {
   /// Records that another context has made the same change.
   func share(_ key: ObjectKey) { shared.insert(key) }
 
+  /// Forgets that an object was added.
+  func forgetAddition(of key: ObjectKey) {
+    if added.remove(key) { shared.remove(key) }
+  }
+
   /// Forgets that an object was added or removed.
   func forgetChange(of key: ObjectKey) {
     added.remove(key)

@@ -279,6 +279,42 @@ import Testing
     #expect(try mineFolder.value(forKey: "files") == .objects([mine]))
   }
 
+  /// An object is changed, others change its row, and the change is set back. The object's row is not written, and nothing may
+  /// be derived from its old values.
+  @Test(arguments: ["size", "folder"], [false, true])
+  func nothingIsDerivedFromAnObjectThatWasSetBack(_ key: String, readsFiles: Bool) throws {
+    let theirs = try Self.addFile(5, to: try Self.folder(other, folder), in: other)
+    try other.save()
+    let mine = try context.existingObject(with: theirs.objectID)
+    let mineFolder = try Self.folder(context, folder)
+    if readsFiles { _ = try mineFolder.value(forKey: "files") }
+    if key == "size" {
+      try mine.setValue(7, forKey: "size")
+      try theirs.setValue(9, forKey: "size")
+    } else {
+      try mine.setValue(.object(nil), forKey: "folder")
+      try theirs.setValue(.object(nil), forKey: "folder")
+    }
+    try other.save()
+    // The context learns of the other one's save.
+    _ = try context.fetch(FetchRequest<ManagedObject>(entityName: "Label"))
+    if key == "size" {
+      try mine.setValue(5, forKey: "size")
+    } else {
+      try mine.setValue(mineFolder, forKey: "folder")
+    }
+    try Self.addFile(20, to: mineFolder, in: context)
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    let counts = key == "size" ? [2, 29] : [1, 20]
+    #expect(
+      try [Self.number(mineFolder, "count"), Self.number(mineFolder, "size")] == counts.map(Int64.init))
+    #expect(try mineFolder.value(forKey: "files").objects.count == counts[0])
+    #expect(
+      try [Self.number(stored(folder), "count"), Self.number(stored(folder), "size")]
+        == counts.map(Int64.init))
+  }
+
   // MARK: Pairs that several contexts add and remove
 
   /// What a context does before, between and after others relate a folder to a label.
