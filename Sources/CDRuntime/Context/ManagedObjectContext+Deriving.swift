@@ -31,22 +31,29 @@ extension ManagedObjectContext {
     var objects = pending.filter(\.isPending)
     var stored: [ManagedObject] = []
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
-    for _ in 0...model.triggers.count where !objects.isEmpty {
-      for object in objects where !object.flags.contains(.deleted) { derive(object, evaluator, &errors) }
+    for round in 0...model.triggers.count where !objects.isEmpty {
+      var changed: [ManagedObject] = []
+      for object in objects where !object.flags.contains(.deleted) {
+        if derive(object, evaluator, &errors) { changed.append(object) }
+      }
       stored += objects.filter {
         !$0.scope.plan.derivedSlots.isEmpty && $0.flags.isDisjoint(with: [.inserted, .deleted])
       }
-      objects = dependents(of: objects).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
+      // After the first round, only derived values have changed.
+      objects = dependents(of: round == 0 ? objects : changed).filter { !$0.flags.contains(.deleted) }
+        .sorted { $0.key < $1.key }
     }
     pendingChanges.setDerived(stored)
   }
 
+  /// - Returns: Whether a value has changed.
   private func derive(
     _ object: ManagedObject, _ evaluator: PredicateEvaluator, _ errors: inout [ValidationError]
-  ) {
+  ) -> Bool {
+    var hasChanged = false
     for slot in object.scope.plan.derivedSlots {
       do {
-        try derive(object, object.scope.plan.slots[slot], evaluator)
+        if try derive(object, object.scope.plan.slots[slot], evaluator) { hasChanged = true }
       } catch {
         errors.append(
           ValidationError(
@@ -54,6 +61,7 @@ extension ManagedObjectContext {
             property: object.scope.plan.slots[slot].name, objectID: object.objectID))
       }
     }
+    return hasChanged
   }
 
   /// The objects with derived attributes that read something that has changed in the given objects.
@@ -165,11 +173,15 @@ extension ManagedObjectContext {
     return result
   }
 
-  private func derive(_ object: ManagedObject, _ slot: PropertyPlan, _ evaluator: PredicateEvaluator) throws {
-    guard let value = try derivedValue(of: object, slot, evaluator) else { return }
+  /// - Returns: Whether the value has changed.
+  private func derive(_ object: ManagedObject, _ slot: PropertyPlan, _ evaluator: PredicateEvaluator) throws
+    -> Bool
+  {
+    guard let value = try derivedValue(of: object, slot, evaluator) else { return false }
     object.willSet(slot.number)
     object.setStoredValues([slot.number: value])
     object.didChange(slot.number)
+    return true
   }
 
   /// Takes back the derived values of an object whose row has no other changes. Other contexts determine its row, and

@@ -85,8 +85,8 @@ extension ManagedObjectContext {
 
   /// Handles an update of an object's row by another context.
   func noteUpdate(of object: ManagedObject) {
-    forgetDerivedChanges(of: object)
     forgetEqualChanges(of: object)
+    forgetDerivedChanges(of: object)
     // The objects on the other side are not notified of pairs of a relationship without an inverse.
     if object.isPending, let extras = object.extras {
       forgetRelationships(extras, of: object) { !$0.hasInverse }
@@ -104,6 +104,7 @@ extension ManagedObjectContext {
   func followRowsOfSetBackObjects() {
     for object in pending where !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) {
       forgetEqualChanges(of: object)
+      forgetDerivedChanges(of: object)
       if object.hasOwnChanges { continue }
       if object.isPending, object.flags.contains(.outdated) {
         pendingChanges.noteContested(root: object.scope.plan.root)
@@ -118,8 +119,8 @@ extension ManagedObjectContext {
 
   /// Handles a deletion of an object's row by another context.
   func noteDeletion(of object: ManagedObject) {
-    forgetDerivedChanges(of: object)
     forgetEqualChanges(of: object)
+    forgetDerivedChanges(of: object)
     if !object.isPending {
       removeVanished(object)
     } else if !object.flags.contains(.inserted) {

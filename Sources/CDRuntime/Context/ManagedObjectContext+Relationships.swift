@@ -27,7 +27,12 @@ extension ManagedObjectContext {
       }
       if let new {
         new.willChange(inverse.slot)
-        new.toManyState(inverse.slot).add(object.key)
+        let state = new.toManyState(inverse.slot)
+        state.add(object.key)
+        // The list may have been read when the row still referred to the object. It is read again later.
+        if object.version != 0, object.storedReferenceKey(slot) != newKey {
+          state.noteAddition(of: object.key)
+        }
         new.noteChangeOutsideRow(inverse.slot)
       }
     } else if relationship.isSymmetric {
@@ -331,13 +336,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether an unsaved reference of a member leads to another object than `owner`, to which another context has
-  /// related it.
+  /// Whether an unsaved reference of a member leads to another object than `owner`, although the owner's list does not have
+  /// the removal: it was read after another context had related the two, or without the member.
   @inline(__always) private func isElsewhere(
     _ member: ManagedObject, than owner: ObjectKey, _ relationship: RelationshipPlan, _ state: ToManyState
   ) -> Bool {
-    guard member.flags.contains(.outdated), case .referencesOfOthers = relationship.storage,
-      let slot = relationship.inverseSlot, member.extras?.changed.contains(slot) == true
+    guard let extras = member.extras, case .referencesOfOthers = relationship.storage,
+      let slot = relationship.inverseSlot, extras.changed.contains(slot)
     else { return false }
     return member.referenceKey(slot) != owner && !state.removed.contains(member.key)
   }

@@ -4,8 +4,10 @@ extension ManagedObjectContext {
   private static let maximumAttempts = 1000
 
   /// Writes the pending changes, again and again until all conflicts are resolved.
+  ///
+  /// - Returns: Nil if no changes are left.
   @_optimize(none)
-  func writeResolvingConflicts(_ hooks: inout SaveHooks) throws -> SavePlan {
+  func writeResolvingConflicts(_ hooks: inout SaveHooks) throws -> SavePlan? {
     for attempt in 1... {
       var encountered = EncounteredConflicts()
       do {
@@ -25,7 +27,7 @@ extension ManagedObjectContext {
       try prepareToWrite(&hooks)
       guard hasChanges else { break }
     }
-    return SavePlan([])
+    return nil
   }
 
   /// Asks the merge policy about each conflict and applies its resolution.
@@ -450,13 +452,8 @@ extension ManagedObjectContext {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       let kept = keys.filter { (try? isGone($0, relationship)) != true }
       state.become(new: kept)
-      // The member's side writes the pairs, so it needs the change. In a symmetric relationship each side writes its
-      // own pairs.
-      guard case .join(_, let isSource) = relationship.storage, let inverse = relationship.inverseSlot,
-        !isSource || relationship.isSymmetric
-      else {
-        continue
-      }
+      // The member's side may be the one that writes the pairs, and derived attributes may read it.
+      guard case .join = relationship.storage, let inverse = relationship.inverseSlot else { continue }
       for key in kept where key != object.key || !relationship.isSymmetric {
         guard let member = self.object(key, relationship) else { continue }
         let other = member.toManyState(inverse)
@@ -501,6 +498,8 @@ extension ManagedObjectContext {
       .rowDeletedElsewhere,
     ])
     object.mark(.inserted, in: self)
+    // A child that has inserted the object does not know the version that its row had.
+    if object.version == 0 { object.version = 1 }
     if registered(object.key, root: object.scope.plan.root) == nil { registry.add(object) }
     let extras = object.requireExtras()
     forgetChanges(of: extras)

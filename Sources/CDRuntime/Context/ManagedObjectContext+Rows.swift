@@ -38,7 +38,8 @@ extension ManagedObjectContext {
     while try rows.next() {
       let key = rows.key
       if let object = map[key], object.scope.plan.isKind(of: plan),
-        object.isPending || object.version == rows.version, !object.flags.contains(.fault)
+        object.isPending || object.version == rows.version,
+        object.flags.isDisjoint(with: [.fault, .deletionSaved])
       {
         objects.append(object)
         continue
@@ -146,7 +147,10 @@ extension ManagedObjectContext {
       removeMisclassified(object)
       return nil
     }
-    if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
+    // An undo manager keeps objects whose deletion this context has saved. Another context has inserted the row again.
+    if object.version != version || !object.flags.isDisjoint(with: [.fault, .deletionSaved]) {
+      refresh(object, from: row, version)
+    }
     return object
   }
 

@@ -57,7 +57,11 @@ extension ManagedObjectContext {
       try importTarget.write(plan, of: self)
       return finish(plan)
     }
-    guard let plan = try writeDerivingAnew(&hooks) else { return forgetPending() }
+    guard let plan = try writeDerivingAnew(&hooks) else {
+      forgetPending()
+      if hooks.hasResolved, !children.isEmpty { invalidateChildren() }
+      return
+    }
     let saved = savedObjects(plan)
     let changes = changeNotices.isObserved ? self.changes(of: plan) : nil
     finish(plan)

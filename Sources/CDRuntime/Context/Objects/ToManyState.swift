@@ -124,6 +124,11 @@ final class ToManyState {
   /// Records that another context has made the same change.
   func share(_ key: ObjectKey) { shared.insert(key) }
 
+  /// Records that an object of the list is an addition.
+  func noteAddition(of key: ObjectKey) {
+    if !added.contains(key) { added.append(key) }
+  }
+
   /// Forgets that an object was added.
   func forgetAddition(of key: ObjectKey) {
     if added.remove(key) { shared.remove(key) }

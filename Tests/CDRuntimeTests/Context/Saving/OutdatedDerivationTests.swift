@@ -315,6 +315,112 @@ import Testing
         == counts.map(Int64.init))
   }
 
+  /// A derived value of the changed state is left when the reference that it depends on is set back.
+  @Test func aDerivedValueOfASetBackReferenceIsNoChange() throws {
+    let file = try Self.addFile(5, to: try Self.folder(other, folder), in: other)
+    try other.save()
+    let mine = try context.existingObject(with: file.objectID)
+    let new = try context.insert(entityNamed: "Folder")
+    try new.setValue("new", forKey: "name")
+    try mine.setValue(new, forKey: "folder")
+    // Derives the name of the new folder.
+    let named = try FetchPredicate(format: "folderName == 'new'")
+    #expect(try context.fetch(FetchRequest<ManagedObject>(entityName: "File", where: named)) == [mine])
+    try file.setValue(9, forKey: "size")
+    try other.save()
+    _ = try context.fetch(FetchRequest<ManagedObject>(entityName: "Label"))
+    let mineFolder = try Self.folder(context, folder)
+    try mine.setValue(mineFolder, forKey: "folder")
+    try Self.addFile(20, to: mineFolder, in: context)
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(try Self.number(stored(folder), "size") == 29)
+  }
+
+  /// A merge policy takes all changes of a save back. What was derived from them must not stay in memory.
+  @Test(arguments: [MergePolicy.rollback, .mergeByPropertyStoreTrump])
+  func aSaveThatWritesNothingLeavesNoDerivedValues(_ policy: MergePolicy) throws {
+    let theirs = try Self.addFile(5, to: try Self.folder(other, folder), in: other)
+    try other.save()
+    context.mergePolicy = policy
+    let mine = try context.existingObject(with: theirs.objectID)
+    let mineFolder = try Self.folder(context, folder)
+    try mine.setValue(7, forKey: "size")
+    try theirs.setValue(9, forKey: "size")
+    try other.save()
+    try context.save()
+    #expect(!context.hasChanges)
+    #expect(try [Self.number(mine, "size"), Self.number(mineFolder, "size")] == [9, 9])
+    // Seven again, this time without a conflict.
+    try mine.setValue(7, forKey: "size")
+    try context.save()
+    #expect(try Self.number(stored(folder), "size") == 7)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  /// A merge policy inserts a row again that another context has deleted, with its pairs.
+  @Test(arguments: [false, true]) func theOtherSideOfAPairThatComesBackIsDerived(deletesLabel: Bool) throws {
+    let theirs = try Self.folder(other, folder)
+    let label = try other.insert(entityNamed: "Label")
+    try label.setValue("first", forKey: "name")
+    try theirs.setValue([label], forKey: "labels")
+    try Self.addFile(5, to: theirs, in: other)
+    try other.save()
+    context.mergePolicy = .overwrite
+    let mine = try Self.folder(context, folder)
+    let mineLabel = try context.existingObject(with: label.objectID)
+    #expect(try mine.value(forKey: "labels") == .objects([mineLabel]))
+    #expect(try mineLabel.value(forKey: "folders") == .objects([mine]))
+    try mine.setValue("kept", forKey: "name")
+    try mineLabel.setValue("kept", forKey: "name")
+    try Self.addFile(6, to: mine, in: context)
+    other.delete(deletesLabel ? label : theirs)
+    try other.save()
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(try Self.number(stored(folder), "labelCount") == 1)
+    #expect(try Self.number(stored(label.objectID), "fileCount") == (deletesLabel ? 2 : 1))
+  }
+
+  /// Another context inserts a row again whose deletion this context has saved, and may undo.
+  @Test(arguments: [false, true]) func anObjectThatOthersInsertAgainCounts(hasUndo: Bool) throws {
+    if hasUndo { other.undoManager = ContextUndoManager() }
+    let theirs = try Self.folder(other, folder)
+    let file = try Self.addFile(5, to: theirs, in: other)
+    try other.save()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let mine = try context.existingObject(with: file.objectID)
+    try mine.setValue(7, forKey: "size")
+    other.delete(file)
+    try other.save()
+    try context.save()
+    try Self.addFile(20, to: theirs, in: other)
+    try other.save()
+    #expect(try Self.number(stored(folder), "size") == 27)
+    #expect(try theirs.value(forKey: "files").objects.count == 2)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  /// The context has read the folder's files before another one took the file out of it. Its policy puts the file back.
+  @Test(arguments: [false, true], [false, true])
+  func aMemberThatAPolicyPutsBackCounts(isOverwrite: Bool, changesFolder: Bool) throws {
+    let theirs = try Self.addFile(5, to: try Self.folder(other, folder), in: other)
+    try other.save()
+    context.mergePolicy = isOverwrite ? .overwrite : .mergeByPropertyObjectTrump
+    let mine = try context.existingObject(with: theirs.objectID)
+    let mineFolder = try Self.folder(context, folder)
+    #expect(try mineFolder.value(forKey: "files") == .objects([mine]))
+    try mine.setValue(7, forKey: "size")
+    if changesFolder { try mineFolder.setValue("mine", forKey: "name") }
+    try theirs.setValue(.object(nil), forKey: "folder")
+    try other.save()
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    // Only `overwrite` writes the reference, which this context has not changed.
+    #expect(try Self.number(stored(folder), "size") == (isOverwrite ? 7 : 0))
+    #expect(try mineFolder.value(forKey: "files") == .objects(isOverwrite ? [mine] : []))
+  }
+
   // MARK: Pairs that several contexts add and remove
 
   /// What a context does before, between and after others relate a folder to a label.
