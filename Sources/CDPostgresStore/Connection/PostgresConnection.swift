@@ -86,7 +86,8 @@ final class PostgresConnection {
   private func receive(_ notice: OpaquePointer) {
     // The severity in English, whatever language the server's messages have. Other messages, such as that a table to
     // be dropped does not exist, are no news to anybody, and an app's output is its own.
-    guard let severity = PQresultErrorField(notice, Int32(UInt8(ascii: "V"))), strcmp(severity, "WARNING") == 0
+    guard let severity = PQresultErrorField(notice, Int32(UInt8(ascii: "V"))),
+      strcmp(severity, "WARNING") == 0
     else { return }
     hasWarned = true
     printWarning?(nil, notice)
