@@ -85,8 +85,7 @@ extension ManagedObjectContext {
 
   /// Handles an update of an object's row by another context.
   func noteUpdate(of object: ManagedObject) {
-    forgetEqualChanges(of: object)
-    forgetDerivedChanges(of: object)
+    forgetChangesNotToWrite(of: object)
     // The objects on the other side are not notified of pairs of a relationship without an inverse.
     if object.isPending, let extras = object.extras {
       forgetRelationships(extras, of: object) { !$0.hasInverse }
@@ -102,25 +101,30 @@ extension ManagedObjectContext {
   /// Lets objects follow their rows again if their changes were set back after other contexts had changed the rows. They have
   /// the values of old rows, from which no attribute must be derived.
   func followRowsOfSetBackObjects() {
+    var roots: Set<Int> = []
     for object in pending where !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) {
-      forgetEqualChanges(of: object)
-      forgetDerivedChanges(of: object)
+      forgetChangesNotToWrite(of: object)
       if object.hasOwnChanges { continue }
+      roots.insert(object.scope.plan.root)
       if object.isPending, object.flags.contains(.outdated) {
-        pendingChanges.noteContested(root: object.scope.plan.root)
         object.flags.remove(.outdated)
         object.becomeStale()
       } else {
         applyExternalChanges(object)
       }
     }
-    readContestedRelationships()
+    if !roots.isEmpty { readRelationshipsAgain(to: roots) }
+  }
+
+  /// Forgets changes that were set back, and then derived values if these are the only changes left.
+  private func forgetChangesNotToWrite(of object: ManagedObject) {
+    forgetEqualChanges(of: object)
+    forgetDerivedChanges(of: object)
   }
 
   /// Handles a deletion of an object's row by another context.
   func noteDeletion(of object: ManagedObject) {
-    forgetEqualChanges(of: object)
-    forgetDerivedChanges(of: object)
+    forgetChangesNotToWrite(of: object)
     if !object.isPending {
       removeVanished(object)
     } else if !object.flags.contains(.inserted) {
@@ -188,7 +192,10 @@ extension ManagedObjectContext {
   /// Makes relationships to certain objects be read again: the changes of these objects have ended, and another
   /// context had changed their rows too. The relationships were read while the changes existed.
   func readContestedRelationships() {
-    guard let roots = pendingChanges.takeContestedRoots() else { return }
+    if let roots = pendingChanges.takeContestedRoots() { readRelationshipsAgain(to: roots) }
+  }
+
+  private func readRelationshipsAgain(to roots: Set<Int>) {
     forgetRelationships(to: roots, lost: roots)
     registry.dropCaches()
     if !children.isEmpty { invalidateChildren(of: roots) }
@@ -227,9 +234,7 @@ extension ManagedObjectContext {
         guard object.scope.plan === entity,
           object.flags.isDisjoint(with: [.fault, .deletionSaved, .inaccessible])
         else { continue }
-        if case .int(let former)? = object.extras?.oldValue(slot),
-          isAmong(former)
-        {
+        if case .int(let former)? = object.extras?.oldValue(slot), isAmong(former) {
           forgetFormerReference(of: object, slot)
         }
         guard isAmong(object.referenceKey(slot)) else { continue }

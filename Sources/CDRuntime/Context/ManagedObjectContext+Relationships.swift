@@ -329,10 +329,12 @@ extension ManagedObjectContext {
       }
       if !member.flags.isDisjoint(with: [.deletionSaved, .inaccessible]) { continue }
       member._willRead()
-      let refersToOwner = member.referenceKey(slot) == owner
-      if !refersToOwner { state.forgetAddition(of: key) }
-      // An object that was removed and added again is at the end.
-      if refersToOwner, !state.added.contains(key) { state.forgetChange(of: key) }
+      if member.referenceKey(slot) != owner {
+        state.forgetAddition(of: key)
+      } else if !state.added.contains(key) {
+        // An object that was removed and added again keeps both changes, because it is at the end.
+        state.forgetChange(of: key)
+      }
     }
   }
 

@@ -459,7 +459,7 @@ extension ManagedObjectContext {
         let other = member.toManyState(inverse)
         member.willChange(inverse)
         other.add(object.key)
-        if !other.added.contains(object.key) { other.added.append(object.key) }
+        other.noteAddition(of: object.key)
         member.noteChangeOutsideRow(inverse)
       }
     }

@@ -3,7 +3,6 @@
 /// Attributes and references are compared with the values before their first change. A relationship that other
 /// objects store follows from their references. For pairs and orders that have not been loaded, the stored state is
 /// unknown, so their changes always count.
-/// that have been changed count as changes.
 struct SnapshotComparison {
   private let context: ManagedObjectContext
   /// Computed once, for the first object that needs it.
@@ -131,7 +130,7 @@ extension ManagedObjectContext {
         let slot = relationship.slot
         guard isWhole || object.extras?.changed.contains(slot) == true else { continue }
         let key = object.referenceKey(slot)
-        let old = object.extras?.old.first(where: { $0.slot == slot })?.value
+        let old = object.extras?.oldValue(slot)
         if !isWhole, let old, old == (key == 0 ? .null : .int(key)) { continue }
         result.insert(OneToOnePartner(relationship, of: object, to: key))
         if case .int(let old)? = old { result.insert(OneToOnePartner(relationship, of: object, to: old)) }

@@ -315,7 +315,7 @@ import Testing
         == counts.map(Int64.init))
   }
 
-  /// A derived value of the changed state is left when the reference that it depends on is set back.
+  /// A reference is changed, an attribute is derived from it, and the reference is set back. The derived value is not a change.
   @Test func aDerivedValueOfASetBackReferenceIsNoChange() throws {
     let file = try Self.addFile(5, to: try Self.folder(other, folder), in: other)
     try other.save()
@@ -337,7 +337,7 @@ import Testing
     #expect(try Self.number(stored(folder), "size") == 29)
   }
 
-  /// A merge policy takes all changes of a save back. What was derived from them must not stay in memory.
+  /// The merge policy drops all changes of a save. The values that were derived from these changes must not stay in memory.
   @Test(arguments: [MergePolicy.rollback, .mergeByPropertyStoreTrump])
   func aSaveThatWritesNothingLeavesNoDerivedValues(_ policy: MergePolicy) throws {
     let theirs = try Self.addFile(5, to: try Self.folder(other, folder), in: other)
