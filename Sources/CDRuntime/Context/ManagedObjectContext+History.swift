@@ -113,7 +113,7 @@ extension ManagedObjectContext {
         applyExternalChanges(object)
       }
     }
-    if !roots.isEmpty { readRelationshipsAgain(to: roots) }
+    readRelationshipsAgain(to: roots)
   }
 
   /// Forgets changes that were set back, and then derived values if these are the only changes left.
@@ -195,7 +195,9 @@ extension ManagedObjectContext {
     if let roots = pendingChanges.takeContestedRoots() { readRelationshipsAgain(to: roots) }
   }
 
-  private func readRelationshipsAgain(to roots: Set<Int>) {
+  /// Makes all relationships to the given root entities be read again. Changes are kept.
+  func readRelationshipsAgain(to roots: Set<Int>) {
+    if roots.isEmpty { return }
     forgetRelationships(to: roots, lost: roots)
     registry.dropCaches()
     if !children.isEmpty { invalidateChildren(of: roots) }
@@ -262,12 +264,17 @@ extension ManagedObjectContext {
     object.extras?.old[index].value = .null
   }
 
-  /// Whether a reference is nil in an object's row. If the store cannot be read, returns false, and the save detects
-  /// a conflict.
+  /// Whether a reference is nil in an object's row, or in the parent. If the store cannot be read, returns false, and the
+  /// save detects a conflict.
   private func hasLostReference(_ object: ManagedObject, _ slot: Int) -> Bool {
-    guard !object.flags.contains(.inserted), parent == nil,
+    guard !object.flags.contains(.inserted),
       case .reference(let column)? = object.scope.plan.relationships[slot]?.storage
     else { return false }
+    if parent != nil {
+      guard let parentObject = parentInstance(of: object) else { return false }
+      parentObject._willRead()
+      return parentObject.referenceKey(slot) == 0
+    }
     let plan = object.scope.plan
     return (try? reader().isNil(plan.columns[column], of: plan, object.key)) == true
   }

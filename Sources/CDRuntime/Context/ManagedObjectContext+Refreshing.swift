@@ -129,7 +129,12 @@ extension ManagedObjectContext {
           if let member = referent(key, relationship) { remove(member, from: object, relationship) }
         }
         for key in state.removed.keys {
-          if let member = self.object(key, relationship) { add(member, to: object, relationship, at: nil) }
+          if let member = self.object(key, relationship) {
+            add(member, to: object, relationship, at: nil)
+          } else {
+            // The member is deleted here. Derived attributes of the objects that it leaves are computed again.
+            forgetChange(of: key, in: object, relationship)
+          }
         }
         state.didSave()
       case .inverseReference, .referencesOfOthers: break
@@ -138,14 +143,16 @@ extension ManagedObjectContext {
     return lost
   }
 
-  /// Forgets, on both sides, that a pair was added or removed here, because another context has done the same.
+  /// Forgets, on both sides, that a pair was added or removed here. The member's side is read again.
   private func forgetChange(
     of key: ObjectKey, in object: ManagedObject, _ relationship: RelationshipPlan
   ) {
     object.toManyState(relationship.slot).forgetChange(of: key)
     guard let inverse = relationship.inverseSlot else { return }
     let member = registered(key, root: model.entities[relationship.destination].root)
-    member?.extras?.toManyState(inverse)?.forgetChange(of: object.key)
+    guard let other = member?.extras?.toManyState(inverse) else { return }
+    other.forgetChange(of: object.key)
+    if member?.flags.contains(.deleted) == true { other.unload() }
   }
 
   /// Makes relationships be read again. Changes are kept.

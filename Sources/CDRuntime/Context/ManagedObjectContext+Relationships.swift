@@ -327,7 +327,8 @@ extension ManagedObjectContext {
         state.forgetChange(of: key)
         continue
       }
-      if !member.flags.isDisjoint(with: [.deletionSaved, .inaccessible]) { continue }
+      // A deleted object keeps its reference, although its deletion has removed it from the list.
+      if !member.flags.isDisjoint(with: [.deleted, .deletionSaved, .inaccessible]) { continue }
       member._willRead()
       if member.referenceKey(slot) != owner {
         state.forgetAddition(of: key)

@@ -43,11 +43,14 @@ extension ManagedObjectContext {
       guard conflict.reason == .changed, let object = registeredObject(for: conflict.objectID) else { return }
       versions[conflict.objectID] = ContestedValues(of: object)
     }
+    // Objects follow rows now that relationships were read without, and attributes are derived from both.
+    defer { readRelationshipsAgain(to: pendingChanges.contestedRoots) }
     for conflict in conflicts {
       // The resolution of another conflict may have removed this one.
       guard let object = registeredObject(for: conflict.objectID), object.isPending else { continue }
       // Whatever the resolution is, objects may join or leave its relationships together with its row.
       noteChange(of: object)
+      pendingChanges.noteContested(root: object.scope.plan.root)
       do {
         switch conflict.reason {
         case .changed, .deleted: try resolveRow(of: object, versions[conflict.objectID])

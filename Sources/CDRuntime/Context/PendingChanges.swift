@@ -8,7 +8,7 @@ final class PendingChanges {
   private var lostChanges = LostChanges()
   /// The root entities of objects with changes whose rows another context has changed too. Relationships to these
   /// entities are read again once the changes have been saved or taken back.
-  private var contestedRoots: Set<Int> = []
+  private(set) var contestedRoots: Set<Int> = []
   /// Objects with changes whose rows another context has changed too, by the partner that each still refers to in a
   /// one-to-one relationship. The rows in the store may no longer have these references.
   private var contestedReferrers: [OneToOnePartner: [ObjectKey]] = [:]

@@ -402,6 +402,8 @@ extension ManagedObjectContext {
           flags: .inserted))
       if !plan.isTyped { parentObject.requireExtras().values = plan.initialValues }
       register(inserted: parentObject)
+      // The object had a row, which this context or another one has deleted.
+      if object.version != 0 { forgetReferences(to: [object.key...object.key], of: plan.root) }
     }
     if object.flags.contains(.draft), parentObject.flags.contains(.inserted) {
       parentObject.flags.insert(.draft)
@@ -420,6 +422,7 @@ extension ManagedObjectContext {
       registry.dropCaches()
     } else {
       becomeNew(object)
+      forgetReferences(to: [object.key...object.key], of: object.scope.plan.root)
     }
     for case let relationship? in object.scope.plan.relationships {
       if isLeaving, !relationship.description.deleteRule.separates { continue }

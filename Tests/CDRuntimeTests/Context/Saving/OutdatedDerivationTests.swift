@@ -15,7 +15,11 @@ import Testing
   init() throws {
     container = try PersistentContainer(scratchOf: [
       EntityDescription(
-        name: "Drive", attributes: [AttributeDescription(name: "name", type: .string)],
+        name: "Drive",
+        attributes: [
+          AttributeDescription(name: "name", type: .string),
+          try .derived("fileCount", .int64, "folders.@sum.count"),
+        ],
         relationships: [
           RelationshipDescription(name: "folders", destination: "Folder", isToMany: true, inverse: "drive")
         ]),
@@ -26,12 +30,14 @@ import Testing
           try .derived("count", .int64, "files.@count"),
           try .derived("size", .int64, "files.@sum.size"),
           try .derived("labelCount", .int64, "labels.@count"),
+          try .derived("coverSize", .int64, "cover.size"),
         ],
         relationships: [
           RelationshipDescription(name: "drive", destination: "Drive", inverse: "folders"),
           RelationshipDescription(
             name: "files", destination: "File", isToMany: true, inverse: "folder", deleteRule: .cascade),
           RelationshipDescription(name: "labels", destination: "Label", isToMany: true, inverse: "folders"),
+          RelationshipDescription(name: "cover", destination: "File"),
         ]),
       EntityDescription(
         name: "File",
@@ -419,6 +425,104 @@ import Testing
     // Only `overwrite` writes the reference, which this context has not changed.
     #expect(try Self.number(stored(folder), "size") == (isOverwrite ? 7 : 0))
     #expect(try mineFolder.value(forKey: "files") == .objects(isOverwrite ? [mine] : []))
+  }
+
+  // MARK: Objects that come back
+
+  /// A child brings back a file that its parent has deleted. The store has cleared the folder's reference to it.
+  @Test(arguments: [false, true]) func aClearedReferenceDoesNotLeadToAFileThatComesBack(hasUndo: Bool) throws
+  {
+    if hasUndo { context.undoManager = ContextUndoManager() }
+    let mine = try Self.folder(context, folder)
+    let file = try Self.addFile(5, to: mine, in: context)
+    try mine.setValue(file, forKey: "cover")
+    try context.save()
+    #expect(try Self.number(stored(folder), "coverSize") == 5)
+    let child = ManagedObjectContext(parent: context)
+    child.mergePolicy = .overwrite
+    try child.existingObject(with: file.objectID).setValue(7, forKey: "size")
+    context.delete(file)
+    try context.save()
+    try Self.addFile(20, to: mine, in: context)
+    try child.save()
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(try Self.number(stored(file.objectID), "size") == 7)
+    #expect(try stored(folder).value(forKey: "cover") == .object(nil))
+    #expect(try Self.number(stored(folder), "coverSize") == nil)
+    #expect(try mine.value(forKey: "cover") == .object(nil))
+  }
+
+  /// A child brings back a folder that its parent has put into a drive and then deleted.
+  @Test(arguments: [false, true]) func aFolderThatComesBackLeavesItsDrive(readsFolders: Bool) throws {
+    let drive = try #require(try Self.folder(context, folder).value(forKey: "drive").object)
+    let mine = try context.insert(entityNamed: "Folder")
+    try mine.setValue("second", forKey: "name")
+    try Self.addFile(5, to: mine, in: context)
+    try context.save()
+    let child = ManagedObjectContext(parent: context)
+    child.mergePolicy = .overwrite
+    try child.existingObject(with: mine.objectID).setValue("child's", forKey: "name")
+    try mine.setValue(drive, forKey: "drive")
+    try context.save()
+    #expect(try Self.number(stored(drive.objectID), "fileCount") == 1)
+    context.refresh(drive, mergeChanges: false)
+    context.delete(mine)
+    if readsFolders { #expect(try drive.value(forKey: "folders").objects.count == 1) }
+    try child.save()
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(try stored(mine.objectID).value(forKey: "drive") == .object(nil))
+    #expect(try Self.number(stored(drive.objectID), "fileCount") == 0)
+    #expect(try drive.value(forKey: "folders").objects.count == 1)
+  }
+
+  /// A policy takes back that a folder has no labels any more. One of them is deleted all the same.
+  @Test func aFolderThatIsRolledBackDoesNotCountADeletedLabel() throws {
+    let labels = try (1...2).map { number in
+      let label = try other.insert(entityNamed: "Label")
+      try label.setValue("\(number)", forKey: "name")
+      return label
+    }
+    let theirs = try Self.folder(other, folder)
+    try theirs.setValue(labels, forKey: "labels")
+    try other.save()
+    context.mergePolicy = .rollback
+    let mine = try Self.folder(context, folder)
+    try mine.setValue([ManagedObject](), forKey: "labels")
+    try mine.setValue("mine", forKey: "name")
+    context.delete(try context.existingObject(with: labels[1].objectID))
+    try theirs.setValue("theirs", forKey: "name")
+    try other.save()
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(try stored(folder).value(forKey: "labels").objects.map(\.objectID) == [labels[0].objectID])
+    #expect(try Self.number(stored(folder), "labelCount") == 1)
+  }
+
+  /// The deletion of a drive is taken back, and its folder follows another context into a drive whose folders this context has
+  /// read without it.
+  @Test func aFolderThatFollowsItsRowJoinsALoadedRelationship() throws {
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    let mine = try Self.folder(context, folder)
+    context.delete(try #require(try mine.value(forKey: "drive").object))
+    try Self.addFile(5, to: mine, in: context)
+    let theirs = try Self.folder(other, folder)
+    try #require(try theirs.value(forKey: "drive").object).setValue("renamed", forKey: "name")
+    let second = try other.insert(entityNamed: "Drive")
+    try second.setValue("second", forKey: "name")
+    try theirs.setValue(second, forKey: "drive")
+    try other.save()
+    _ = try context.fetch(FetchRequest<ManagedObject>(entityName: "Drive"))
+    let mineSecond = try context.existingObject(with: second.objectID)
+    let new = try context.insert(entityNamed: "Folder")
+    try new.setValue("new", forKey: "name")
+    try new.setValue(mineSecond, forKey: "drive")
+    #expect(try mineSecond.value(forKey: "folders") == .objects([new]))
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(try Self.number(stored(second.objectID), "fileCount") == 1)
+    #expect(try mineSecond.value(forKey: "folders").objects.count == 2)
   }
 
   // MARK: Pairs that several contexts add and remove
