@@ -33,6 +33,8 @@ extension ManagedObjectContext {
       // The method may have deleted the object, or removed it from the context.
       guard pendingChanges.revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
     }
+    // The deletion of a row that another context has inserted meanwhile is a deletion that the save writes.
+    if object.flags.contains(.inserted), object.version != 0 { becomeUpdate(object) }
     if undoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       let rule = relationship.description.deleteRule

@@ -153,11 +153,21 @@ extension ManagedObjectContext {
   /// Handles insertions of rows by other contexts. Some may be rows of objects with changes that had been deleted.
   func noteReturn(to ranges: [ClosedRange<ObjectKey>], of root: Int) {
     guard !ranges.isEmpty else { return }
-    for object in pending where object.flags.contains(.rowDeletedElsewhere) && object.scope.plan.root == root
-    {
-      guard ranges.contains(where: { $0.contains(object.key) }) else { continue }
-      object.flags.remove(.rowDeletedElsewhere)
-      noteUpdate(of: object)
+    for object in pending where object.scope.plan.root == root {
+      let isDiscarded = object.flags.isSuperset(of: [.inserted, .deleted])
+      guard isDiscarded || object.flags.contains(.rowDeletedElsewhere),
+        ranges.contains(where: { $0.contains(object.key) })
+      else { continue }
+      if isDiscarded {
+        endDiscarded(object)
+      } else {
+        object.flags.remove(.rowDeletedElsewhere)
+        noteUpdate(of: object)
+      }
+    }
+    // A reference has led to a fault while there was no row. From now on another object stands for the row.
+    merge(ranges, of: root) { object in
+      if object.flags.contains(.inaccessible), !object.isPending { registry.remove(object) }
     }
   }
 

@@ -39,9 +39,11 @@ extension ManagedObjectContext {
   private func prepareChanges(_ hooks: inout SaveHooks) throws {
     guard model.hasLifecycle else {
       // A migration derives attributes once all objects exist.
-      if importTarget == nil { try deriveAttributes() }
-      forgetSetBackValues()
-      return try validate([:])
+      repeat {
+        if importTarget == nil { try deriveAttributes() }
+        forgetSetBackValues()
+      } while try validate([:])
+      return
     }
     for _ in 0..<Self.maximumRounds {
       try prepareForSave(&hooks.prepared)
@@ -52,8 +54,8 @@ extension ManagedObjectContext {
       if pendingChanges.changeCount != mark { continue }
       forgetSetBackValues()
       do {
-        try validate(hooks.refusals)
-        if pendingChanges.changeCount == mark { return }
+        let isOutdated = try validate(hooks.refusals)
+        if !isOutdated, pendingChanges.changeCount == mark { return }
       } catch  where pendingChanges.changeCount != mark {
         // Reading values for the rules has notified observers, which have changed objects: try again.
       }

@@ -61,7 +61,7 @@ extension ManagedObjectContext {
 
   /// Turns an insertion of a row again into an update of the row that another context has inserted meanwhile: all of
   /// the object's values and pairs become changes. Does nothing to other new objects.
-  private func becomeUpdate(_ object: ManagedObject) {
+  func becomeUpdate(_ object: ManagedObject) {
     guard parent == nil, object.version != 0, object.flags.isDisjoint(with: [.deleted, .deletionSaved]),
       (try? hasRow(object)) == true
     else { return }

@@ -462,16 +462,25 @@ extension ManagedObjectContext {
     _ other: ToManyState, areRelated: Bool
   ) {
     let isStored = hasPairRow(object, relationship, member)
-    for (side, key) in [(state, member.key), (other, object.key)] {
+    let sides = [(state, member.key), (other, object.key)]
+    if areRelated, isStored {
+      // A pair that was removed and added again has moved to the end, which is no change of a list that has been read.
+      if state.keys == nil { load(object, relationship, state) }
+      if other.keys == nil, let inverse = inverse(of: relationship) { load(member, inverse, other) }
+      let isAdded = sides.contains { side, key in side.changes(key).isAdded }
+      for (side, key) in sides where side.changes(key) != (isAdded, false) {
+        side.forgetChange(of: key)
+        if isAdded {
+          side.noteAddition(of: key)
+          side.share(key)
+        }
+      }
+      return
+    }
+    for (side, key) in sides {
       let changes = side.changes(key)
       let isRight =
-        switch (areRelated, isStored) {
-        // A pair that is removed and added again is at the end.
-        case (true, true): changes.isAdded || !changes.isRemoved
-        case (true, false): changes.isAdded
-        case (false, true): changes.isRemoved && !changes.isAdded
-        case (false, false): !changes.isAdded && !changes.isRemoved
-        }
+        if areRelated { changes.isAdded } else { changes.isRemoved == isStored && !changes.isAdded }
       if !isRight { side.setMembership(key, isMember: areRelated, isStored: isStored) }
     }
   }

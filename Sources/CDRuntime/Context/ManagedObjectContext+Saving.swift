@@ -207,6 +207,14 @@ extension ManagedObjectContext {
     extras.partners.removeAll()
   }
 
+  /// Ends an object that an undo has brought back and that was deleted again, because another context has inserted its row.
+  /// From now on another object stands for the row.
+  func endDiscarded(_ object: ManagedObject) {
+    forgetDeleted(object)
+    end(object)
+    pendingChanges.remove(object)
+  }
+
   /// Removes a deleted object from the identity map, unless an undo may bring it back: references to it must then
   /// find it deleted.
   private func forgetDeleted(_ object: ManagedObject) {

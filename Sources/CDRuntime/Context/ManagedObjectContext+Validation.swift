@@ -9,8 +9,9 @@ extension ManagedObjectContext {
   /// Checks all changed objects.
   ///
   /// - Parameter refusals: The errors of objects' own validation methods.
+  /// - Returns: Whether objects follow rows of other contexts from now on, so that attributes must be derived anew.
   /// - Throws: ``SaveError/validation(_:)`` with every mistake.
-  func validate(_ refusals: [ObjectIdentifier: [ValidationError]]) throws {
+  func validate(_ refusals: [ObjectIdentifier: [ValidationError]]) throws -> Bool {
     var errors: [ValidationError] = []
     var hasDeleted = false
     if model.hasPairMinimums { checkPairMinimums(&errors) }
@@ -35,7 +36,7 @@ extension ManagedObjectContext {
     if hasDeleted, !model.oneSidedMinimums.isEmpty { checkOneSidedOwners(&errors) }
     if !errors.isEmpty { throw SaveError.validation(errors) }
     // Not earlier: a save that is refused leaves the graph unchanged.
-    if hasDeleted { clearDeleted() }
+    return hasDeleted && clearDeleted()
   }
 
   /// Whether the parent has deleted an object of which this child context has changed only relationships. The child then
@@ -236,8 +237,11 @@ extension ManagedObjectContext {
   }
 
   /// Clears references to objects that were deleted after the references were set.
-  private func clearDeleted() {
-    guard pending.contains(where: { $0.flags.contains(.deleted) }) else { return }
+  ///
+  /// - Returns: Whether such a reference was the last change of an object whose row another context has changed.
+  private func clearDeleted() -> Bool {
+    guard pending.contains(where: { $0.flags.contains(.deleted) }) else { return false }
+    var isAnySetBack = false
     // Clearing changes only pending objects, so it does not change the list.
     for object in pending where object.isPending && !object.flags.contains(.deleted) {
       let plan = object.scope.plan
@@ -255,8 +259,13 @@ extension ManagedObjectContext {
       dropPairsWithDeleted(of: object)
       // A reference to an object that was deleted later is not a change: a value that another context has set there
       // stays.
-      if isCleared, !isNew { forgetEqualChanges(of: object) }
+      if isCleared, !isNew {
+        forgetEqualChanges(of: object)
+        let isContested = !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere])
+        if isContested, !object.flags.contains(.updated) { isAnySetBack = true }
+      }
     }
+    return isAnySetBack
   }
 
   /// Drops unsaved pairs with objects that were deleted after the pairs were made. Deletion itself removes only pairs

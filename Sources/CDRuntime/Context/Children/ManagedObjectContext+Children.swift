@@ -426,23 +426,39 @@ extension ManagedObjectContext {
     }
     for case let relationship? in object.scope.plan.relationships {
       if isLeaving, !relationship.description.deleteRule.separates { continue }
-      clearOwnSide(object, relationship)
+      clearOwnSide(object, relationship, hasRow: isLeaving)
     }
     if undoManager != nil { object.flags.insert(.tracked) }
   }
 
   /// Clears a restored object's side of a relationship that the other side has lost. The child pushes both sides
-  /// again.
+  /// again. Pairs that another context has made since the deletion stay.
   @_optimize(none)
-  private func clearOwnSide(_ object: ManagedObject, _ relationship: RelationshipPlan) {
+  private func clearOwnSide(_ object: ManagedObject, _ relationship: RelationshipPlan, hasRow: Bool) {
     switch relationship.storage {
     case .reference:
-      guard object.referenceKey(relationship.slot) != 0 else { return }
+      let key = object.referenceKey(relationship.slot)
+      guard key != 0 else { return }
       object.writeReference(0, relationship.slot)
+      // The deletion did not search for an object that was not in memory.
+      if hasRow, !relationship.isSymmetric, let inverse = inverse(of: relationship),
+        let former = referent(key, relationship)
+      {
+        remove(object, fromInverse: inverse, of: former)
+      }
     case .join:
       let state = object.toManyState(relationship.slot)
       if state.keys == nil { load(object, relationship, state) }
-      guard let keys = state.keys?.keys, !keys.isEmpty else { return }
+      var keys = state.keys?.keys ?? []
+      if hasRow, let inverse = relationship.inverseSlot {
+        keys.removeAll { key in
+          guard let member = self.object(key, relationship),
+            let inverse = member.scope.plan.relationship(inverse)
+          else { return false }
+          return objects(of: member, inverse).contains(object)
+        }
+      }
+      guard !keys.isEmpty else { return }
       object.willChange(relationship.slot)
       for key in keys { state.remove(key) }
       object.noteChangeOutsideRow(relationship.slot)

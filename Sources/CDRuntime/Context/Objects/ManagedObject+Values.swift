@@ -321,9 +321,13 @@ extension ManagedObject: EvaluationSubject {
   }
 
   private final func evaluationValue(of slot: PropertyPlan) throws(EvaluationError) -> EvaluationValue {
+    if flags.contains(.fault), slot.relationship == nil {
+      _willRead()
+      // Another context has deleted the row, and the reference that has led here is not up to date.
+      if isInaccessible { return .null }
+    }
     switch slot.kind {
     case .attribute(_, let storageType):
-      _willRead()
       if slot.isReadLater {
         do { try readLargeValueForCaller(slot.number) } catch {
           throw .unsupported("'\(scope.plan.name).\(slot.name)', which cannot be read: \(error)")
@@ -333,7 +337,6 @@ extension ManagedObject: EvaluationSubject {
       if case .float = storageType, case .double(let number) = value { return .float(Float(number)) }
       return .value(value)
     case .composite(_, let fields):
-      _willRead()
       guard case .composite(let values) = storedValue(slot.number) else { return .null }
       var result: [String: EvaluationValue] = [:]
       for field in fields {
@@ -349,7 +352,8 @@ extension ManagedObject: EvaluationSubject {
       if relationship.isToMany {
         return .collection(relatedObjects(relationship).map { .subject($0) })
       }
-      return relatedObject(relationship).map { .subject($0) } ?? .null
+      guard let related = relatedObject(relationship), !related.isInaccessible else { return .null }
+      return .subject(related)
     }
   }
 }

@@ -143,7 +143,7 @@ extension ManagedObjectContext {
     for other in others { noteUndo(other.object, other.relationship.slot) }
   }
 
-  /// Records an object as a whole, in its current state.
+  /// Records an object that the group deletes as a whole, in its current state.
   func noteWhole(_ object: ManagedObject, in entry: inout UndoEntry, of group: UndoGroup) {
     let others = oneSidedReferrers(of: object)
     noteWhole(object, others, in: &entry)
@@ -151,6 +151,7 @@ extension ManagedObjectContext {
   }
 
   private func noteWhole(_ object: ManagedObject, _ others: [UndoReferrer], in entry: inout UndoEntry) {
+    entry.isDeletion = true
     object.readLargeValues()
     for slot in object.scope.plan.slots where object.scope.plan.isUndoable(slot.number) {
       note(slot.number, of: object, in: &entry)

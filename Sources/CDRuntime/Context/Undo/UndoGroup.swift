@@ -19,7 +19,9 @@ struct UndoEntry {
   /// Whether the group inserted the object. If such an object is removed again, all of its relationships are removed.
   /// If a deletion is made again instead, `deny` and `noAction` rules leave relationships as they did before.
   var isInsertion = false
-  /// Whether the object existed at the end of the group.
+  /// Whether the group deleted the object. An object that another context has deleted meanwhile stays gone.
+  var isDeletion = false
+  /// Whether the object existed at the end of the group, or would exist but for another context.
   var existedAfter = true
   /// The objects of the relationships at the end of the group. Comparing with these shows which objects others have
   /// added or removed later.
@@ -105,7 +107,7 @@ final class UndoGroup {
   func close(in context: ManagedObjectContext) {
     for index in entries.indices {
       let object = entries[index].object
-      entries[index].existedAfter = object.exists
+      entries[index].existedAfter = object.exists || entries[index].existed && !entries[index].isDeletion
       for slot in entries[index].lists.keys {
         entries[index].listsAfter[slot] = object.exists ? context.visibleKeys(of: object, slot) : []
       }
