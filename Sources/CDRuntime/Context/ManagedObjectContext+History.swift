@@ -153,9 +153,9 @@ extension ManagedObjectContext {
   /// Handles insertions of rows by other contexts. Some may be rows of objects with changes that had been deleted.
   func noteReturn(to ranges: [ClosedRange<ObjectKey>], of root: Int) {
     guard !ranges.isEmpty else { return }
-    for object in pending where object.scope.plan.root == root {
+    for object in pending {
       let isDiscarded = object.flags.isSuperset(of: [.inserted, .deleted])
-      guard isDiscarded || object.flags.contains(.rowDeletedElsewhere),
+      guard isDiscarded || object.flags.contains(.rowDeletedElsewhere), object.scope.plan.root == root,
         ranges.contains(where: { $0.contains(object.key) })
       else { continue }
       if isDiscarded {

@@ -461,27 +461,32 @@ extension ManagedObjectContext {
     _ member: ManagedObject, _ state: ToManyState, _ object: ManagedObject, _ relationship: RelationshipPlan,
     _ other: ToManyState, areRelated: Bool
   ) {
+    guard let inverse = inverse(of: relationship) else { return }
     let isStored = hasPairRow(object, relationship, member)
-    let sides = [(state, member.key), (other, object.key)]
+    let sides = [
+      (state, member.key, object, relationship.slot), (other, object.key, member, inverse.slot),
+    ]
+    // A pair that was removed and added again has moved to the end, which is no change of a list that has been read.
     if areRelated, isStored {
-      // A pair that was removed and added again has moved to the end, which is no change of a list that has been read.
       if state.keys == nil { load(object, relationship, state) }
-      if other.keys == nil, let inverse = inverse(of: relationship) { load(member, inverse, other) }
-      let isAdded = sides.contains { side, key in side.changes(key).isAdded }
-      for (side, key) in sides where side.changes(key) != (isAdded, false) {
+      if other.keys == nil { load(member, inverse, other) }
+    }
+    let isAdded = sides.contains { side, key, _, _ in side.changes(key).isAdded }
+    for (side, key, owner, slot) in sides {
+      let changes = side.changes(key)
+      if areRelated, isStored {
+        if changes == (isAdded, false) { continue }
         side.forgetChange(of: key)
         if isAdded {
           side.noteAddition(of: key)
           side.share(key)
         }
+      } else {
+        if areRelated ? changes.isAdded : changes.isRemoved == isStored && !changes.isAdded { continue }
+        side.setMembership(key, isMember: areRelated, isStored: isStored)
       }
-      return
-    }
-    for (side, key) in sides {
-      let changes = side.changes(key)
-      let isRight =
-        if areRelated { changes.isAdded } else { changes.isRemoved == isStored && !changes.isAdded }
-      if !isRight { side.setMembership(key, isMember: areRelated, isStored: isStored) }
+      owner.willChange(slot)
+      owner.noteChangeOutsideRow(slot)
     }
   }
 

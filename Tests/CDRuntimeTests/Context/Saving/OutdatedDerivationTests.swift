@@ -397,6 +397,28 @@ import Testing
     #expect(try mineLabel.value(forKey: "folders") == .objects([]))
   }
 
+  /// The context has read the label's folders before another one took a folder out, and the folder's labels after that.
+  @Test func aPairThatOthersHaveTakenOutIsMadeAgain() throws {
+    let label = try other.insert(entityNamed: "Label")
+    try label.setValue("first", forKey: "name")
+    let theirs = try Self.folder(other, folder)
+    try theirs.setValue([label], forKey: "labels")
+    try Self.addFile(5, to: theirs, in: other)
+    try other.save()
+    let mine = try Self.folder(context, folder)
+    let mineLabel = try context.existingObject(with: label.objectID)
+    #expect(try mineLabel.value(forKey: "folders") == .objects([mine]))
+    try theirs.setValue([ManagedObject](), forKey: "labels")
+    try other.save()
+    #expect(try mine.value(forKey: "labels") == .objects([]))
+    try mine.setValue([mineLabel], forKey: "labels")
+    #expect(mineLabel.isUpdated)
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(try Self.number(stored(label.objectID), "fileCount") == 1)
+    #expect(try Self.number(stored(folder), "labelCount") == 1)
+  }
+
   /// The context has read only the folder's labels. It takes the label out and puts it back, and another context takes it
   /// out.
   @Test(arguments: [false, true]) func aPairThatIsPutBackIsTakenOutByOthers(readsLabel: Bool) throws {
