@@ -161,7 +161,7 @@ extension ManagedObjectContext {
       if isDiscarded {
         endDiscarded(object)
       } else {
-        object.flags.remove(.rowDeletedElsewhere)
+        object.flags.subtract([.rowDeletedElsewhere, .inaccessible])
         noteUpdate(of: object)
       }
     }

@@ -145,6 +145,31 @@ import Testing
     #expect(try Self.text(drive, "name") == "disk")
   }
 
+  /// Another context deletes a folder and takes the deletion back. This context has given the folder a file, and has looked for
+  /// the folder in between.
+  @Test func aFolderThatComesBackCountsItsNewFile() throws {
+    other.undoManager = ContextUndoManager()
+    let mine = try Self.folder(context, folder)
+    let file = try Self.addFile(5, to: mine, in: context)
+    try rename(folder)
+    let labels = FetchRequest<ManagedObject>(entityName: "Label")
+    _ = try context.fetch(labels)
+    other.delete(try Self.folder(other, folder))
+    try other.save()
+    _ = try context.fetch(labels)
+    // Derives the count of the folder, which is gone.
+    let large = try FetchPredicate(format: "count > 3")
+    #expect(try context.fetch(FetchRequest<ManagedObject>(entityName: "Folder", where: large)) == [])
+    other.undo()
+    try other.save()
+    _ = try context.fetch(labels)
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(!mine.isInaccessible)
+    #expect(try Self.number(stored(folder), "count") == 1)
+    #expect(try Self.text(stored(file.objectID), "folderName") == "new")
+  }
+
   /// A child brings back a folder with a label that its parent has added and then deleted with the folder.
   @Test func aFolderThatComesBackLosesItsNewPairs() throws {
     let label = try context.insert(entityNamed: "Label")
