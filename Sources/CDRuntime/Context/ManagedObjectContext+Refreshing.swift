@@ -143,7 +143,7 @@ extension ManagedObjectContext {
     return lost
   }
 
-  /// Forgets, on both sides, that a pair was added or removed here. The member's side is read again.
+  /// Forgets, on both sides, that a pair was added or removed here. The side of a deleted member is read again.
   private func forgetChange(
     of key: ObjectKey, in object: ManagedObject, _ relationship: RelationshipPlan
   ) {

@@ -43,7 +43,7 @@ extension ManagedObjectContext {
       guard conflict.reason == .changed, let object = registeredObject(for: conflict.objectID) else { return }
       versions[conflict.objectID] = ContestedValues(of: object)
     }
-    // Objects follow rows now that relationships were read without, and attributes are derived from both.
+    // Some relationships were read before their objects took over the rows of other contexts. The next derivation reads them.
     defer { readRelationshipsAgain(to: pendingChanges.contestedRoots) }
     for conflict in conflicts {
       // The resolution of another conflict may have removed this one.

@@ -7,7 +7,7 @@ final class PendingChanges {
   /// Properties that were set on objects that no save writes; the next save throws them.
   private var lostChanges = LostChanges()
   /// The root entities of objects with changes whose rows another context has changed too. Relationships to these
-  /// entities are read again once the changes have been saved or taken back.
+  /// entities are read again when conflicts have been resolved, and once the changes have been saved or taken back.
   private(set) var contestedRoots: Set<Int> = []
   /// Objects with changes whose rows another context has changed too, by the partner that each still refers to in a
   /// one-to-one relationship. The rows in the store may no longer have these references.

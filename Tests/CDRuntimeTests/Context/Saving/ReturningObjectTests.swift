@@ -1,8 +1,8 @@
 import CDRuntime
 import Testing
 
-/// Objects that a child, an undo or a merge policy brings back, and objects that follow their rows again. The relationships that
-/// were read without them, and what is derived from these, must not stay as they were.
+/// A child, an undo or a merge policy brings an object back, or an object follows its row again. Other objects' relationships
+/// must then have this object, even if they were read before. Attributes that are derived from them must have new values.
 @Suite final class ReturningObjectTests: DriveFixture {
   /// A child brings back a file that its parent has deleted. The store has cleared the folder's reference to it.
   @Test(arguments: [false, true]) func aClearedReferenceDoesNotLeadToAFileThatComesBack(hasUndo: Bool) throws
