@@ -449,7 +449,6 @@ extension ManagedObjectContext {
         object.requireExtras().partners[relationship.slot] = keys.first ?? 0
       }
     }
-    forgetReferences(to: [object.key...object.key], of: object.scope.plan.root)
     for (slot, keys) in pairs {
       let state = object.toManyState(slot)
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
@@ -493,7 +492,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes an object new, so that the save inserts its row with its current values and pairs.
+  /// Makes an object new, so that the save inserts its row with its current values and pairs. References to the former row,
+  /// which the store has cleared, are cleared in memory too.
   @_optimize(none)
   func becomeNew(_ object: ManagedObject) {
     object.flags.subtract([
@@ -529,6 +529,7 @@ extension ManagedObjectContext {
         if partner?.referenceKey(inverse) != object.key { extras.partners[relationship.slot] = 0 }
       }
     }
+    forgetReferences(to: [object.key...object.key], of: object.scope.plan.root)
   }
 
   // MARK: Partners

@@ -159,10 +159,7 @@ extension ManagedObjectContext {
 
   /// - Parameter storeIndices: The indices of the stores that have been written; nil for all.
   private func finish(_ plan: SavePlan, in storeIndices: Set<Int>? = nil) {
-    for object in plan.deleted {
-      forgetDeleted(object)
-      end(object)
-    }
+    for object in plan.deleted { end(object) }
     for object in plan.inserted { object.version = object.nextVersion(plan.versionStamp) }
     for object in plan.updated { object.version += 1 }
     var rest: [ManagedObject] = []
@@ -171,10 +168,7 @@ extension ManagedObjectContext {
         rest.append(object)
         continue
       }
-      if object.flags.isSuperset(of: [.inserted, .deleted]) {
-        forgetDeleted(object)
-        end(object)
-      }
+      if object.flags.isSuperset(of: [.inserted, .deleted]) { end(object) }
       forgetSaved(object)
       applyExternalChanges(object)
     }
@@ -200,6 +194,9 @@ extension ManagedObjectContext {
   /// Ends an object whose deletion has been saved, and forgets its changes. An undo, or a row that another context
   /// inserts again, may bring it back.
   private func end(_ object: ManagedObject) {
+    leaveLoadedRelationships(of: object)
+    // References to an object that an undo may bring back must find it deleted.
+    if undoManager == nil { registry.remove(object) }
     object.flags.become([.deletionSaved, .inaccessible])
     guard let extras = object.extras else { return }
     forgetChanges(of: extras)
@@ -210,16 +207,8 @@ extension ManagedObjectContext {
   /// Ends an object that an undo has brought back and that was deleted again, because another context has inserted its row.
   /// From now on another object stands for the row.
   func endDiscarded(_ object: ManagedObject) {
-    forgetDeleted(object)
     end(object)
     pendingChanges.remove(object)
-  }
-
-  /// Removes a deleted object from the identity map, unless an undo may bring it back: references to it must then
-  /// find it deleted.
-  private func forgetDeleted(_ object: ManagedObject) {
-    leaveLoadedRelationships(of: object)
-    if undoManager == nil { registry.remove(object) }
   }
 
   /// Removes a deleted object from the relationships of objects that it still refers to: a `deny` or `noAction` rule
@@ -252,10 +241,7 @@ extension ManagedObjectContext {
     for object in pending {
       forgetDerivedChanges(of: object)
       forgetSaved(object)
-      if object.flags.contains(.deleted) {
-        forgetDeleted(object)
-        end(object)
-      }
+      if object.flags.contains(.deleted) { end(object) }
       applyExternalChanges(object)
     }
     pendingChanges.keepOnly([])

@@ -422,7 +422,6 @@ extension ManagedObjectContext {
       registry.dropCaches()
     } else {
       becomeNew(object)
-      forgetReferences(to: [object.key...object.key], of: object.scope.plan.root)
     }
     for case let relationship? in object.scope.plan.relationships {
       if isLeaving, !relationship.description.deleteRule.separates { continue }
