@@ -133,7 +133,9 @@ extension World {
     let back = Set(returns.filter { $0.value > context.seen }.keys)
     guard !back.isEmpty else { return }
     for (object, change) in delta.rows {
-      let targets = (change.after?.references ?? [:]).values.filter { back.contains($0) }
+      // The store has cleared references to it, so that one that was set to nil here may be no change any more.
+      let targets = [change.before, change.after].compactMap { $0 }
+        .flatMap(\.references.values).filter(back.contains)
       if targets.isEmpty { continue }
       context.open.insert(object)
       context.open.formUnion(targets)
