@@ -68,6 +68,8 @@ import Testing
     #expect(try store.count("Book") == 200 + 64 * rounds / 4)
     // First come, first served: all tasks end at about the same time.
     #expect(first > last / 3)
+    // Tasks that wait keep no cooperative thread.
+    #expect(gap < last / 4, "\(gap) of \(last)")
   }
 
   /// More tasks than the machine has processors wait for a lock, which a task of the cooperative threads gives back.

@@ -6,8 +6,9 @@ import Testing
 @testable import CDPostgresStore
 @testable import CDRuntime
 
-/// Many saves over connections that fail at random: cut before and after the server executes statements, and ended by the
-/// server's own errors at any statement. Each save that succeeds is written once, and each save that fails is not written.
+/// Many saves over connections that fail at random: slow ones, ones that are cut before and after the server executes
+/// statements, and ones that the server's own errors end at any statement. Each save that succeeds is written once and as a
+/// whole, and each save that fails is not written.
 ///
 /// The environment variable `CDGEN_POSTGRES_STORM` has the number of saves.
 @Suite(.needsServer) struct StormTests {
@@ -15,7 +16,8 @@ import Testing
     ProcessInfo.processInfo.environment["CDGEN_POSTGRES_STORM"].flatMap { Int($0) } ?? 400
   private static let writers = 4
 
-  /// What became of the saves of one writer. Each save inserts a book and increases the writer's counter.
+  /// What became of the saves of one writer. Each save inserts a book with a tag, increases the writer's counter, and puts a
+  /// new mark in the place of the writer's last one.
   private struct Outcome {
     var written: Set<String> = []
     var unknown: Set<String> = []
@@ -33,8 +35,38 @@ import Testing
     case 4: .fail(code: "57P01", at: Int.random(in: 0...statements.count))
     // The server has become a standby.
     case 5: .fail(code: "25006", at: Int.random(in: 0...statements.count))
+    case 6: .delay(milliseconds: UInt32.random(in: 1...150))
     default: .forward
     }
+  }
+
+  private static func change(
+    _ context: ManagedObjectContext, _ counter: ManagedObject, _ count: Int64, _ marks: [ManagedObject],
+    _ title: String
+  ) throws {
+    let tag = try context.insert(entityNamed: "Tag")
+    try tag.setValue("tag of \(title)", forKey: "name")
+    try context.addBook(title).setValue([tag], forKey: "tags")
+    try counter.setValue(count + 1, forKey: "pages")
+    for mark in marks { context.delete(mark) }
+    try context.insert(entityNamed: "Shelf").setValue(title, forKey: "name")
+  }
+
+  /// Each book has its own tag, and each writer one mark, which is of its last book.
+  private static func checkWholeSaves(_ store: ServerStore) throws {
+    let context = try store.context()
+    var last: [String: Int] = [:]
+    for book in try context.objects(forEntityNamed: "Book", format: "TRUEPREDICATE") {
+      let title = try book.text("title") ?? ""
+      guard !title.hasPrefix("counter") else { continue }
+      guard case .objects(let tags) = try book.value(forKey: "tags") else { continue }
+      #expect(try tags.map { try $0.text("name") } == ["tag of \(title)"])
+      let parts = title.split(separator: " ")
+      last[String(parts[0])] = max(last[String(parts[0])] ?? 0, Int(parts[1]) ?? 0)
+    }
+    let marks = try context.objects(forEntityNamed: "Shelf", format: "TRUEPREDICATE")
+      .compactMap { try $0.text("name") }
+    #expect(marks.sorted() == last.map { "\($0) \($1)" }.sorted())
   }
 
   @Test func eachSaveIsWrittenOnce() throws {
@@ -73,8 +105,9 @@ import Testing
               Issue.record("the counter has no number")
               return
             }
-            try context.addBook(title)
-            try counter.setValue(count + 1, forKey: "pages")
+            let marks = try context.objects(
+              forEntityNamed: "Shelf", format: "name BEGINSWITH %@", "\(writer) ")
+            try Self.change(context, counter, count, marks, title)
             do {
               try context.save()
               outcome.written.insert(title)
@@ -106,6 +139,8 @@ import Testing
       count += own.count
     }
     #expect(try store.count("_cdgen_history") == count + 1)
+    #expect(try store.count("Tag") == count)
+    try Self.checkWholeSaves(store)
     #expect(try store.coordinator().verify().isEmpty)
     #expect(injected.withLock { $0 } > Self.saves / 10)
     let unknown = outcomes.withLock { $0.map(\.unknown.count).reduce(0, +) }

@@ -142,13 +142,21 @@ final class WriteTransaction {
       let results = try run([Self.savepoint] + list + [Self.release])
       return Array(results[1..<list.count + 1])
     } catch let failure as PostgresFailure {
-      if isConnected, !failure.endsConnection, failure.statement > 0 {
-        _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_write"), Self.release])
-        // The whole transaction can be tried again after others have interrupted it.
-        self.failure = failure.isTransient ? failure : nil
-      }
+      if failure.statement > 0 { try returnToSavepoint(after: failure) }
       throw failure
     }
+  }
+
+  /// Continues the transaction after statements within the savepoint have failed.
+  private func returnToSavepoint(after failure: PostgresFailure) throws {
+    guard isConnected, !failure.endsConnection else { return }
+    do {
+      _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_write"), Self.release])
+    } catch let second as PostgresFailure where failure.isTransient && !second.endsConnection {
+      // An interrupted transaction may have lost its savepoints.
+    }
+    // The whole transaction can be tried again after others have interrupted it.
+    self.failure = failure.isTransient ? failure : nil
   }
 
   private static let savepoint = PostgresStatement("SAVEPOINT _cdgen_write")
@@ -202,11 +210,7 @@ final class WriteTransaction {
       try copy(text, produce)
       _ = try run([Self.release])
     } catch let failure as PostgresFailure {
-      if isConnected, !failure.endsConnection {
-        _ = try run([PostgresStatement("ROLLBACK TO SAVEPOINT _cdgen_write"), Self.release])
-        // The whole transaction can be tried again after others have interrupted it.
-        self.failure = failure.isTransient ? failure : nil
-      }
+      try returnToSavepoint(after: failure)
       throw failure
     }
   }

@@ -59,6 +59,8 @@ final class TestProxy: @unchecked Sendable {
   /// What happens at a point at which the program waits for a reply.
   enum Action {
     case forward
+    /// The server gets the statements later.
+    case delay(milliseconds: UInt32)
     /// Closes both sides before the server gets the statements.
     case cutBefore
     /// The server gets the statements, and the program gets no reply but a closed connection.
@@ -271,6 +273,9 @@ final class TestProxy: @unchecked Sendable {
     }
     switch decide(statements) {
     case .forward: return Self.send(held + last, to: link.server)
+    case .delay(let time):
+      usleep(time * 1000)
+      return Self.send(held + last, to: link.server)
     case .cutBefore: return false
     case .cutAfter:
       link.isSilent.store(true, ordering: .releasing)

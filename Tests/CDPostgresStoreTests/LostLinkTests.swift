@@ -1,0 +1,147 @@
+import CDModel
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CDPostgresStore
+@testable import CDRuntime
+
+/// The link to the server fails for good, or falls silent, at each round trip of an operation. The operation ends with a typed
+/// error within the time limits, nothing is left half written, and the pool recovers with the link.
+@Suite(.needsServer, .timeLimit(.minutes(5))) struct LostLinkTests {
+  enum Manner: CaseIterable { case cutBefore, cutAfter, silence }
+
+  enum Operation: CaseIterable {
+    case fetch, getter, save
+    /// A save of so many new objects that `COPY` writes their rows.
+    case copy
+  }
+
+  /// The context has told of an error of a getter, which throws none.
+  private struct UnreadableProperty: Error {}
+
+  /// The limits of the program's URL, in seconds.
+  private static let limits = (connect: 2.0, statement: 1.0, replay: 3.0)
+  /// All attempts of an operation, and what a busy machine adds.
+  private static let longest = Duration.seconds(20)
+
+  private let store: ServerStore
+  private let proxy: TestProxy
+  private let container: PersistentContainer
+  private let book: ManagedObjectID
+
+  init() throws {
+    store = try ServerStore()
+    let context = try store.context()
+    let book = try context.addBook("first")
+    try context.save()
+    self.book = book.objectID
+    let proxy = try TestProxy(to: store.server)
+    self.proxy = proxy
+    container = PersistentContainer(
+      try store.coordinator(through: proxy) {
+        $0.connectTimeout = Self.limits.connect
+        $0.statementTimeout = Self.limits.statement
+        $0.replayTimeout = Self.limits.replay
+        $0.poolSize = 2
+      })
+  }
+
+  @Test(arguments: Operation.allCases, Manner.allCases)
+  func everyWaitHasAnEnd(_ operation: Operation, _ manner: Manner) throws {
+    var known: Set<String> = ["first"]
+    // The round trips of the operation on a link that works.
+    let context = container.newContext()
+    _ = try prepare(operation, "whole", context)
+    _ = proxy.takeRoundTrips()
+    known.formUnion(try run(operation, "whole", context))
+    let count = proxy.takeRoundTrips().count
+    #expect(count > 0)
+    for place in 0..<count {
+      let context = container.newContext()
+      let title = "\(place)"
+      _ = try prepare(operation, title, context)
+      let passed = Mutex(0)
+      proxy.decide { _ in
+        let current = passed.withLock { passed in
+          defer { passed += 1 }
+          return passed
+        }
+        if current < place { return .forward }
+        switch manner {
+        case .cutBefore: return .cutBefore
+        case .cutAfter: return .cutAfter
+        case .silence: return .silence
+        }
+      }
+      let start = ContinuousClock.now
+      var isUnknown = false
+      do {
+        known.formUnion(try run(operation, title, context))
+        Issue.record("\(operation) succeeded although the link was lost at \(place)")
+      } catch StoreError.engine(_, let reason) {
+        isUnknown = reason.code == PostgresFailure.unknownResult
+        #expect(reason.isOfConnection || isUnknown || reason.code == "57014", "\(place): \(reason)")
+      } catch is UnreadableProperty {
+      } catch { Issue.record("\(operation) at \(place): \(error)") }
+      let time = ContinuousClock.now - start
+      #expect(time < Self.longest, "\(operation) at \(place) took \(time)")
+      // Only a commit has a result that nobody knows.
+      #expect(!isUnknown || operation == .save || operation == .copy)
+      proxy.decide { _ in .forward }
+      // The same context and the same pool go on.
+      context.rollback()
+      let found = Set(try context.titles())
+      if isUnknown {
+        #expect(known.isSubset(of: found) && found.subtracting(known).allSatisfy { $0.hasPrefix(title) })
+        let written = found.subtracting(known).count
+        #expect(written == 0 || written == newTitles(operation, title).count, "\(written) of a save")
+      } else {
+        #expect(found == known, "\(operation) at \(place)")
+      }
+      known = found
+      known.formUnion(try run(.save, "after \(title)", context))
+      #expect(Set(try store.context().titles()) == known)
+    }
+    #expect(try store.coordinator().verify().isEmpty)
+  }
+
+  /// Does what comes before an operation: its round trips are not part of it.
+  private func prepare(_ operation: Operation, _ title: String, _ context: ManagedObjectContext) throws {
+    switch operation {
+    case .fetch: break
+    case .getter: _ = try context.object(with: book)
+    case .save, .copy: for title in newTitles(operation, title) { try context.addBook(title) }
+    }
+  }
+
+  private func newTitles(_ operation: Operation, _ title: String) -> [String] {
+    switch operation {
+    case .fetch, .getter: []
+    case .save: [title]
+    case .copy: (0..<600).map { "\(title) \($0)" }
+    }
+  }
+
+  /// - Returns: The titles that the operation has written.
+  private func run(_ operation: Operation, _ title: String, _ context: ManagedObjectContext) throws
+    -> [String]
+  {
+    switch operation {
+    case .fetch: _ = try context.titles()
+    case .getter:
+      // A getter throws nothing. The context tells of the error.
+      let value = try context.object(with: book).committedValues["title"]?.attribute
+      if value == .string("first") { return [] }
+      guard case .readFailed? = context.recentErrors.last?.reason else {
+        Issue.record("the getter gave \(String(describing: value)) without an error")
+        return []
+      }
+      throw UnreadableProperty()
+    case .save, .copy:
+      if !context.hasChanges { try prepare(operation, title, context) }
+      try context.save()
+    }
+    return newTitles(operation, title)
+  }
+}
