@@ -12,7 +12,12 @@ import Testing
 struct SharedCaseStoreTests {
   @Test(arguments: StoreKind.allCases) func fetchesAnswerAsMemoryDoes(_ kind: StoreKind) throws {
     var stores: [String: DatasetStore] = [:]
-    for (name, dataset) in try SharedDataset.all() { stores[name] = try DatasetStore(dataset, kind) }
+    // The engine without SQL decides and sorts in memory.
+    var inMemory: [String: DatasetStore] = [:]
+    for (name, dataset) in try SharedDataset.all() {
+      stores[name] = try DatasetStore(dataset, kind, zero: kind.zero)
+      inMemory[name] = try DatasetStore(dataset, .plain, zero: kind.zero)
+    }
     var count = 0
     for item in try PredicateCase.all() where item.mode == "dataset" {
       count += 1
@@ -20,7 +25,8 @@ struct SharedCaseStoreTests {
       let found: PredicateCase.Expectation
       do {
         let ids = try store.ids(item)
-        found = ids.isEmpty ? .indices([]) : .rows(ids)
+        found = ids.isEmpty ? .indices([]) : .rows(Set(ids))
+        #expect(try ids == inMemory[item.dataset]?.ids(item), "the order of \(item.id)")
       } catch {
         #expect(item.expected == .error, "\(item.id): \(item.format.prefix(90)): \(error)")
         continue
@@ -74,10 +80,19 @@ private struct DatasetStore {
   /// What takes the place of U+0000 in texts: see ``StoreKind/zero``.
   private let zero: String
 
-  init(_ dataset: SharedDataset, _ kind: StoreKind) throws {
+  /// The attributes of each entity by which its objects can be sorted.
+  private let sortKeys: [String: [SortKey]]
+
+  init(_ dataset: SharedDataset, _ kind: StoreKind, zero: String) throws {
     let store = ScratchStore(kind)
-    let zero = kind.zero
     self.zero = zero
+    sortKeys = Dictionary(
+      uniqueKeysWithValues: dataset.version.entities.map { entity in
+        (
+          entity.name,
+          entity.attributes.filter { !$0.isTransient && $0.type != .data }.map { SortKey($0.name) }
+        )
+      })
     let model = ManagedObjectModel(
       name: "Dataset", id: UUID(), versions: [dataset.version], currentVersionNumber: 1)
     var names: [ManagedObjectID: String] = [:]
@@ -117,8 +132,8 @@ private struct DatasetStore {
     self.uris = uris
   }
 
-  /// What a fetch gives.
-  func ids(_ item: PredicateCase) throws -> Set<String> {
+  /// What a fetch gives, sorted by all attributes.
+  func ids(_ item: PredicateCase) throws -> [String] {
     let arguments: [(any FormatArgument)?] = item.arguments.map { argument in
       (argument as? ExpressionConstant).map { located($0) }
         ?? (argument as? String)?.replacingZeros(by: zero) ?? argument
@@ -127,7 +142,8 @@ private struct DatasetStore {
       entityName: item.entity,
       where: try FetchPredicate(format: item.format.replacingZeros(by: zero), arguments: arguments))
     request.variables = item.variables.mapValues(located)
-    return Set(try context.fetch(request).compactMap { names[$0.objectID] })
+    request.sortKeys = sortKeys[item.entity] ?? []
+    return try context.fetch(request).compactMap { names[$0.objectID] }
   }
 
   /// A constant whose references are those of the store.
