@@ -16,7 +16,7 @@ import Synchronization
 /// let store = try CoreDataStore(at: url)
 /// let ofStore = try store.managedObjectModel(in: model)
 /// let container = try PersistentContainer(
-///   PersistentStoreCoordinator(model: ofStore, at: .custom(url, CoreDataStoreFormat(model: ofStore))))
+///   model: ofStore, at: .custom(url, CoreDataStoreFormat(model: ofStore)))
 /// ```
 ///
 /// All objects are then in memory, including large values, and a save throws `StoreError.readOnly`. Use

@@ -49,7 +49,7 @@ extension StoreLocation {
   ///
   /// ```swift
   /// let server = PostgresServer(host: "db.example.com", database: "library", schema: "tenant_7")
-  /// let container = PersistentContainer(try PersistentStoreCoordinator(for: LibraryModel.self, at: .server(server)))
+  /// let container = try PersistentContainer(for: LibraryModel.self, at: .server(server))
   /// ```
   public static func server(_ server: PostgresServer) -> StoreLocation {
     .engine(

@@ -18,16 +18,19 @@
 /// ## Topics
 ///
 /// ### Opening a store
-/// - ``init(for:at:)``
+/// - ``init(for:at:)-(_,URL)``
+/// - ``init(for:at:)-(_,StoreLocation)``
 /// - ``init(for:app:)``
 /// - ``init(for:stores:)-(GeneratedModel.Type,_)``
 /// - ``init(for:stores:)-6hofu``
-/// - ``init(model:at:)``
+/// - ``init(model:at:)-(_,URL)``
+/// - ``init(model:at:)-(_,StoreLocation)``
 /// - ``init(_:)``
 /// - ``defaultDirectoryURL(forApp:)``
 ///
 /// ### With the app's own migrations
-/// - ``init(for:migrations:at:)``
+/// - ``init(for:migrations:at:)-(_,_,URL)``
+/// - ``init(for:migrations:at:)-(_,_,StoreLocation)``
 /// - ``init(for:migrations:app:)``
 /// - ``init(for:migrations:stores:)``
 /// - ``ModelWithMigrations``
@@ -65,20 +68,36 @@ public final class PersistentContainer: Sendable {
   private let view: ViewContext
 
   /// Opens the store of a model. An existing file is opened in its own format, whatever its name. If there is no file,
-  /// a SQLite store is created; use a ``PersistentStoreDescription`` for another format.
+  /// a SQLite store is created; pass a ``StoreLocation`` for another format.
   ///
   /// - Throws: ``ModelError`` or ``StoreError``. An existing store is then unchanged.
   public convenience init(for model: any GeneratedModel.Type, at url: URL) throws {
-    self.init(
-      try PersistentStoreCoordinator(
-        for: model, at: StoreLocation(recognizing: url)))
+    try self.init(for: model, at: StoreLocation(recognizing: url))
   }
 
-  /// Opens the store of a model without generated classes.
+  /// Opens the store of a model at any location: a file of a given format, memory, or a server.
+  ///
+  /// ```swift
+  /// let container = try PersistentContainer(for: ToDoModel.self, at: .xml(url))
+  /// ```
+  ///
+  /// - Throws: ``ModelError`` or ``StoreError``. An existing store is then unchanged.
+  public convenience init(for model: any GeneratedModel.Type, at location: StoreLocation) throws {
+    self.init(try PersistentStoreCoordinator(for: model, at: location))
+  }
+
+  /// Opens the store of a model without generated classes. An existing file is opened in its own format.
+  ///
+  /// - Throws: ``ModelError`` or ``StoreError``. An existing store is then unchanged.
   public convenience init(model: ManagedObjectModel, at url: URL) throws {
-    self.init(
-      try PersistentStoreCoordinator(
-        model: model, at: StoreLocation(recognizing: url)))
+    try self.init(model: model, at: StoreLocation(recognizing: url))
+  }
+
+  /// Opens the store of a model without generated classes at any location.
+  ///
+  /// - Throws: ``ModelError`` or ``StoreError``. An existing store is then unchanged.
+  public convenience init(model: ManagedObjectModel, at location: StoreLocation) throws {
+    self.init(try PersistentStoreCoordinator(model: model, at: location))
   }
 
   /// Opens several stores, each for a configuration of the model.
@@ -232,9 +251,19 @@ extension PersistentContainer {
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations, at url: URL
   ) throws {
-    self.init(
-      try PersistentStoreCoordinator(
-        for: model, migrations: migrations, at: StoreLocation(recognizing: url)))
+    try self.init(for: model, migrations: migrations, at: StoreLocation(recognizing: url))
+  }
+
+  /// Opens the store of a model with custom migration steps at any location, or creates the store.
+  ///
+  /// The app's own code is created for each migration.
+  ///
+  /// - Throws: ``ModelError``, ``StoreError`` or ``MigrationError``. An existing store is then unchanged.
+  public convenience init<Model: CustomMigratingModel>(
+    for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,
+    at location: StoreLocation
+  ) throws {
+    self.init(try PersistentStoreCoordinator(for: model, migrations: migrations, at: location))
   }
 
   /// Opens the store of a model with custom migration steps, in the platform's folder for app data: see
@@ -278,6 +307,14 @@ extension PersistentContainer {
     message: "the model has custom migration steps: pass 'migrations: { … }' with a type that implements them"
   )
   public convenience init(for model: any CustomMigratingModel.Type, at url: URL) throws {
+    throw ModelError.unreadable(model: "\(model)", reason: "its migrations are not given")
+  }
+
+  @available(
+    *, unavailable,
+    message: "the model has custom migration steps: pass 'migrations: { … }' with a type that implements them"
+  )
+  public convenience init(for model: any CustomMigratingModel.Type, at location: StoreLocation) throws {
     throw ModelError.unreadable(model: "\(model)", reason: "its migrations are not given")
   }
 

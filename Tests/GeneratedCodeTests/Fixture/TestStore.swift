@@ -47,7 +47,7 @@ struct TestStore {
   private static func open(
     _ place: StorePlace, _ model: any GeneratedModel.Type, _ url: URL
   ) throws -> PersistentContainer {
-    PersistentContainer(try PersistentStoreCoordinator(for: model, at: place.location(url)))
+    try PersistentContainer(for: model, at: place.location(url))
   }
 
   /// The store as another start of the app finds it: a file is opened anew, and where it has one owner at a time, a

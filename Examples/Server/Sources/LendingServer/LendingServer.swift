@@ -12,8 +12,7 @@ enum LendingServer {
     // The only line that depends on the sort of store. A program that always has a file writes
     // `let location = StoreLocation.sqlite(URL(filePath: "Lending.cdstore"))`.
     let location = try address.map { try StoreLocation.server(url: $0) } ?? .sqlite(file)
-    let coordinator = try PersistentStoreCoordinator(for: LendingModel.self, at: location)
-    let library = Library(container: PersistentContainer(coordinator))
+    let library = Library(container: try PersistentContainer(for: LendingModel.self, at: location))
     var logger = Logger(label: "LendingServer")
     logger.logLevel = .error
     let port = ProcessInfo.processInfo.environment["PORT"].flatMap { Int($0) } ?? 8080

@@ -3,8 +3,7 @@ public import Foundation
 /// The location and type of a store.
 ///
 /// ```swift
-/// let location = StoreLocation.xml(url)
-/// let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: location)
+/// let container = try PersistentContainer(for: LibraryModel.self, at: .xml(url))
 /// ```
 ///
 /// See <doc:StoreTypes> for when to use which type.
@@ -96,7 +95,7 @@ extension StoreLocation {
   ///
   /// ```swift
   /// let location = try StoreLocation(recognizing: url)
-  /// let container = PersistentContainer(try PersistentStoreCoordinator(for: ToDoModel.self, at: location))
+  /// let container = try PersistentContainer(for: ToDoModel.self, at: location)
   /// ```
   ///
   /// - Parameters:
