@@ -45,7 +45,7 @@ let unoptimized =
 let log = Target.Dependency.product(
   name: "Logging", package: "swift-log", condition: .when(traits: ["SwiftLog"]))
 
-// The stores on a server, whose URLs cdstore takes.
+// The stores on a server, whose URLs cdstore and todo take.
 let server = Target.Dependency.target(name: "CDPostgresStore", condition: .when(traits: ["PostgreSQL"]))
 
 // The tool that the plugins run.
@@ -80,8 +80,8 @@ let package = Package(
     // not use the plugin. Such an app can set `traits: []` on its dependency and then compiles only the runtime.
     .default(enabledTraits: ["Generator"]),
     .trait(name: "Generator", description: "The plugins, and the generator that they run."),
-    // Without the trait, cdstore does not need the system's libpq.
-    .trait(name: "PostgreSQL", description: "URLs of stores on a PostgreSQL server for cdstore."),
+    // Without the trait, cdstore and todo do not need the system's libpq.
+    .trait(name: "PostgreSQL", description: "URLs of stores on a PostgreSQL server for cdstore and todo."),
     // Without the trait, the package manager does not even resolve swift-log.
     .trait(name: "SwiftLog", description: "The product CDSwiftLog, which passes the log to swift-log."),
   ],
@@ -161,7 +161,7 @@ let package = Package(
     .executableTarget(
       name: "todo",
       dependencies: [
-        "CDConsole", "CDRuntime",
+        "CDConsole", "CDRuntime", server,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings, plugins: ["CDGenPlugin"]),
     .plugin(name: "CDGenPlugin", capability: .buildTool(), dependencies: [generator]),

@@ -8,29 +8,21 @@ struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The file of the list. It is created if it does not exist.",
-      discussion: "The default is \(Self.defaultURL.path).", valueName: "path"))
+      discussion: """
+        The default is \(Self.defaultURL.path). A program that was built with the trait PostgreSQL also takes the URL of a \
+        schema on a server, such as postgresql://me@db.example.com/work?schema=todo.
+        """, valueName: "path"))
   var store: String?
 
   /// Opens the store, runs the work in a context, saves the changes, and then prints the text that the work returned.
   /// If the work fails, nothing is saved. If the save fails, nothing is printed.
   @MainActor
   func withContext(_ work: (ManagedObjectContext) throws -> String) throws {
-    let text: String
-    let url = store.map { URL(filePath: $0) } ?? Self.defaultURL
-    do {
-      try FileManager.default.createDirectory(
-        at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-      let container = try PersistentContainer(for: ToDoModel.self, at: url)
+    let text = try ListStore(store ?? Self.defaultURL.path).perform { container in
       let context = container.viewContext
-      text = try work(context)
+      let text = try work(context)
       if context.hasChanges { try context.save() }
-    } catch let failure as Failure {
-      throw failure
-    } catch let error as StoreError {
-      // The error itself names the file.
-      throw Failure("\(error)")
-    } catch {
-      throw Failure("\(url.path): \(error)")
+      return text
     }
     try Console.write(line: text)
   }

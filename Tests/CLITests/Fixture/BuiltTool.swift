@@ -22,14 +22,19 @@ struct BuiltTool: Sendable {
     try run(arguments, in: folder)
   }
 
-  /// - Parameter input: What comes by standard input; nothing by default.
-  func run(_ arguments: [String], in folder: URL, input: String? = nil) throws -> Result {
+  /// - Parameters:
+  ///   - input: What comes by standard input; nothing by default.
+  ///   - variables: What the environment has besides this process's own.
+  func run(
+    _ arguments: [String], in folder: URL, input: String? = nil, variables: [String: String] = [:]
+  ) throws -> Result {
     let process = Process()
     process.executableURL = url
     process.arguments = arguments
     process.currentDirectoryURL = folder
     // Help is laid out for the width of the terminal.
-    process.environment = ProcessInfo.processInfo.environment.merging(["COLUMNS": "100"]) { $1 }
+    process.environment = ProcessInfo.processInfo.environment
+      .merging(["COLUMNS": "100"]) { $1 }.merging(variables) { $1 }
     let given = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: given) }
     if let input {
@@ -67,12 +72,14 @@ struct BuiltTool: Sendable {
     return process
   }
 
-  /// The program's file. The environment variable `CDSTORE` may name a `cdstore` that was built with other traits.
-  var url: URL {
-    if name == "cdstore", let path = ProcessInfo.processInfo.environment["CDSTORE"] {
-      return URL(filePath: path)
-    }
-    return Self.productsFolder.appending(path: name)
+  /// The program's file. The environment variables `CDSTORE` and `TODO` may name programs that were built with other
+  /// traits.
+  var url: URL { other ?? Self.productsFolder.appending(path: name) }
+
+  /// The file that the environment names; nil for the one of this build.
+  var other: URL? {
+    let variables = ["cdstore": "CDSTORE", "todo": "TODO"]
+    return variables[name].flatMap { ProcessInfo.processInfo.environment[$0] }.map { URL(filePath: $0) }
   }
 
   /// Where the build put the programs: beside the tests.

@@ -190,6 +190,52 @@ struct ServerStoreTests: StoreCommands {
     }
   }
 
+  /// What a URL leaves out comes from libpq's environment variables, and from the section of a service file.
+  @Test func theEnvironmentAndServicesName() throws {
+    let store = try url()
+    try succeed("create", store, "--model", "Things.cdmodel")
+    try succeed("load", store, "-", input: "{\"@entity\": \"Tag\", \"name\": \"there\"}")
+    let parts = try #require(URLComponents(string: store))
+    let (host, port) = (try #require(parts.host), try #require(parts.port))
+    let (user, database) = (try #require(parts.user), parts.path.dropFirst())
+    // The schema and other parameters stay.
+    let parameters = try #require(parts.percentEncodedQuery)
+    func tags(_ url: String, _ variables: [String: String]) throws -> BuiltTool.Result {
+      try BuiltTool.cdstore.run(
+        ["fetch", url, "Tag", "--format", "csv"], in: folder.url, variables: variables)
+    }
+    let environment = [
+      "PGHOST": host, "PGPORT": "\(port)", "PGUSER": user, "PGDATABASE": String(database),
+    ]
+    let byEnvironment = try tags("postgresql:///?\(parameters)", environment)
+    #expect(byEnvironment.status == 0 && byEnvironment.output.contains("there"), "\(byEnvironment.errors)")
+    // What the URL names has precedence.
+    let byBoth = try tags(
+      "postgresql://\(user)@\(host):\(port)/\(database)?\(parameters)",
+      ["PGHOST": "127.0.0.1", "PGPORT": "1", "PGDATABASE": "none", "PGUSER": "nobody"])
+    #expect(byBoth.status == 0 && byBoth.output.contains("there"), "\(byBoth.errors)")
+    try folder.write(
+      "[things]\nhost=\(host)\nport=\(port)\nuser=\(user)\ndbname=\(database)\n", to: "services.conf")
+    let file = ["PGSERVICEFILE": folder.url.appending(path: "services.conf").path]
+    let byService = try tags("postgresql:///?service=things&\(parameters)", file)
+    #expect(byService.status == 0 && byService.output.contains("there"), "\(byService.errors)")
+    let unknown = try tags("postgresql:///?service=others&\(parameters)", file)
+    #expect(unknown.status == 1 && unknown.errors.contains("others"), "\(unknown.errors)")
+  }
+
+  /// A plan needs no server. Its statements are those that the server gets.
+  @Test func aPlanShowsTheStatementsOfTheServer() throws {
+    try folder.write(
+      DumpTests.version.replacingOccurrences(
+        of: "attributes: { name: String }",
+        with: "attributes: { name: String, age: { type: Int16, default: 7 } }"),
+      to: "Things.cdmodel/2.yaml")
+    let plan = try succeed("plan", "Things.cdmodel", "--dialect", "postgresql")
+    #expect(plan.contains("version 1 to version 2"))
+    #expect(plan.contains("ALTER TABLE") && plan.contains(#"ADD COLUMN "age" bigint"#), "\(plan)")
+    #expect(!plan.contains("INTEGER"), "the types of SQLite")
+  }
+
   @Test func mistakes() throws {
     let store = try url()
     let missing = try run("info", store)
@@ -210,23 +256,5 @@ struct ServerStoreTests: StoreCommands {
     try succeed("load", "a", "-", input: "{\"@entity\": \"Owner\", \"name\": \"a\\u0000b\"}")
     let zero = try run("convert", "a", url())
     #expect(zero.status == 1 && zero.errors.contains("Owner.name") && zero.errors.contains("U+0000"))
-  }
-}
-
-/// The server of the tests.
-private enum CommandServer {
-  static let url = ProcessInfo.processInfo.environment["CDGEN_POSTGRES_URL"]
-
-  /// Whether there is a server, and the program takes URLs.
-  static let isUsable: Bool = {
-    guard let url, let folder = try? TemporaryFolder(),
-      let result = try? BuiltTool.cdstore.run("info", schema("cli_none", url), in: folder.url)
-    else { return false }
-    return !result.errors.contains("built without PostgreSQL")
-  }()
-
-  /// The URL of a store in a schema. The server's URL may already have parameters, such as `features=common`.
-  static func schema(_ name: String, _ url: String) -> String {
-    url + (url.contains("?") ? "&" : "?") + "schema=" + name
   }
 }

@@ -6,7 +6,8 @@ import Foundation
 struct LibraryExample {
   @MainActor
   static func main() throws {
-    let container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+    let location = StoreLocation.inMemory
+    let container = try PersistentContainer(for: LibraryModel.self, at: location)
     let context = container.viewContext
     try fill(context)
 
