@@ -10,7 +10,7 @@ struct TodoProgram: AsyncParsableCommand {
     commandName: "todo",
     abstract: "Keep a list of to-dos.",
     discussion: """
-      This is the example program of cdgen. The list is in a SQLite file.
+      This is the example program of cdgen. The list is in a SQLite file, or on a PostgreSQL server: see 'todo list --help'.
 
         todo category add Home
         todo add "Water the plants" --due 5m --category Home

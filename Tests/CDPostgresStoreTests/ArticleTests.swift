@@ -23,7 +23,7 @@ import Testing
   /// The tables of the article are those that a store has.
   @Test func theTablesAreThoseOfAStore() throws {
     let article = try Self.article()
-    let section = try #require(article.firstRange(of: "### The statements that create a store"))
+    let section = try #require(article.firstRange(of: "### The statements that create the tables"))
     let rest = article[section.upperBound...]
     let start = try #require(rest.firstRange(of: "```sql\n"))
     let end = try #require(rest[start.upperBound...].firstRange(of: "```"))

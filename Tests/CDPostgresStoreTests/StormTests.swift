@@ -84,7 +84,10 @@ import Testing
     let ids = counters.map(\.objectID)
     proxy.decide { statements in
       let action = Self.action(statements)
-      if case .forward = action { return action }
+      switch action {
+      case .forward, .delay: return action
+      default: break
+      }
       injected.withLock { $0 += 1 }
       return action
     }

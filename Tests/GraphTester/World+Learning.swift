@@ -133,9 +133,9 @@ extension World {
     let back = Set(returns.filter { $0.value > context.seen }.keys)
     guard !back.isEmpty else { return }
     for (object, change) in delta.rows {
-      // The store has cleared references to it, so that one that was set to nil here may be no change any more.
-      let targets = [change.before, change.after].compactMap { $0 }
-        .flatMap(\.references.values).filter(back.contains)
+      // The store has cleared one-sided references to it, so that one that was set to nil here may be no change any more.
+      let former = (change.before?.references ?? [:]).filter { schema.relationship($0.key)?.inverse == nil }
+      let targets = [former, change.after?.references ?? [:]].flatMap(\.values).filter(back.contains)
       if targets.isEmpty { continue }
       context.open.insert(object)
       context.open.formUnion(targets)

@@ -260,12 +260,14 @@ final class SessionLink {
         isCancellable: true)
       return Array(results.prefix(others.count)) + [results[others.count + 1]]
     } catch {
-      if mayFail, connection.isOpen, connection.isInTransaction, !error.endsConnection {
-        try rollBackToSavepoint(connection)
-      } else if state == .snapshot {
-        // The transaction has failed. The next read begins another one.
-        releaseConnection()
+      if mayFail, connection.isOpen, connection.isInTransaction, !error.endsConnection,
+        // An interrupted transaction may have lost its savepoints. The first error is the one that says why.
+        (try? rollBackToSavepoint(connection)) != nil
+      {
+        throw error
       }
+      // The transaction has failed. The next read begins another one.
+      if state == .snapshot { releaseConnection() }
       throw error
     }
   }

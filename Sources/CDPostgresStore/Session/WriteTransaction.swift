@@ -147,7 +147,8 @@ final class WriteTransaction {
     }
   }
 
-  /// Continues the transaction after statements within the savepoint have failed.
+  /// Continues the transaction after statements within the savepoint have failed, unless others have interrupted it: then
+  /// the whole transaction can be tried again.
   private func returnToSavepoint(after failure: PostgresFailure) throws {
     guard isConnected, !failure.endsConnection else { return }
     do {
@@ -155,7 +156,6 @@ final class WriteTransaction {
     } catch let second as PostgresFailure where failure.isTransient && !second.endsConnection {
       // An interrupted transaction may have lost its savepoints.
     }
-    // The whole transaction can be tried again after others have interrupted it.
     self.failure = failure.isTransient ? failure : nil
   }
 

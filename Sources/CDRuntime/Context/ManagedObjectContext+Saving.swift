@@ -191,8 +191,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Ends an object whose deletion has been saved, and forgets its changes. An undo, or a row that another context
-  /// inserts again, may bring it back.
+  /// Ends an object whose deletion has been saved, and forgets its changes and relationships. Without an undo manager, the
+  /// identity map forgets it too. An undo, or a row that another context inserts again, may bring it back.
   private func end(_ object: ManagedObject) {
     leaveLoadedRelationships(of: object)
     // References to an object that an undo may bring back must find it deleted.

@@ -40,7 +40,7 @@ public struct PersistentStoreDescription: Hashable, Sendable {
   /// The observer that follows a migration and can cancel it.
   public var migrationObserver: MigrationObserver?
   /// The app's own code for steps with custom entity mappings. These policies take precedence over the ones that
-  /// ``PersistentContainer/init(for:migrations:at:)-(_,_,StoreLocation)`` adds from generated code.
+  /// ``PersistentContainer/init(for:migrations:stores:)`` adds from generated code.
   public var migrationPolicies = MigrationPolicies()
 
   /// Creates the description of a store at a location. A store without a configuration holds the entities that no other

@@ -1,3 +1,4 @@
+import ArgumentParser
 import CDConsole
 import CDRuntime
 import Foundation
@@ -43,7 +44,7 @@ struct ListStore {
 
   /// Opens the store and runs the work. If the store does not exist, it is created.
   ///
-  /// - Throws: ``Failure``.
+  /// - Throws: ``Failure``, and the errors of the output unchanged.
   @MainActor
   func perform<R>(_ work: (PersistentContainer) throws -> R) throws -> R {
     do {
@@ -53,9 +54,9 @@ struct ListStore {
     }
   }
 
-  private static func failure(_ error: any Error, _ title: String) -> Failure {
+  private static func failure(_ error: any Error, _ title: String) -> any Error {
     switch error {
-    case let failure as Failure: failure
+    case is Failure, is OutputFailure, is ExitCode: error
     // The error itself names the store.
     case let error as StoreError: Failure("\(error)")
     default: Failure("\(title): \(error)")

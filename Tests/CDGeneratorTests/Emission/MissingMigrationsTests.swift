@@ -41,7 +41,10 @@ import Testing
     let errors = try errors([
       "PersistentContainer(for: Plain.self, at: url)", "PersistentContainer(for: Plain.self)",
       "PersistentContainer(for: [Plain.self, Plain.self], stores: stores)",
+      "PersistentContainer(for: Plain.self, at: .inMemory)",
+      "PersistentContainer(for: Plain.self, at: .xml(url))",
       "PersistentContainer(for: Custom.self, migrations: { AppMigrations() }, at: url)",
+      "PersistentContainer(for: Custom.self, migrations: { AppMigrations() }, at: .inMemory)",
       "PersistentContainer(for: Custom.self, migrations: { AppMigrations() })",
       "PersistentContainer(for: Custom.self, migrations: { AppMigrations() }, stores: stores)",
       "PersistentContainer(for: [ModelWithMigrations(Plain.self), ModelWithMigrations(Custom.self) { AppMigrations() }], stores: stores)",
@@ -53,6 +56,7 @@ import Testing
 
   @Test(arguments: [
     ("PersistentContainer(for: Custom.self, at: url)", "init(for:at:)"),
+    ("PersistentContainer(for: Custom.self, at: .inMemory)", "init(for:at:)"),
     ("PersistentContainer(for: Custom.self)", "init(for:app:)"),
     ("PersistentContainer(for: Custom.self, stores: stores)", "init(for:stores:)"),
     ("PersistentStoreCoordinator(for: Custom.self, at: .inMemory)", "init(for:at:)"),

@@ -13,7 +13,8 @@ import Testing
     list = Self.newStore()
   }
 
-  private static let isOnServer = BuiltTool.todo.other != nil && CommandServer.url != nil
+  private static let isOnServer =
+    BuiltTool.todo.other != nil && BuiltTool.cdstore.other != nil && CommandServer.url != nil
 
   /// The name of a store that does not exist yet.
   private static func newStore() -> String {
