@@ -1,4 +1,5 @@
 import CDModel
+import Dispatch
 import Foundation
 import Synchronization
 import Testing
@@ -52,6 +53,48 @@ import Testing
     let shelf = try context.insert(entityNamed: "Shelf")
     try shelf.setValue(name, forKey: "name")
     return shelf
+  }
+
+  /// A program with all features migrates: it excludes writers first, and readers at the end. A writer with common features
+  /// that waits for it keeps nothing that the migration needs.
+  @Test func aWaitingWriterDoesNotKeepAMigrationWaiting() throws {
+    let context = try context()
+    try context.addBook("first")
+    try context.save()
+    try context.addBook("second")
+    let migration = try PostgresConnection.open(store.server, toWrite: true)
+    try migration.run("BEGIN")
+    try migration.run(PostgresTables.migrationLock(schema: store.server.schema))
+    let error = Mutex<(any Error)?>(nil)
+    let isDone = DispatchSemaphore(value: 0)
+    let saving = Saving(context)
+    Thread.detachNewThread {
+      do { try saving.context.save() } catch let found { error.withLock { $0 = found } }
+      isDone.signal()
+    }
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = CAST(? AS regclass)"
+    for attempt in 0... {
+      let count = try store.sql(waiting, [.value(.string(store.table("_cdgen_history")))]).int(0, 0)
+      if count > 0 { break }
+      guard attempt < 400 else {
+        Issue.record("the save does not wait for the migration")
+        break
+      }
+      usleep(10_000)
+    }
+    // Shorter than the save waits.
+    try migration.run("SET LOCAL lock_timeout = 500")
+    try migration.run("LOCK TABLE \(store.table("_cdgen_metadata")) IN ACCESS EXCLUSIVE MODE")
+    try migration.run("ROLLBACK")
+    isDone.wait()
+    #expect(error.withLock { $0 } == nil)
+    #expect(try Set(store.context().titles()) == ["first", "second"])
+  }
+
+  /// A context that one other thread uses, while this one waits.
+  private final class Saving: @unchecked Sendable {
+    let context: ManagedObjectContext
+    init(_ context: ManagedObjectContext) { self.context = context }
   }
 
   @Test func noForbiddenStatementIsSent() throws {

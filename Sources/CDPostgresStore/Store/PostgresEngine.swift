@@ -54,9 +54,10 @@ final class PostgresEngine: StoreEngine {
         others: others)
       sql = ModelSQL(model, tables.dialect)
       check = VersionMark(all.map { ($0.schemas, $0.dataHash, $0.storeID, $0.url) })
-      // With common features, the counter of saves excludes migrations: see `MigrationBeside`.
-      writeLocks =
-        usesAllFeatures ? all.map { PostgresStatement(PostgresTables.writeLock(schema: $0.schemas.own)) } : []
+      // With common features, the counter of saves excludes migrations: see `MigrationBeside`. But another program with all
+      // features may migrate the store.
+      let lock = usesAllFeatures ? PostgresTables.writeLock : PostgresTables.commonWriteLock
+      writeLocks = all.map { PostgresStatement(lock($0.schemas.own)) }
       references =
         usesAllFeatures && all.allSatisfy(\.hasForeignKeys)
         ? nil : ReferenceChecks(model, tables.dialect, stores)

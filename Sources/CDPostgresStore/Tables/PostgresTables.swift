@@ -97,6 +97,13 @@ struct PostgresTables: Sendable {
     "LOCK TABLE \(systemTable("_cdgen_history", schema: schema)) IN ROW SHARE MODE"
   }
 
+  /// The same for common features: PostgreSQL locks the table in the same mode, although no row is wanted. Without this
+  /// statement, a writer would read the metadata first and then wait for the history. A migration that waits for all
+  /// readers of the metadata would have to wait until the writer gives up.
+  static func commonWriteLock(schema: String) -> String {
+    #"SELECT "id" FROM \#(systemTable("_cdgen_history", schema: schema)) WHERE false FOR UPDATE"#
+  }
+
   /// The statement that excludes all who write rows.
   static func migrationLock(schema: String) -> String {
     "LOCK TABLE \(systemTable("_cdgen_history", schema: schema)) IN EXCLUSIVE MODE"
