@@ -6,15 +6,30 @@
 
 /// How far a context has followed the histories of its stores, which it compares to notice the saves of others.
 final class HistoryPosition {
-  /// The newest save in each store's history that the objects in memory reflect, by store index.
-  private var seenSaves: [Int: Int64] = [:]
-  /// The context's own saves after `seenSaves`, by store index.
-  private var ownSaves: [Int: Set<Int64>] = [:]
+  /// How far a store's history has been followed.
+  private struct Position {
+    /// The newest save that the objects in memory reflect; nil if nothing has been read or written yet.
+    var seen: Int64?
+    /// The context's own saves after `seen`; nil if there are none.
+    var own: Set<Int64>?
+  }
+
+  // An array, because the types of dictionaries would take a part of the time in which a program opens its store.
+  private var positions: [Position] = []
   /// The identifier of a save that has reached only some of several stores. The next save writes the rest.
   private(set) var unfinishedSave: UUID?
 
   /// Whether the context has followed no history yet.
-  var isEmpty: Bool { seenSaves.isEmpty }
+  var isEmpty: Bool { positions.allSatisfy { $0.seen == nil } }
+
+  /// The position in a store's history.
+  private subscript(_ store: any AttachedStore) -> Position {
+    get { store.index < positions.count ? positions[store.index] : Position() }
+    set {
+      while positions.count <= store.index { positions.append(Position()) }
+      positions[store.index] = newValue
+    }
+  }
 
   /// Follows a store's history to its newest save.
   ///
@@ -23,15 +38,15 @@ final class HistoryPosition {
   func advance(
     to newest: Int64, of store: any AttachedStore, _ apply: (_ seen: Int64) throws -> Void
   ) rethrows {
-    guard let seen = seenSaves[store.index] else {
-      seenSaves[store.index] = newest
+    guard let seen = self[store].seen else {
+      self[store].seen = newest
       return
     }
     guard newest > seen else { return }
     // Before the saves are applied, because observers may fetch, which calls this method again.
-    seenSaves[store.index] = newest
+    self[store].seen = newest
     do { try apply(seen) } catch {
-      seenSaves[store.index] = seen
+      self[store].seen = seen
       throw error
     }
   }
@@ -41,19 +56,20 @@ final class HistoryPosition {
   ///
   /// - Parameter number: The context's save, which is not yet among the known ones.
   func seenSave(beforeOthersBefore number: Int64, of store: any AttachedStore) -> Int64? {
-    guard let seen = seenSaves[store.index], number > seen + 1 else { return nil }
-    let ownCount = ownSaves[store.index]?.count { $0 > seen && $0 < number } ?? 0
+    guard let seen = self[store].seen, number > seen + 1 else { return nil }
+    let ownCount = self[store].own?.count { $0 > seen && $0 < number } ?? 0
     return Int64(ownCount) < number - seen - 1 ? seen : nil
   }
 
   /// Whether a save is the context's own. Does not forget the save.
   func isOwnSave(_ id: Int64, of store: any AttachedStore) -> Bool {
-    ownSaves[store.index]?.contains(id) == true
+    self[store].own?.contains(id) == true
   }
 
   /// Whether a save is the context's own, whose changes its objects already have. Forgets the save.
   func takeOwnSave(_ id: Int64, of store: any AttachedStore) -> Bool {
-    ownSaves[store.index]?.remove(id) != nil
+    guard isOwnSave(id, of: store) else { return false }
+    return positions[store.index].own?.remove(id) != nil
   }
 
   /// Records the saves of the context in the histories of its stores.
@@ -62,19 +78,19 @@ final class HistoryPosition {
   func noteOwnSaves(_ saves: [(store: any AttachedStore, id: Int64)], unfinished: UUID?) {
     unfinishedSave = unfinished
     for save in saves {
-      if seenSaves[save.store.index] == nil {
+      if self[save.store].seen == nil {
         // Nothing has been read before, so the objects in memory reflect this save.
-        seenSaves[save.store.index] = save.id
+        self[save.store].seen = save.id
       } else {
-        ownSaves[save.store.index, default: []].insert(save.id)
+        if self[save.store].own == nil { self[save.store].own = [] }
+        positions[save.store.index].own?.insert(save.id)
       }
     }
   }
 
   /// Continues from the position of a released context.
   func takeOver(_ former: HistoryPosition) {
-    seenSaves = former.seenSaves
-    ownSaves = former.ownSaves
+    positions = former.positions
     unfinishedSave = former.unfinishedSave
   }
 }
