@@ -31,13 +31,13 @@ import Testing
     try setUp.save()
     let ids = counters.map(\.objectID)
     let proxy = try TestProxy(to: store.server)
+    let container = PersistentContainer(try store.coordinator(through: proxy) { $0.poolSize = Self.writers })
     let injected = Mutex(0)
     proxy.decide { statements in
       guard Int.random(in: 0..<5) == 0 else { return .forward }
       injected.withLock { $0 += 1 }
       return .fail(code: "40001", at: Int.random(in: 0...statements.count))
     }
-    let container = PersistentContainer(try store.coordinator(through: proxy) { $0.poolSize = Self.writers })
     let tally = Mutex(Tally())
     inThreads(Self.writers) { _ in
       var own = Tally()
