@@ -54,19 +54,8 @@ import Testing
     return connection
   }
 
-  /// Returns when a statement waits for a lock of a table. The machine may be slow, so no fixed time is enough.
   private func waitsForLock(of table: String, _ store: ServerStore) -> @Sendable () -> Void {
-    {
-      for _ in 0..<3000 {
-        let count = try? store.sql(
-          "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = CAST(? AS regclass)",
-          [.value(.string(store.table(table)))]
-        ).int(0, 0)
-        if let count, count > 0 { return }
-        usleep(10_000)
-      }
-      Issue.record("no statement waited for '\(table)'")
-    }
+    { store.awaitWaiter(for: table) }
   }
 
   /// A container of a store with one book, which is saved.

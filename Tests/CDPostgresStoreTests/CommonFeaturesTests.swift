@@ -72,16 +72,7 @@ import Testing
       do { try saving.context.save() } catch let found { error.withLock { $0 = found } }
       isDone.signal()
     }
-    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = CAST(? AS regclass)"
-    for attempt in 0... {
-      let count = try store.sql(waiting, [.value(.string(store.table("_cdgen_history")))]).int(0, 0)
-      if count > 0 { break }
-      guard attempt < 400 else {
-        Issue.record("the save does not wait for the migration")
-        break
-      }
-      usleep(10_000)
-    }
+    store.awaitWaiter(for: "_cdgen_history")
     // Shorter than the save waits.
     try migration.run("SET LOCAL lock_timeout = 500")
     try migration.run("LOCK TABLE \(store.table("_cdgen_metadata")) IN ACCESS EXCLUSIVE MODE")
@@ -91,7 +82,7 @@ import Testing
     #expect(try Set(store.context().titles()) == ["first", "second"])
   }
 
-  /// A context that one other thread uses, while this one waits.
+  /// Unchecked: one other thread uses the context, while this one waits for it.
   private final class Saving: @unchecked Sendable {
     let context: ManagedObjectContext
     init(_ context: ManagedObjectContext) { self.context = context }

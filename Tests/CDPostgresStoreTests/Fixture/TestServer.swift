@@ -150,6 +150,19 @@ final class ServerStore: @unchecked Sendable {
     return (0..<result.rowCount).compactMap { result.string($0, 0) }
   }
 
+  /// Returns when a statement waits for a lock of a table. The machine may be slow, so no fixed time is enough.
+  func awaitWaiter(for table: String) {
+    for _ in 0..<3000 {
+      let count = try? sql(
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = CAST(? AS regclass)",
+        [.value(.string(self.table(table)))]
+      ).int(0, 0)
+      if let count, count > 0 { return }
+      usleep(10_000)
+    }
+    Issue.record("no statement waited for '\(table)'")
+  }
+
   func count(_ table: String) throws -> Int {
     Int(try sql("SELECT count(*) FROM \(self.table(table))").int(0, 0))
   }
