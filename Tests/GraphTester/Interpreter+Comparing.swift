@@ -90,7 +90,7 @@ extension Interpreter {
       if !view.open.isEmpty || view.openEnds.contains(end) { continue }
       let expected = view.graph.members(object, relationship, schema)
       if view.graph.isDangling(object, relationship, schema) {
-        // What a getter says of an object whose deletion is to be refused, nothing says.
+        // Undocumented: the values of an object whose deletion will be refused.
         let facts = view.graph.facts(object, relationship, schema)
         if Set(expected).isSubset(of: actual), Set(actual).isSubset(of: facts) { continue }
       }

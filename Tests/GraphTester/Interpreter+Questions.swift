@@ -278,7 +278,7 @@ extension Interpreter {
     next.dropDeadFacts(schema)
     for (object, row) in next.rows where !(world.store.rows[object].map { row.holdsSame(as: $0) } ?? false) {
       if world.isClearedOnly((world.store.rows[object], row), in: next) {
-        // As after any save, nothing says whether that makes a new version of the row.
+        // Undocumented, as after any save: whether that makes a new version of the row.
         next.rows[object]?.perhaps += 1
       } else {
         next.rows[object]?.version = (world.store.rows[object]?.version ?? 0) + 1

@@ -121,7 +121,7 @@ public struct Tester: Sendable {
     plan.features.deny = chance(0.6)
     plan.features.noAction = chance(0.3)
     plan.features.unique = chance(0.6)
-    // Of a row that a derived attribute is computed for, nothing says whether it counts as changed by others.
+    // Undocumented: whether a row counts as changed by others if they have computed a derived attribute of it.
     plan.features.derived = chance(0.5) && !plan.hasSeveralRoots
     return plan
   }

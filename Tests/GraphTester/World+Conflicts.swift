@@ -96,8 +96,8 @@ extension World {
     }
   }
 
-  /// The rows that others have changed too, deleted objects that they have related others to, and rows of which it is
-  /// open whether they have changed them.
+  /// Three groups: rows that others have changed too, deleted objects to which others have related objects, and rows that
+  /// others may have changed.
   func storeConflicts(_ number: ContextNumber) -> (
     must: Set<ObjectNumber>, related: Set<ObjectNumber>, perhaps: Set<ObjectNumber>
   ) {

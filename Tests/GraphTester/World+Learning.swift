@@ -35,8 +35,8 @@ extension World {
     current.ended = context.current.ended
     for (object, change) in delta.rows {
       if isClearedOnly(change, in: context.current) {
-        // The object itself has no changes, and has what others have made of it, or is gone with them. Whether one has that
-        // was given another object before, which has been deleted too, nothing says.
+        // The object itself has no changes, and has what others have made of it, or is gone with them. Undocumented:
+        // whether it has changes if it referred to another object before, which has been deleted too.
         let row = graph.rows[object]
         if row != nil, context.assigned.contains(object), row != change.before { context.open.insert(object) }
         current.rows[object]?.references = (row?.references ?? [:]).filter {
@@ -47,12 +47,12 @@ extension World {
       }
       base.rows[object] = change.before
       current.rows[object] = change.after
-      // Whether a change that leads only to what others have deleted is one, nothing says.
+      // Undocumented: whether a change that leads only to objects that others have deleted counts as a change.
       if leadsOnlyToDeleted(change, in: graph) { context.open.insert(object) }
       // Somebody else has deleted what has changes here.
       if change.before != nil, change.after != nil, graph.rows[object] == nil { context.open.insert(object) }
     }
-    // What has changes keeps them; whether relationships are changes of both of their objects, nothing says.
+    // Changed objects keep their changes. Undocumented: whether a changed relationship is a change of both objects.
     for object in context.touched {
       let isUnchanged = delta.rows[object].map { isClearedOnly($0, in: context.current) } ?? true
       if isUnchanged, graph.rows[object] != context.base.rows[object],
@@ -127,7 +127,7 @@ extension World {
     }
   }
 
-  /// Where others have deleted an object and let it come back, nothing says whether unsaved relationships to it are left.
+  /// Undocumented: whether unsaved relationships to an object stay if others have deleted it and brought it back.
   private func noteReturns(in context: inout Context, _ delta: Delta, _ number: ContextNumber) {
     guard context.parent == nil else { return }
     let back = Set(returns.filter { $0.value > context.seen }.keys)

@@ -24,8 +24,7 @@ private struct Merge {
   var dropped: Set<ObjectNumber> = []
   var takenBack: Set<ObjectNumber> = []
   var deleted: Set<ObjectNumber> = []
-  /// Objects without changes here, or whose changes a policy drops: references without an inverse have gone with what they
-  /// led to.
+  /// Objects whose references without an inverse a deletion has cleared. They have no changes here, or a policy drops these.
   var cleared: Set<ObjectNumber> = []
   /// Whether a rule refuses to delete what is related to others' objects.
   var isDenied = false
@@ -44,8 +43,8 @@ private struct Merge {
     for (object, change) in delta.rows.sorted(by: { $0.key < $1.key }) {
       guard merge(object, change) else { return nil }
     }
-    // A save is checked before it meets the pairs of what is deleted: whether it is refused where all that an object must have
-    // go, and come back by a conflict of their own, nothing says.
+    // Undocumented: whether a save is refused if all objects that an object must have are deleted, and conflicts of their own
+    // bring them back.
     for object in takenBack {
       guard let entity = world.entities[object] else { continue }
       for relationship in schema.relationships(of: entity) where !relationship.isOptional {
@@ -87,7 +86,7 @@ private struct Merge {
     if isContested { contested.insert(object) }
     guard let after = change.after else {
       guard theirs != nil else { return true }
-      // Of an object that was set back before, nothing says whether it has followed others meanwhile.
+      // Undocumented: whether an object that was reset before has merged the saves of others.
       if context.open.contains(object), isOfStore { return false }
       // Nor whether a rule goes on to what others have put into the row that goes.
       if let theirs, isContested, !isOfStore {
@@ -99,7 +98,7 @@ private struct Merge {
       if isContested && isOfStore { takenBack.insert(object) } else { deleted.insert(object) }
       return true
     }
-    // Of an object that was set back and changed again, nothing says whether it has followed others meanwhile.
+    // Undocumented: whether an object that was reset and changed again has merged the saves of others.
     if theirs != nil, context.open.contains(object), policy != .mergeByPropertyObjectTrump { return false }
     guard isContested else {
       next.rows[object] = after
@@ -209,23 +208,23 @@ private struct Merge {
   // MARK: - The rest
 
   private mutating func resultOfRules() -> Graph? {
-    // Of unsaved pairs with an object whose deletion is taken back, nothing says whether they are left.
+    // Undocumented: whether unsaved pairs with an object stay if its deletion is undone.
     for pairs in [context.made, delta.added] {
       for pair in pairs.values.joined()
       where takenBack.contains(pair.source) || takenBack.contains(pair.target) { return nil }
     }
-    // Nor of unsaved references, of which a deleted object may have lost its own.
+    // Undocumented: the same of unsaved references. A deleted object may have lost its own.
     if !takenBack.isEmpty {
       for object in takenBack.union(delta.deleted) where context.assignedKeys[object]?.isEmpty == false {
         return nil
       }
     }
-    // Beside what is taken back, whether a cleared reference was cleared by the rule is not known of a contested row.
+    // In a row with a conflict, nobody knows whether a delete rule has cleared a reference.
     guard restoreReferences() else { return nil }
     // Conflicts of unique values come before the rules reach what others have related: whom a new object becomes, this does
     // not know.
     guard !hasDuplicates() else { return nil }
-    // Nor whose partner an object stays that both sides have given another one.
+    // Undocumented: the partner of an object to which both contexts have given another one.
     guard deleted.isEmpty || areSymmetric() else { return nil }
     let related = deleted.sorted().map { ($0, referrers(of: $0)) }
     // A rule goes on to what the context has left in the relationships of others' objects, and has brought there.
@@ -244,7 +243,7 @@ private struct Merge {
       }
     }
     for object in deleted { next.rows[object] = nil }
-    // Whether a row is written whose only changes led to what a rule has reached, nothing says.
+    // Undocumented: whether a row is written if all its changes concern objects that a delete rule has reached.
     for object in contested {
       guard let before = delta.rows[object]?.before, let after = delta.rows[object]?.after,
         before.values == after.values
@@ -280,7 +279,7 @@ private struct Merge {
   }
 
   /// Whether a pair that went is there again: a deletion that is taken back has removed nothing. Without an inverse it is the
-  /// owner who takes an object out, whatever becomes of that one's deletion.
+  /// owner who removes an object, even if that object's deletion is undone.
   private func isTakenBack(_ pair: Graph.Pair, _ table: String) -> Bool {
     if takenBack.contains(pair.source) { return true }
     guard takenBack.contains(pair.target) else { return false }
@@ -303,7 +302,7 @@ private struct Merge {
     }
     for (end, change) in delta.orders { next.orders[end] = change.after }
     guard !(contested.isEmpty && takenBack.isEmpty) else { return }
-    // Where what is related has come out otherwise, nothing says in which order.
+    // Undocumented: the order if the related objects differ.
     for end in Set(delta.orders.keys).union(next.orders.keys) { next.openOrders.insert(end) }
     for (object, row) in next.rows {
       for relationship in schema.relationships(of: row.entity) where relationship.isOrdered {
@@ -335,7 +334,7 @@ private struct Merge {
       let before = delta.rows[object]?.before
       next.rows[object]?.perhaps = max(theirs?.perhaps ?? 0, row.perhaps)
       if let theirs, cleared.contains(object) {
-        // As after any save, nothing says whether that makes a new version of the row.
+        // Undocumented, as after any save: whether that makes a new version of the row.
         next.rows[object]?.version = theirs.version
         next.rows[object]?.perhaps += 1
       } else if let theirs, theirs.holdsSame(as: row) {

@@ -61,7 +61,7 @@ extension World {
             || touched.contains(Graph.End(object: object, relationship: relationship.name))
         else { continue }
         let members = context.current.members(object, relationship, schema)
-        // A child may have been given what breaks a rule. Whether that is its mistake, nothing says.
+        // A child may have been given what breaks a rule. Undocumented: whether that is its mistake.
         let isInherited =
           context.base.isLive(object)
           && !touched.contains(Graph.End(object: object, relationship: relationship.name))
@@ -71,7 +71,7 @@ extension World {
           continue
         }
         if !relationship.isOptional, members.isEmpty, mutation != .savesIgnoreMandatory {
-          // Whether a reference to what is deleted is one, nothing says.
+          // Undocumented: whether a reference to a deleted object is one.
           if context.current.isDangling(object, relationship, schema) {
             isOpen = true
           } else {

@@ -8,7 +8,7 @@ extension World {
     guard var undo = contexts[number]?.undo, undo.level > 0 else { return }
     undo.level -= 1
     if undo.level == 0, !undo.open.isEmpty {
-      // Whether changes that come to nothing are a group, nothing says.
+      // Undocumented: whether changes that cancel each other are a group.
       if undo.open.allSatisfy({ isUndone($0, in: number) }) { contexts[number]?.isUndoOpen = true }
       undo.undoable.append(undo.open)
       undo.open = []
@@ -73,7 +73,7 @@ extension World {
         contexts[number]?.open.insert(object)
         return false
       }
-      // What others have added stays, though the context had added it too and not saved that.
+      // Pairs that others have added stay, even if the context had added them too, without a save.
       for (table, pairs) in delta.removed where isUndo {
         let kept = pairs.intersection(below.pairs[table] ?? []).intersection(context.given[table] ?? [])
         delta.removed[table] = pairs.subtracting(kept)
@@ -82,14 +82,14 @@ extension World {
       leaveOut(of: &delta, graph, below, context, number)
       leaveToOthers(of: &delta, context, below, number)
       done.append(delta.applied(to: graph))
-      // An object that was new when it was deleted, and has been saved since: whether a rule is about its deletion, nothing says.
+      // Undocumented: whether a delete rule applies to an object that was new when it was deleted, and has been saved since.
       for object in delta.deleted where !isUndo && context.base.isLive(object) && delta.denied[object] == nil
       {
         guard let entity = entities[object] else { continue }
         let isRuled = schema.relationships(of: entity).contains { $0.rule == .deny || $0.rule == .noAction }
         if isRuled { contexts[number]?.open.insert(object) }
       }
-      // Where others have changed an order too, what an undo makes of it, nothing says.
+      // Undocumented: the order after an undo if others have changed it too.
       for (end, change) in delta.orders where (graph.orders[end] ?? []) != (change.before ?? []) {
         graph.openOrders.insert(end)
       }
@@ -148,7 +148,7 @@ extension World {
         if schema.relationship(key)?.isOptional == true {
           delta.rows[object]?.after?.references[key] = nil
         } else {
-          // Whether it leads to nothing then, or stays as it is, nothing says.
+          // Undocumented: whether it is nil then, or stays as it is.
           contexts[number]?.open.insert(object)
         }
       }
@@ -159,8 +159,8 @@ extension World {
     }
   }
 
-  /// Leaves out what an unsaved deletion has left to the store, and others have taken from there since: that is no change of the
-  /// context's.
+  /// Leaves out pairs that others have deleted since an unsaved deletion of this context left them in the store. They are no
+  /// changes of this context.
   private mutating func leaveToOthers(
     of delta: inout Delta, _ context: Context, _ below: Graph, _ number: ContextNumber
   ) {
@@ -250,7 +250,7 @@ extension World {
   /// Takes objects whose insertion is undone out of relationships that others have put them into since. Where a deletion is
   /// made again, rules of `deny` and `noAction` leave them as they did.
   ///
-  /// - Returns: Whether there were any. What a redo makes of these, nothing says.
+  /// - Returns: Whether there were any. Undocumented: what a redo makes of these.
   private func letGo(of delta: Delta, in graph: inout Graph, base: Graph) -> Bool {
     var hasLetGo = false
     for object in delta.deleted.sorted() {
@@ -272,8 +272,8 @@ extension World {
     return hasLetGo
   }
 
-  /// What has no changes any more is what the store or the parent has. Of what is related to something changed, nothing
-  /// says whether it has changes.
+  /// Objects without changes are as in the store or in the parent. Undocumented: whether an object has changes that is related
+  /// to a changed one.
   private mutating func readCleanRows(_ number: ContextNumber) {
     guard var context = contexts[number] else { return }
     let below = context.parent.flatMap { contexts[$0]?.current } ?? store

@@ -49,7 +49,7 @@ struct World: Sendable {
     /// the same and take that back.
     var made: [String: Set<Graph.Pair>] = [:]
     var unmade: [String: Set<Graph.Pair>] = [:]
-    /// Pairs that it has removed and added again: whether they are its changes where others remove them, nothing says.
+    /// Pairs that it has removed and added again. Undocumented: whether they are its changes if others remove them.
     var remade: [String: Set<Graph.Pair>] = [:]
     /// References of the store that have gone with the objects to which they led.
     var unset: [ObjectNumber: [String: ObjectNumber]] = [:]

@@ -55,7 +55,7 @@ extension PostgresOpening {
     }
   }
 
-  /// Whether the new tables are written to another schema. A store that has a schema beside goes on so.
+  /// Whether the new tables are written to another schema. A store with a second schema always migrates like that.
   private func migratesBeside() throws -> Bool {
     if server.features == .common { return true }
     let (entries, schemas, _) = try PostgresTransfer.inspect(server, connection)

@@ -2,8 +2,7 @@ import CDRuntime
 import Foundation
 import Testing
 
-/// What the runtime promises that no other suite is about. Others of its promises have tests named so beside what they
-/// concern.
+/// Promises of the runtime that have no suite of their own. Tests of its other promises are in the suites of their subjects.
 @Suite struct SettledTests {
   private let store: TemporaryStore
 

@@ -14,7 +14,7 @@ extension Trait where Self == ConditionTrait {
   /// For what opens a store again.
   static var needsReopening: Self { .needs(.reopening) }
 
-  /// For what is the same whatever kind is asked for, and what goes through all of them by itself.
+  /// For tests that do not depend on the kind of the store, and for tests that go through all kinds by themselves.
   static var onceForAllKinds: Self {
     .enabled(if: StoreKind.ofEnvironment == .sqlite, "runs once for all kinds")
   }

@@ -2,8 +2,8 @@ import CDRuntime
 import Foundation
 import Testing
 
-/// Derived attributes follow what they read where nothing leads from that to their objects, and where their objects are not
-/// in memory.
+/// Derived attributes follow their sources if the sources have no inverse to the derived objects, and if the derived objects
+/// are not in memory.
 @Suite struct DerivedReaderTests {
   private let container: PersistentContainer
 
