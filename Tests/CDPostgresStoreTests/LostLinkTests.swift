@@ -144,4 +144,36 @@ import Testing
     }
     return newTitles(operation, title)
   }
+
+  /// The first read of a block fails, and so does the return to the savepoint before it. The connection is not lost to others.
+  @Test func aReadThatFailsTwiceGivesItsConnectionBack() throws {
+    let store = try ServerStore { server in
+      server.poolSize = 1
+      server.connectTimeout = 3
+    }
+    let proxy = try TestProxy(to: store.server)
+    let container = PersistentContainer(try store.coordinator(through: proxy))
+    let context = container.newContext()
+    try context.addBook("a", pages: 0)
+    try context.save()
+    let hasCut = Mutex(false)
+    proxy.decide { statements in
+      guard statements.contains(where: { $0.hasPrefix("ROLLBACK TO SAVEPOINT _cdgen_read") }) else {
+        return .forward
+      }
+      hasCut.withLock { $0 = true }
+      return .cutBefore
+    }
+    #expect(throws: (any Error).self) {
+      try context.perform { try context.titles("10 / pages == 5") }
+    }
+    #expect(hasCut.withLock { $0 })
+    proxy.decide { _ in .forward }
+    inThreads(1) { _ in
+      do {
+        let titles = try container.newContext().titles()
+        #expect(titles == ["a"])
+      } catch { Issue.record(error) }
+    }
+  }
 }

@@ -222,13 +222,15 @@ final class SessionLink {
         self.connection = connection
         return Array(results[companions]) + results.suffix(1)
       } catch let failure {
-        if mayFail, connection.isOpen, !failure.endsConnection, failure.statement >= start {
+        // From now on the connection is given back, whatever happens.
+        self.connection = connection
+        if mayFail, connection.isOpen, !failure.endsConnection, failure.statement >= start,
+          // The link may be lost in the meantime. The first error is the one that says why.
+          (try? rollBackToSavepoint(connection)) != nil
+        {
           // The snapshot stays.
-          try rollBackToSavepoint(connection)
-          self.connection = connection
           throw failure
         }
-        self.connection = connection
         releaseConnection()
         if let refusal = check.refusal(failure, start: first) { throw refusal }
         guard failure.endsConnection, failure.code != PostgresFailure.queryCanceled, attempts < 2
