@@ -76,6 +76,9 @@ extension PersistentStoreCoordinator {
   /// Removes a store: its file, the files that SQLite keeps beside it, and its large values. A symbolic link to the
   /// file stays, and so do other files in the folder of the large values.
   ///
+  /// Backups that were kept with ``PersistentStoreDescription/keepsBackup`` stay too, with their large values. To remove
+  /// a backup, call this method with the backup's URL.
+  ///
   /// - Throws: ``StoreError/notADatabase(_:)`` or ``StoreError/foreignDatabase(_:)`` if the file is not a store, and
   ///   ``StoreError/inUse(_:)`` if the store is open. Nothing is removed then. If there is no file, the method does
   ///   nothing.
@@ -83,12 +86,10 @@ extension PersistentStoreCoordinator {
     let url = try Disk.resolvingLink(url)
     guard FileManager.default.fileExists(atPath: url.path(percentEncoded: false)) else { return }
     _ = try metadata(forStoreAt: url, formats: formats)
-    let removal = StoreRemoval(url: url)
+    let removal = StoreRemoval(url: url, formats: formats)
     if let format = try StoreLocation(recognizing: url, formats: formats).format {
       if format.isReadOnly { throw StoreError.readOnly(url) }
-      // The lock keeps others from opening the file until it is removed.
-      let file = try StoreFile(url, format, isReadOnly: false)
-      try withExtendedLifetime(file) { try removal.removeFiles() }
+      try removal.remove(StoreFile(url, format, isReadOnly: false))
     } else {
       _ = try removal.removeDatabase { _ in true }
     }

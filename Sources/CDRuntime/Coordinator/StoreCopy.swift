@@ -23,7 +23,8 @@ extension PersistentStoreCoordinator {
   ///   - location: The location and the format of the copy.
   ///   - formats: The app's own formats, if the store may have one of them.
   ///   - isReplica: Whether the copy is a replica. If not, the copy stands for the original, as a backup does.
-  /// - Throws: ``StoreError``, for example if there already is a file at the location. Nothing has been created then.
+  /// - Throws: ``StoreError``, for example if there already is a file at the location, or if a file with a large value is
+  ///   missing. Nothing has been created then.
   public static func copyPersistentStore(
     at url: URL, to location: StoreLocation, formats: [any StoreFormat] = [],
     asReplica isReplica: Bool = false
@@ -44,7 +45,8 @@ extension PersistentStoreCoordinator {
   ///   - source: The location of the store.
   ///   - location: The location of the copy.
   ///   - isReplica: Whether the copy is a replica. If not, the copy stands for the original, as a backup does.
-  /// - Throws: ``StoreError``, for example if there already is a store at the location. Nothing has been created then.
+  /// - Throws: ``StoreError``, for example if there already is a store at the location, or if a file with a large value is
+  ///   missing. Nothing has been created then.
   public static func copyPersistentStore(
     at source: StoreLocation, to location: StoreLocation, asReplica isReplica: Bool = false
   ) throws {

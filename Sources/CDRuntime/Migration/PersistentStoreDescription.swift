@@ -36,6 +36,9 @@ public struct PersistentStoreDescription: Hashable, Sendable {
   public var changedDraftPolicy = ChangedDraftPolicy.refuse
   /// Whether the old file, `NAME-before-VERSION`, is kept after a migration that has created a new file. If it is
   /// false, the old file is removed when the new one is opened the next time.
+  ///
+  /// The large values of a kept file stay in the folder `NAME-external`, which belongs to the store. To return to the old
+  /// version, copy the kept file: see <doc:BackupAndRestore>.
   public var keepsBackup = false
   /// The observer that follows a migration and can cancel it.
   public var migrationObserver: MigrationObserver?

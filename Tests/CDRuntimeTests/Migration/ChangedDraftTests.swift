@@ -82,16 +82,24 @@ import Testing
       }
       try make(kind, model("first"))
       #expect(!largeFiles().isEmpty)
-      let coordinator = try open(kind, model("second"), policy)
-      #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
-      #expect(coordinator.migrations.map(\.source) == [2])
-      #expect(try count(coordinator) == 0)
+      try {
+        let coordinator = try open(kind, model("second"), policy)
+        #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
+        #expect(coordinator.migrations.map(\.source) == [2])
+        #expect(try count(coordinator) == 0)
+        let context = ManagedObjectContext(coordinator)
+        try context.insert(entityNamed: "Item").setValue(.attribute(.string("s")), forKey: "second")
+        try context.insert(entityNamed: "Item").setValue(.attribute(.string("s")), forKey: "text")
+        try context.save()
+        #expect(try count(coordinator) == 2)
+      }()
+      if kind != .sqlite {
+        // Somebody may still read the erased store, which nothing but a lock for writing would tell.
+        #expect(!largeFiles().isEmpty)
+        try kind.ageUnusedFiles(of: url)
+        _ = try open(kind, model("second"))
+      }
       #expect(largeFiles().isEmpty)
-      let context = ManagedObjectContext(coordinator)
-      try context.insert(entityNamed: "Item").setValue(.attribute(.string("s")), forKey: "second")
-      try context.insert(entityNamed: "Item").setValue(.attribute(.string("s")), forKey: "text")
-      try context.save()
-      #expect(try count(coordinator) == 2)
     }
   }
 

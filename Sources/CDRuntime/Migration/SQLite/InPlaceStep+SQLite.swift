@@ -12,17 +12,14 @@ extension InPlaceStep {
   struct ValueMissing: Error {}
 
   /// Makes the step. The caller has opened a transaction and has turned off the enforcement of foreign keys.
-  ///
-  /// - Parameter keepsFiles: Whether files of large values are kept for a backup although nothing refers to them any
-  ///   more.
   @_optimize(none)
-  func run(_ session: MigrationSession, keepsFiles: Bool = false) throws {
+  func run(_ session: MigrationSession) throws {
     let counts = try changes.map { change in
       change.isTouched ? try session.number("SELECT count(*) FROM \(SQLText.quoted(change.old.name))") : 0
     }
     let nextKeys = try session.nextKeys(of: plan)
     let origins = try session.insertionOrigins()
-    let lost = keepsFiles ? [] : lostFileColumns
+    let lost = lostFileColumns
     try session.listFiles(of: lost, in: "main", at: plan.now)
     try dropIndexes(session)
     for name in dropped { try session.execute("DROP TABLE \(SQLText.quoted(name))") }

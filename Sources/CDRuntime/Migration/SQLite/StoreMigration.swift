@@ -343,7 +343,7 @@ struct StoreMigration {
     defer { files.removeLeftovers() }
     let values = NewExternalFiles(of: url, found)
     var isDone = false
-    // If the old file is not kept, the new one lists the large values that only the old one refers to.
+    // The new file lists the large values that only the old one refers to. They stay as long as the old one is kept.
     defer { if isDone { values.keep() } else { values.discard() } }
     var source = url
     var target = path
@@ -415,7 +415,7 @@ struct StoreMigration {
     } catch { throw session.wrapped(error) }
     session.report(0.1)
     try session.execute("BEGIN")
-    try step.run(session, keepsFiles: description.keepsBackup)
+    try step.run(session)
     try session.execute(
       "DELETE FROM _cdgen_metadata WHERE NOT \(StoreMetadata.areValues) AND key NOT IN ("
         + "\(SQLText.literal(MovedKeys.metadataKey)), \(SQLText.literal(InsertionOrigins.metadataKey)))")
@@ -449,7 +449,7 @@ struct StoreMigration {
       let stores = [own] + stores(plan.routeStep.source).dropFirst()
       return try PersistentStoreCoordinator(plan: plan.source, stores: stores.map(\.settings))
     }
-    if !description.keepsBackup { try copy.listLostFiles() }
+    try copy.listLostFiles()
     try session.execute("COMMIT")
   }
 

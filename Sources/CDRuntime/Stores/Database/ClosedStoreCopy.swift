@@ -72,6 +72,10 @@ struct ClosedStoreCopy {
     }
   }
 
+  /// Returns the names of the files of large values that the store's rows refer to.
+  @_optimize(none)
+  func fileNames() throws -> Set<String> { try StoredRows(self, largeValues: nil).fileNames() }
+
   /// The format of the store's file; nil for a SQLite file and for a store of another engine.
   fileprivate var ownFormat: (any StoreFormat)? {
     get throws { transfer == nil ? try StoreLocation(recognizing: url, formats: formats).format : nil }
@@ -145,14 +149,19 @@ private struct StoredRows {
     return connection
   }
 
+  /// Returns the names of the files of large values that rows refer to.
+  func fileNames() throws -> Set<String> {
+    var names: Set<String> = []
+    for column in fileColumns {
+      names.formUnion(try connection.rows(column.fileNames()).compactMap { $0[0] })
+    }
+    return names
+  }
+
   /// Copies all files of large values that rows refer to.
   func copyFiles() throws {
     guard let largeValues else { return }
-    for column in fileColumns {
-      for row in try connection.rows(column.fileNames()) {
-        if let name = row[0] { try largeValues.addFile(name) }
-      }
-    }
+    for name in try fileNames().sorted() { try largeValues.addFile(name) }
   }
 
   func add(to builder: StoreBuilder) throws {

@@ -21,9 +21,8 @@ struct DatabaseOpening {
   /// - Parameter migration: The migration that has just changed the store; nil if there was none.
   func open(after migration: MigrationResult? = nil) throws -> OpenedStore {
     let opened = settings.isReadOnly ? try openToRead() : try openToWrite(after: migration)
-    if !settings.isReadOnly, model.hasExternalSlots(ofStore: storeIndex) {
-      try ExternalFiles(store: url).collect(opened.connection)
-    }
+    // The model may have no such attribute any more, and values of earlier versions are still on the list.
+    if !settings.isReadOnly { try ExternalFiles(store: url).collect(opened.connection, of: url) }
     return opened
   }
 
@@ -103,24 +102,30 @@ struct DatabaseOpening {
 }
 
 extension ExternalFiles {
-  /// How many seconds an unused file stays.
-  private static let grace: Double = 3600
-
-  /// Removes the files that have been on the list of unused files for long enough.
-  fileprivate func collect(_ connection: SQLiteConnection, now: Date = Date()) throws {
-    let limit = now.timeIntervalSinceReferenceDate - Self.grace
+  /// Removes the files that have been on the list of unused files for long enough and that no backup needs.
+  fileprivate func collect(_ connection: SQLiteConnection, of url: URL, now: Date = Date()) throws {
+    // The folder can be a link to the folder of another store.
+    guard isOwn else { return }
+    let now = now.timeIntervalSinceReferenceDate
+    let limit = now - Self.grace
     let names = try connection.rows("SELECT \"name\" FROM \"_cdgen_files\" WHERE \"time\" < \(limit)")
       .compactMap { $0[0] }
-    guard !names.isEmpty else { return }
+    guard !names.isEmpty, let kept = StoreBackups(store: url).fileNames() else { return }
     try connection.write {
       // Another connection may have listed the file again or used it again. Then the entry is newer or gone.
-      let statement = try connection.statement(
+      let removal = try connection.statement(
         "DELETE FROM \"_cdgen_files\" WHERE \"name\" = ?1 AND \"time\" < ?2")
+      // With a new time, the next opening does not read the backups again.
+      let renewal = try connection.statement(
+        "UPDATE \"_cdgen_files\" SET \"time\" = ?3 WHERE \"name\" = ?1 AND \"time\" < ?2")
       for name in names {
+        let isKept = kept.contains(name)
+        let statement = isKept ? renewal : removal
         statement.bind(name, at: 1)
         sqlite3_bind_double(statement.handle, 2, limit)
+        if isKept { sqlite3_bind_double(statement.handle, 3, now) }
         try statement.run()
-        if sqlite3_changes(connection.handle) == 1 { remove(name) }
+        if !isKept, sqlite3_changes(connection.handle) == 1 { remove(name) }
       }
     }
   }

@@ -46,7 +46,7 @@ struct FileStoreOpening {
     let before = try metadata(connection)
     let id = try opening(connection).open()
     if !settings.isReadOnly {
-      if model.hasExternalSlots { try removeUnusedFiles(connection) }
+      try removeUnusedFiles(connection)
       if try metadata(connection) != before { try write(connection) }
     }
     return opened(connection, memory, id)
@@ -93,21 +93,20 @@ struct FileStoreOpening {
 
   // MARK: Large values
 
-  /// Removes files of large values that no row refers to. No other process can still read them for this store. Does
-  /// nothing while a backup exists, because the backup may need the files.
+  /// Removes files of large values that no row refers to, an hour after an opening has found them. An opening for
+  /// reading only takes no lock. So a reader may still have the rows of an earlier file in memory, and reads their
+  /// values when it needs them.
   @_optimize(none)
   func removeUnusedFiles(_ connection: SQLiteConnection) throws {
     let files = ExternalFiles(store: url)
-    let names = files.names
     // The folder can be a link to the folder of another store.
-    guard !names.isEmpty, files.isOwn else { return }
-    let siblings = try FileManager.default.contentsOfDirectory(
-      atPath: url.deletingLastPathComponent().path(percentEncoded: false))
-    guard !siblings.contains(where: { $0.hasPrefix(url.lastPathComponent + "-before-") }) else { return }
-    var used: Set<String> = []
+    guard files.isOwn else { return }
+    var unused = files.names
     for column in model.fileColumns(ofStore: storeIndex) {
-      used.formUnion(try connection.rows(column.fileNames()).compactMap { $0[0] })
+      unused.subtract(try connection.rows(column.fileNames()).compactMap { $0[0] })
     }
-    for name in names.subtracting(used) { files.remove(name) }
+    UnusedFiles(files).collect(unused) {
+      StoreBackups(store: url, formats: [file.format]).fileNames()
+    }
   }
 }

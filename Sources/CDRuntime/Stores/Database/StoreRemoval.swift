@@ -4,10 +4,12 @@
   import Foundation
 #endif
 
-/// The removal of a store with all its files.
+/// The removal of a store with all its files. Large values that a kept backup needs stay.
 struct StoreRemoval {
   /// The file itself, not a link to it.
   let url: URL
+  /// The app's own formats, if the store or its backups may have one of them.
+  var formats: [any StoreFormat] = []
 
   /// Removes a SQLite store that is not open anywhere.
   ///
@@ -17,6 +19,30 @@ struct StoreRemoval {
   /// - Throws: ``StoreError/inUse(_:)`` if the store is open. Nothing was removed then.
   @_optimize(none)
   func removeDatabase(where isIncluded: (StoreMetadata) -> Bool) throws -> Bool {
+    let shared = sharedValues()
+    guard let values = try removeDatabaseFiles(where: isIncluded) else { return false }
+    // Without the lock on the folder, because the backups are read.
+    removeFiles(of: [values, shared])
+    return true
+  }
+
+  /// Removes a store that is read as a whole.
+  ///
+  /// - Parameter file: The store's file. Its lock keeps others from opening the store until it is removed.
+  @_optimize(none)
+  func remove(_ file: StoreFile) throws {
+    let shared = sharedValues()
+    let builder = StoreBuilder(metadataOf: url)
+    try file.read(into: builder)
+    removeFiles(of: [try removeFiles(backups: builder.metadata?.pendingBackups ?? []), shared])
+    withExtendedLifetime(file) {}
+  }
+
+  /// Removes the files of a SQLite store, except its large values.
+  ///
+  /// - Returns: The large values; nil if the store was not removed.
+  @_optimize(none)
+  private func removeDatabaseFiles(where isIncluded: (StoreMetadata) -> Bool) throws -> LargeValues? {
     // No other process may open or replace the file until it is removed.
     let lock: FolderLock
     do { lock = try FolderLock(.exclusive, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
@@ -29,29 +55,65 @@ struct StoreRemoval {
       guard mode == "delete" else { throw StoreError.inUse(url) }
       try connection.execute("BEGIN EXCLUSIVE")
       let found = try StoreMetadata(connection, url: url)
-      guard isIncluded(found) else { return false }
+      guard isIncluded(found) else { return nil }
       backups = found.pendingBackups
       try connection.execute("ROLLBACK")
     } catch StoreError.busy {
       throw StoreError.inUse(url)
     }
-    try removeFiles()
-    for backup in backups { MigrationFiles(url).removeBackup(backup) }
-    return true
+    return try removeFiles(backups: backups)
   }
 
-  /// Removes the files of a store that nothing else uses.
-  func removeFiles() throws {
+  /// Removes the files of a store that nothing else uses, except its large values.
+  ///
+  /// - Parameter backups: The backups that are not kept.
+  /// - Returns: The large values that are then unused.
+  private func removeFiles(backups: [String]) throws -> LargeValues {
     let path = url.path(percentEncoded: false)
+    // As soon as the file is removed, another process can create a new store with values of its own.
+    let values = LargeValues(store: url, names: ExternalFiles(store: url).names)
     do {
       try FileManager.default.removeItem(atPath: path)
       for end in ["-wal", "-shm", "-journal"] where FileManager.default.fileExists(atPath: path + end) {
         try FileManager.default.removeItem(atPath: path + end)
       }
-      let files = ExternalFiles(store: url)
-      if files.isOwn { files.removeAll(files.names) }
     } catch {
       throw StoreError.cannotRemove(url, reason: "\(error)")
+    }
+    for backup in backups { MigrationFiles(url).removeBackup(backup) }
+    return values
+  }
+
+  // MARK: Large values
+
+  /// Large values that the removed store does not need any more.
+  private struct LargeValues {
+    /// The store whose folder contains the files.
+    let store: URL
+    let names: Set<String>
+  }
+
+  /// The large values of a backup whose store was removed before. Nil for any other store: as long as a store exists, it
+  /// removes the values that only its backups have used.
+  @_optimize(none)
+  private func sharedValues() -> LargeValues? {
+    guard let store = BackupFiles.store(of: url), FileIdentity(store.path(percentEncoded: false)) == nil,
+      ExternalFiles(store: store).isOwn,
+      let names = try? ClosedStoreCopy(url: url, formats: formats, isReplica: false).fileNames()
+    else { return nil }
+    return LargeValues(store: store, names: names)
+  }
+
+  /// Removes the files of large values that no backup needs. If a backup cannot be read, all files stay.
+  @_optimize(none)
+  private func removeFiles(of values: [LargeValues?]) {
+    for case let values? in values {
+      let files = ExternalFiles(store: values.store)
+      guard files.isOwn, let kept = StoreBackups(store: values.store, formats: formats).fileNames() else {
+        continue
+      }
+      UnusedFiles(files).write([:])
+      files.removeAll(values.names.subtracting(kept))
     }
   }
 }

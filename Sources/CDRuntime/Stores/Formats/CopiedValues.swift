@@ -40,7 +40,9 @@ final class CopiedValues {
     if !addedFiles.isEmpty { try target.syncFolder() }
   }
 
-  /// Adds a file of the store to the copy. If the store does not have the file, the copy does not either.
+  /// Adds a file of the store to the copy.
+  ///
+  /// - Throws: ``StoreError``, also if the store does not have the file. A copy without the file would look complete.
   func addFile(_ name: String) throws(StoreError) {
     if try target.copyFile(name, from: source) { addedFiles.append(name) }
   }

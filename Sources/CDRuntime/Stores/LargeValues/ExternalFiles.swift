@@ -14,23 +14,32 @@
 /// A file contains one value and is never changed. A changed value gets a new file, and the row contains the file's
 /// name. So a reader always finds the value that belongs to its row, even if the row is from an old snapshot.
 ///
+/// A store shares its folder with the backups that migrations have left beside it: a backup's rows name files in the
+/// folder of the store. A file is removed there only if neither the store nor a backup needs it.
+///
 /// The names come from rows, which anyone can have written. Only ``path(_:)`` makes a path from a name, and it accepts
 /// only UUIDs, so that a name cannot lead out of the folder. No method here removes all contents of a folder, or
 /// follows a link to a file with another name.
 package struct ExternalFiles: Sendable {
   /// The maximum size of a value in a row. SQLite reads such a value faster than a file can be opened.
   package static let largestInlineSize = 64 * 1024
+  /// How many seconds a file stays after it has become unused. Rows of an earlier state, which a reader may have, still
+  /// name it.
+  static let grace: Double = 3600
 
+  /// The file of the store.
+  private let store: URL
   /// The folder that contains the files.
   package let folder: URL
 
-  private var folderPath: String {
+  var folderPath: String {
     let path = folder.path(percentEncoded: false)
     return path.hasSuffix("/") ? String(path.dropLast()) : path
   }
 
   /// The files of a store.
   package init(store: URL) {
+    self.store = store
     folder = URL(filePath: store.path(percentEncoded: false) + "-external", directoryHint: .notDirectory)
   }
 
@@ -62,13 +71,19 @@ package struct ExternalFiles: Sendable {
     }
   }
 
-  /// Adds a file of another store, if it exists there. Files are never changed, so both stores can share it.
+  /// Adds a file of another store. Files are never changed, so both stores can share it.
   ///
   /// - Parameter name: The text in a row, which may not be a valid name.
   /// - Returns: Whether the file was added. False if it was already there.
-  @discardableResult func copyFile(_ name: String, from other: ExternalFiles) throws(StoreError) -> Bool {
-    guard let path = path(name), let source = other.path(name), other.exists(name), !exists(name) else {
-      return false
+  /// - Throws: ``StoreError``, also if the other store does not have the file.
+  func copyFile(_ name: String, from other: ExternalFiles) throws(StoreError) -> Bool {
+    guard let path = path(name) else { throw other.noName(name) }
+    if exists(name) { return false }
+    guard let source = other.existingPath(name) else {
+      throw .externalData(
+        other.url(name),
+        reason: "it does not exist or is not a regular file, and a copy would silently lack the value; "
+          + "verify the store to find the object, and set its value again")
     }
     let value: Data
     do {
@@ -91,12 +106,22 @@ package struct ExternalFiles: Sendable {
   /// Returns the contents of a file. The file is mapped: its bytes are read only when they are used, and they stay
   /// readable after the file is removed.
   package func read(_ name: String) throws -> Data {
-    guard path(name) != nil else { throw noName(name) }
-    let file = url(name)
-    if Disk.kind(of: file.path(percentEncoded: false)) != nil, !exists(name) {
-      throw StoreError.externalData(file, reason: "it is not a regular file")
+    guard let own = path(name) else { throw noName(name) }
+    let found = existingPath(name)
+    if found == nil, Disk.kind(of: own) != nil {
+      throw StoreError.externalData(url(name), reason: "it is not a regular file")
     }
-    return try Data(contentsOf: file, options: .mappedIfSafe)
+    return try Data(
+      contentsOf: URL(filePath: found ?? own, directoryHint: .notDirectory), options: .mappedIfSafe)
+  }
+
+  /// Returns the path of a value's file; nil if there is no such file. For a backup of another store, the file can be in
+  /// the folder of that store.
+  private func existingPath(_ name: String) -> String? {
+    if exists(name) { return path(name) }
+    guard let owner = BackupFiles.store(of: store) else { return nil }
+    let shared = ExternalFiles(store: owner)
+    return shared.isOwn && shared.exists(name) ? shared.path(name) : nil
   }
 
   /// Removes a file if it exists. If this fails, the next collection tries again.

@@ -91,7 +91,7 @@ struct MigrationFiles {
   private var linkedBackups: [String] {
     let folder = url.deletingLastPathComponent().path(percentEncoded: false)
     let own = FileIdentity(path)
-    let prefix = url.lastPathComponent + "-before-"
+    let prefix = BackupFiles.prefix(of: url)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.filter { $0.hasPrefix(prefix) }.map(sibling).filter { FileIdentity($0) == own }
   }
@@ -123,7 +123,7 @@ struct MigrationFiles {
 
   /// Returns an unused name for the backup of a version.
   func backupName(_ version: Int) -> String {
-    let name = url.lastPathComponent + "-before-\(version)"
+    let name = BackupFiles.prefix(of: url) + "\(version)"
     var result = name
     var number = 1
     while exists(sibling(result)) {
@@ -185,7 +185,7 @@ struct MigrationFiles {
 
   /// Removes a backup that the store's metadata lists for removal.
   func removeBackup(_ name: String) {
-    guard name.hasPrefix(url.lastPathComponent + "-before-"), !name.contains("/") else { return }
+    guard name.hasPrefix(BackupFiles.prefix(of: url)), !name.contains("/") else { return }
     unlink(sibling(name))
   }
 

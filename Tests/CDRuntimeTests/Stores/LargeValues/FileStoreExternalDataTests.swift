@@ -52,9 +52,71 @@ import Testing
       try context.save()
       withExtendedLifetime(copied) {}
     }()
-    // The next opening finds that no row has it any more.
+    // The next opening finds that no row has it any more. One that is more than an hour later removes it.
+    let files = ExternalFiles(store: fixture.url)
+    for _ in 0..<2 {
+      _ = try PersistentStoreCoordinator(model: Self.model, at: location)
+      #expect(files.names.count == 1)
+    }
+    try kind.ageUnusedFiles(of: fixture.url)
     _ = try PersistentStoreCoordinator(model: Self.model, at: location)
     #expect(names().isEmpty)
+  }
+
+  private func write(_ pixels: Data, of id: ManagedObjectID?, at location: StoreLocation) throws
+    -> ManagedObjectID
+  {
+    let context = ManagedObjectContext(try PersistentStoreCoordinator(model: Self.model, at: location))
+    let photo =
+      if let id { try context.existingObject(with: id) } else { try context.insert(entityNamed: "Photo") }
+    try photo.setValue(.attribute(.data(pixels)), forKey: "pixels")
+    try context.save()
+    return photo.objectID
+  }
+
+  /// A coordinator that only reads takes no lock. It has the rows of an earlier file in memory, and reads a value when
+  /// the value is needed.
+  @Test(arguments: StoreKind.whole) func aReplacedValueStaysForThoseWhoOnlyRead(_ kind: StoreKind) throws {
+    let fixture = try MigrationFixture()
+    let location = kind.location(fixture.url)
+    let first = Data(repeating: 1, count: 100_000)
+    let id = try write(first, of: nil, at: location)
+    let reader = ManagedObjectContext(
+      try PersistentStoreCoordinator(
+        model: Self.model, stores: [PersistentStoreDescription(location, isReadOnly: true)]))
+    _ = try write(Data(repeating: 2, count: 100_000), of: id, at: location)
+    for _ in 0..<2 { _ = try PersistentStoreCoordinator(model: Self.model, at: location) }
+    let photo = try reader.existingObject(with: id)
+    #expect(try photo.value(forKey: "pixels") == .attribute(.data(first)))
+    #expect(reader.recentErrors.isEmpty)
+    let files = ExternalFiles(store: fixture.url)
+    #expect(files.names.count == 2)
+    try kind.ageUnusedFiles(of: fixture.url)
+    _ = try PersistentStoreCoordinator(model: Self.model, at: location)
+    #expect(files.names.count == 1)
+  }
+
+  /// Somebody puts an earlier file in the store's place, for example with a tool for version control. The hour of a value
+  /// begins when it has become unused last.
+  @Test(arguments: StoreKind.whole) func aValueThatIsUsedAgainIsNotOldWhenItIsReplaced(_ kind: StoreKind)
+    throws
+  {
+    let fixture = try MigrationFixture()
+    let location = kind.location(fixture.url)
+    let files = ExternalFiles(store: fixture.url)
+    let id = try write(Data(repeating: 1, count: 100_000), of: nil, at: location)
+    let first = files.names
+    let earlier = try Data(contentsOf: fixture.url)
+    _ = try write(Data(repeating: 2, count: 100_000), of: id, at: location)
+    let later = try Data(contentsOf: fixture.url)
+    for contents in [later, earlier, later] {
+      try contents.write(to: fixture.url)
+      _ = try PersistentStoreCoordinator(model: Self.model, at: location)
+      #expect(files.names.count == 2)
+      try kind.ageUnusedFiles(of: fixture.url)
+    }
+    _ = try PersistentStoreCoordinator(model: Self.model, at: location)
+    #expect(files.names.count == 1 && files.names.isDisjoint(with: first))
   }
 
   /// A replaced value's file stays for a while, for those who still read the old row: the copy has nobody who does.
@@ -84,6 +146,24 @@ import Testing
     let context = ManagedObjectContext(
       try PersistentStoreCoordinator(model: Self.model, at: target.location(copy)))
     #expect(try context.existingObject(with: id).value(forKey: "pixels") == .attribute(.data(large)))
+  }
+
+  @Test(arguments: StoreKind.files, [StoreKind.sqlite, .xml])
+  func aCopyThatWouldLackAValueIsRefused(_ kind: StoreKind, _ target: StoreKind) throws {
+    let fixture = try MigrationFixture()
+    let files = ExternalFiles(store: fixture.url)
+    for byte in [1, 2] as [UInt8] {
+      _ = try write(Data(repeating: byte, count: 100_000), of: nil, at: kind.location(fixture.url))
+    }
+    files.remove(try #require(files.names.min()))
+    #expect {
+      try PersistentStoreCoordinator.copyPersistentStore(
+        at: fixture.url, to: target.location(fixture.folder.appending(path: "copy")),
+        formats: [JSONStoreFormat()])
+    } throws: { error in
+      if case StoreError.externalData = error { true } else { false }
+    }
+    #expect(!fixture.files.contains { $0.hasPrefix("copy") })
   }
 
   /// A prepared store must not have files made outside its copy's folder.
