@@ -4,7 +4,8 @@
   public import Foundation
 #endif
 
-/// An error that explains why a store cannot be opened, read or written. The store is unchanged.
+/// An error that explains why a store cannot be opened, read or written. The store is unchanged, except with
+/// ``notRestored(_:reason:)``.
 ///
 /// ```swift
 /// do {
@@ -46,6 +47,10 @@ public enum StoreError: Error, Hashable, Sendable {
   case readOnly(URL)
   /// The store has been migrated, replaced or removed since it was opened.
   case replaced(URL)
+  /// A save to several stores has failed after the files of some of them had been written, and these files could not get
+  /// their old contents back. They may contain changes that were not saved. Until the program ends, only the file is wrong:
+  /// the objects are as they were before the save, and the next save writes the file again.
+  case notRestored([URL], reason: String)
   /// The store is open elsewhere, in this process or in another.
   case inUse(URL)
   /// The files of a store cannot be removed.
@@ -144,6 +149,11 @@ extension StoreError: CustomStringConvertible {
           + "nothing was written. Open it with a program of its new version"
         : "the file \(Self.name(url)) has been removed or replaced since it was opened; nothing was written. "
           + "Create a new coordinator"
+    case .notRestored(let urls, let reason):
+      "a save has failed, and its changes may still be in "
+        + urls.map { Self.name($0) }.joined(separator: ", ")
+        + ", which could not get its old contents back (\(reason)); remove the cause and save again before the program "
+        + "ends, which writes the file again"
     case .inUse(let url):
       "the store \(Self.name(url)) is in use; release its containers, contexts and objects, and "
         + "close other programs that use it"
@@ -295,7 +305,7 @@ extension StoreError: PresentableError {
     case .inUse, .busy, .severalNames: .storeBusy
     case .diskFull: .diskFull
     case .engine(_, let error): error.isOfConnection ? .serverUnreachable : .inputOutput
-    case .inputOutput: .inputOutput
+    case .inputOutput, .notRestored: .inputOutput
     case .formatFailed, .otherConfiguration, .openedTwice, .notSupported, .noStore, .nestedWrite:
       .mistakeOfApp
     }

@@ -5,13 +5,39 @@ import Synchronization
 /// Journals that SQLite cannot write to while a test says so, as on a disk that is full: those of stores whose file is
 /// named `full.sqlite`. All other files are as they are.
 enum FullDisk {
-  private static let isFull = Atomic<Bool>(false)
+  /// The threads for which the disk is full, so that tests can run at the same time. Each has what it does before its next
+  /// write fails.
+  private static let threads = Mutex<[ObjectIdentifier: @Sendable () -> Void]>([:])
 
-  /// Lets writes fail while a body runs.
+  /// Lets the writes of this thread fail while a body runs.
+  @discardableResult
   static func whileFull<R>(_ body: () throws -> R) rethrows -> R {
-    isFull.store(true, ordering: .sequentiallyConsistent)
-    defer { isFull.store(false, ordering: .sequentiallyConsistent) }
+    try whileFull(beforeFirstFailure: {}, body)
+  }
+
+  /// Lets the writes of this thread fail while a body runs.
+  ///
+  /// - Parameter action: Called before the first write fails.
+  @discardableResult
+  static func whileFull<R>(
+    beforeFirstFailure action: @escaping @Sendable () -> Void, _ body: () throws -> R
+  ) rethrows -> R {
+    let thread = ObjectIdentifier(Thread.current)
+    threads.withLock { $0[thread] = action }
+    defer { threads.withLock { $0[thread] = nil } }
     return try body()
+  }
+
+  /// Returns whether the disk is full for this thread.
+  private static func isFull() -> Bool {
+    let thread = ObjectIdentifier(Thread.current)
+    let action = threads.withLock { threads in
+      let action = threads[thread]
+      if action != nil { threads[thread] = {} }
+      return action
+    }
+    action?()
+    return action != nil
   }
 
   /// Puts itself between SQLite and the files that are opened from now on.
@@ -61,7 +87,7 @@ enum FullDisk {
   private static func write(
     _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeRawPointer?, _ count: Int32, _ offset: Int64
   ) -> Int32 {
-    if isFull.load(ordering: .sequentiallyConsistent) { return SQLITE_FULL }
+    if isFull() { return SQLITE_FULL }
     guard let methods, let write = methods.original.pointee.xWrite else { return SQLITE_ERROR }
     return write(file, bytes, count, offset)
   }

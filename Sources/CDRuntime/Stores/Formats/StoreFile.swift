@@ -26,6 +26,8 @@ final class StoreFile: Sendable {
   private struct State {
     var descriptor: Int32
     var identity: FileIdentity?
+    /// Whether the file may have changes of a save that has failed.
+    var mustBeWritten = false
   }
   private let state: Mutex<State>
   /// Whether the file is a SQLite database, which a read-only format may read. Then only SQLite opens the file.
@@ -33,6 +35,12 @@ final class StoreFile: Sendable {
 
   /// The path of the file that a save writes.
   private var work: String { path + "-saving" }
+
+  /// The path at which a save to several stores keeps the old file until all of them have the save.
+  ///
+  /// For a moment the old file has both names, and an interrupted save leaves them. `MigrationFiles.checkNames()` accepts a
+  /// second name only if it has the form of a backup's name.
+  private var kept: String { path + "-before-saving" }
 
   /// Opens the file, or creates an empty file if it does not exist.
   ///
@@ -115,6 +123,7 @@ final class StoreFile: Sendable {
   /// Removes the files of an interrupted save or migration. Because of the lock, no save or migration is running.
   private func removeLeftovers() {
     unlink(work)
+    unlink(kept)
     let files = MigrationFiles(URL(filePath: path))
     files.removeAllLeftovers()
     files.removeLinks()
@@ -207,24 +216,21 @@ final class StoreFile: Sendable {
 
   /// Replaces the store's file by a prepared file.
   func replaceStore(with prepared: Prepared) throws {
-    do {
-      try checkIdentity()
-      try Disk.rename(prepared.path, path, of: url)
-    } catch {
-      discard(prepared)
-      throw error
-    }
-    adopt(prepared)
+    release(try exchange(for: prepared, keepingOld: false))
     try syncFolder()
   }
 
   /// Holds a prepared file, which now has the store's name, instead of the old file.
-  func adopt(_ prepared: Prepared) {
-    let former = state.withLock { state in
-      defer { state = State(descriptor: prepared.descriptor, identity: FileIdentity(path)) }
+  func adopt(_ prepared: Prepared) { close(hold(prepared.descriptor)) }
+
+  /// Holds the file that now has the store's name.
+  ///
+  /// - Returns: The descriptor of the file that was held before.
+  private func hold(_ descriptor: Int32) -> Int32 {
+    state.withLock { state in
+      defer { state = State(descriptor: descriptor, identity: FileIdentity(path)) }
       return state.descriptor
     }
-    close(former)
   }
 
   func discard(_ prepared: Prepared) {
@@ -232,7 +238,76 @@ final class StoreFile: Sendable {
     unlink(prepared.path)
   }
 
-  private func syncFolder() throws {
+  // MARK: Taking back what was written
+
+  /// The file that had the store's name before a save. It stays locked until it is clear which of the two files is the
+  /// store's.
+  struct Former {
+    /// The name of the file; nil if it has none any more.
+    fileprivate let path: String?
+    fileprivate let descriptor: Int32
+  }
+
+  /// Whether the file may have changes of a save that has failed, because it could not be restored. The next save writes
+  /// it, even if it changes only other stores.
+  var mustBeWritten: Bool { state.withLock(\.mustBeWritten) }
+
+  /// Gives the store's name to a prepared file. The caller then passes the old file to ``release(_:)`` or to
+  /// ``restore(_:writing:)``, and syncs the folder.
+  ///
+  /// - Parameter keepingOld: Whether the old file stays on the disk until then, if the file system has hard links. To give it
+  ///   back its name needs no space on the disk, which may be full by then.
+  func exchange(for prepared: Prepared, keepingOld: Bool) throws -> Former {
+    var former: String?
+    // A file that may have changes of a failed save is never restored.
+    if keepingOld, !mustBeWritten {
+      unlink(kept)
+      if link(path, kept) == 0 { former = kept }
+    }
+    do {
+      try checkIdentity()
+      try Disk.rename(prepared.path, path, of: url)
+    } catch {
+      if let former { unlink(former) }
+      discard(prepared)
+      throw error
+    }
+    return Former(path: former, descriptor: hold(prepared.descriptor))
+  }
+
+  /// Gives up the old file, because the new one is the store's.
+  func release(_ former: Former) {
+    if let path = former.path { unlink(path) }
+    close(former.descriptor)
+  }
+
+  /// Makes the old file the store's again, after a save has failed. If the old file has not been kept, another one is written.
+  ///
+  /// - Parameter contents: Returns the contents of the old file.
+  /// - Throws: ``StoreError``; the file then ``mustBeWritten``.
+  func restore(_ former: Former, writing contents: () throws -> StoreContents) throws {
+    do {
+      if let old = former.path {
+        do {
+          try checkIdentity()
+          try Disk.rename(old, path, of: url)
+        } catch {
+          release(former)
+          throw error
+        }
+        close(hold(former.descriptor))
+        try syncFolder()
+      } else {
+        release(former)
+        try replaceStore(with: prepare(contents()))
+      }
+    } catch {
+      state.withLock { $0.mustBeWritten = true }
+      throw error
+    }
+  }
+
+  func syncFolder() throws {
     try Disk.sync(URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false), of: url)
   }
 }
