@@ -96,7 +96,7 @@ import Testing
     let engine = context.persistentStoreCoordinator.engine
     let entity = try #require(context.model.entity("Item"))
     return try engine.write { session in
-      let run = BatchRun(context, session, entity)
+      let run = BatchRun(context, session, entity, excludesOthers: false)
       return try run.run { try run.insert(list, uniqueness) }.count
     }
   }

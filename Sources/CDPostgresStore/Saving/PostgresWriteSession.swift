@@ -112,6 +112,15 @@ final class PostgresWriteSession: StoreWriteSession {
     }
   }
 
+  // Transactions see each other's rows as soon as they are committed.
+  func excludesOthers(from store: any AttachedStore) -> Bool { false }
+
+  func excludeOthers(from store: any AttachedStore) throws {
+    // Whoever saves increases the counter, and a migration locks it until it ends.
+    let lock = PostgresStatement(PostgresTables.counterLock(session.link.tables.schemas(of: store)))
+    if let counter = try run([lock]).last { try checkCounter(counter, of: store) }
+  }
+
   func rollback() {
     buffer = RowBuffer()
     transaction.rollback()
@@ -575,10 +584,8 @@ extension PostgresWriteSession {
   func setMetadata(_ values: [String: String], of store: any AttachedStore) throws {
     let table = session.systemTable("_cdgen_metadata", of: store)
     let prefix = StoreMetadata.valuePrefix
-    // A migration copies the metadata. It keeps the counter locked until it ends.
-    let lock = PostgresStatement(
-      PostgresTables.counterLock(session.link.tables.schemas(of: store)))
-    if let counter = try run([lock]).last { try checkCounter(counter, of: store) }
+    // A migration copies the metadata.
+    try excludeOthers(from: store)
     try run(
       #"DELETE FROM \#(table) WHERE left("key", \#(prefix.utf8.count)) = \#(SQLText.literal(prefix))"#)
     if values.isEmpty { return }

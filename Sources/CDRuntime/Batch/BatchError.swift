@@ -1,4 +1,11 @@
-/// A reason why a batch was refused. Nothing was written.
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A reason why a batch was refused. Nothing was written, except for ``partlyWritten(written:missing:reason:)``: a batch that
+/// has reached some of several stores.
 ///
 /// ```swift
 /// do {
@@ -23,6 +30,24 @@ public enum BatchError: Error, Hashable, Sendable {
   case danglingReferences(entity: String)
   /// An expression does not have its attribute's type.
   case wrongExpression(entity: String, key: String, reason: String)
+  /// The changes of some stores have been written; then another store could not be written, for the given reason. `missing`
+  /// has the changes that have not been written.
+  ///
+  /// If `missing` has objects of the batch's own entity, the same batch can write the rest. If not, it must not run again: it
+  /// does not find objects that are deleted already, so that it does not reach their related objects, and it would do a
+  /// calculation twice. Then write the rest of the changes yourself. The rest of a deletion can be written in both cases:
+  ///
+  /// ```swift
+  /// let request = BatchDeleteRequest<Author>(where: \.name == "Thoreau")
+  /// do {
+  ///   try context.execute(request)
+  /// } catch BatchError.partlyWritten(_, let missing, _) {
+  ///   // As soon as there is room on the disk again:
+  ///   for id in missing.deleted { context.delete(try context.existingObject(with: id)) }
+  ///   try context.save()
+  /// }
+  /// ```
+  case partlyWritten(written: [URL], missing: ObjectChanges, reason: StoreError)
 }
 
 /// A rule of the schema that a row of a batch breaks.
@@ -82,7 +107,18 @@ extension BatchError: CustomStringConvertible {
     case .danglingReferences(let entity):
       "the batch would leave references from or to '\(entity)' without a row; nothing was written"
     case .wrongExpression(let entity, let key, let reason): "'\(entity).\(key)' cannot be set: \(reason)"
+    case .partlyWritten(let written, let missing, let reason):
+      "the batch was written in \(written.map(StoreError.name).joined(separator: ", ")), but not in the other "
+        + "stores; objects left: \(Self.counts(missing)). The reason: \(reason)"
     }
+  }
+}
+
+extension BatchError {
+  /// The numbers of the objects that are left.
+  private static func counts(_ missing: ObjectChanges) -> String {
+    let parts = [("insert", missing.inserted), ("update", missing.updated), ("delete", missing.deleted)]
+    return parts.filter { !$0.1.isEmpty }.map { "\($0.1.count) to \($0.0)" }.joined(separator: ", ")
   }
 }
 
@@ -94,6 +130,7 @@ extension BatchError: PresentableError {
     case .deleteDenied: .deletionDenied
     case .danglingReferences: .objectGone
     case .notWritable, .wrongExpression: .mistakeOfApp
+    case .partlyWritten: .partlySaved
     }
   }
 

@@ -4,6 +4,9 @@
   import Foundation
 #endif
 
+/// The error of a batch when others have saved while it read rows that decide about its changes. Nothing is written.
+struct OutdatedBatch: Error {}
+
 /// One batch's transaction, and its changes.
 final class BatchRun {
   private let context: ManagedObjectContext
@@ -21,6 +24,15 @@ final class BatchRun {
   private var deleted: [Int: KeyRanges] = [:]
   /// Whether the batch can run again. The rows of some sequences can be read only once.
   private(set) var isRepeatable = true
+  /// Whether to keep others from saving before the batch reads rows that decide about its changes.
+  private let excludesOthers: Bool
+  /// The indexes of the stores of which the batch has read rows that decide about its changes, without those that exclude
+  /// others by themselves.
+  private var readStores: Set<Int> = []
+  /// The newest saves of these stores before the batch read the rows, unless it excludes others.
+  private var newestSaves: [(store: any AttachedStore, number: Int64)] = []
+  /// The identifier that the batch has in the histories of its stores.
+  private let saveID = UUID.random()
   /// The current time, the same for the whole batch.
   let now = Date()
   var model: ModelPlan { context.model }
@@ -30,17 +42,22 @@ final class BatchRun {
   private(set) lazy var reading = ManagedObjectContext(
     context.persistentStoreCoordinator, readingBy: session.reader)
 
-  init(_ context: ManagedObjectContext, _ session: any StoreWriteSession, _ entity: EntityPlan) {
+  init(
+    _ context: ManagedObjectContext, _ session: any StoreWriteSession, _ entity: EntityPlan,
+    excludesOthers: Bool
+  ) {
     self.context = context
     self.session = session
     self.entity = entity
+    self.excludesOthers = excludesOthers
     stores = session.reader.stores
     rows = session.batch
   }
 
-  /// Runs a batch completely; if it throws, nothing is written.
+  /// Runs a batch completely.
   ///
   /// - Parameter body: Returns the number of objects that the request concerns.
+  /// - Throws: An error. Nothing is written then, except with ``BatchError/partlyWritten(written:missing:reason:)``.
   func run(_ body: () throws -> Int) throws -> BatchResult {
     guard let store = stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     try check(store)
@@ -49,7 +66,7 @@ final class BatchRun {
       do {
         let count = try body()
         let changes = allChanges()
-        try session.commit(changed: try writeHistory(of: changes)) {}
+        try commit(changes)
         return BatchResult(count: count, changes: changes)
       } catch {
         session.rollback()
@@ -67,6 +84,46 @@ final class BatchRun {
   private func check(_ store: any AttachedStore) throws {
     try store.checkIdentity()
     if store.isReadOnly { throw StoreError.readOnly(store.url) }
+  }
+
+  // MARK: Others who save meanwhile
+
+  /// A batch that has inserted more rows excludes others, rather than to insert the rows again if one of them saves.
+  private static let mostRepeatedRows = 1000
+
+  /// Must be called before the batch reads rows that decide about its changes: rows of its entity, and of the objects that
+  /// relationships lead to.
+  ///
+  /// If the store does not exclude others, the batch begins again should one of them save before it ends. It then excludes
+  /// them. It does so at once if it cannot run again.
+  ///
+  /// - Parameter excludesOthers: Whether to exclude others at once, because the batch has written many rows already.
+  func willRead(_ relationships: [RelationshipPlan], excludesOthers: Bool = false) throws {
+    let entities = [entity] + relationships.map { model.entities[$0.destination] }
+    for case let store? in entities.map(stores.store)
+    where !session.excludesOthers(from: store) && readStores.insert(store.index).inserted {
+      if excludesOthers || self.excludesOthers || !isRepeatable {
+        try session.excludeOthers(from: store)
+      } else {
+        newestSaves.append((store, try session.reader.newestSave(of: store)))
+      }
+    }
+  }
+
+  /// Throws ``OutdatedBatch`` if others have saved since the batch first read rows that decide about its changes.
+  ///
+  /// - Parameter saves: The numbers of the batch in the histories of the stores that it has changed. From the moment in which
+  ///   it gets a number, nobody else can save to the store.
+  private func checkNobodyHasSaved(_ saves: [Int: Int64]) throws {
+    for (store, seen) in newestSaves {
+      let newest = try saves[store.index].map { $0 - 1 } ?? session.reader.newestSave(of: store)
+      if newest != seen { throw OutdatedBatch() }
+    }
+  }
+
+  /// The relationships of the batch's entity and of its subentities.
+  var relationships: [RelationshipPlan] {
+    entity.subtree.flatMap { model.entities[$0].relationships.compactMap(\.self) }
   }
 
   // MARK: What was changed
@@ -111,24 +168,53 @@ final class BatchRun {
       inserted: inserted, updated: ids(updated).subtracting(deleted).subtracting(inserted), deleted: deleted)
   }
 
-  /// - Returns: The stores that have changed.
+  /// Adds the batch to the histories of the stores, and ends the transaction.
   @_optimize(none)
-  private func writeHistory(of changes: ObjectChanges) throws -> [any AttachedStore] {
+  private func commit(_ changes: ObjectChanges) throws {
+    let saves = try writeHistory(of: changes)
+    let changed = stores.all.filter { saves[$0.index] != nil }
+    do {
+      try session.commit(changed: changed) {}
+    } catch let error as StoreError where changed.count > 1 {
+      // The stores are committed one after another. If a later one fails, the earlier ones cannot be taken back.
+      session.rollback()
+      let origin = context.engine.origin
+      let written = changed.filter { store in
+        saves[store.index].map { session.hasEntry($0, ofSave: saveID, from: origin, in: store) } ?? false
+      }
+      if written.isEmpty { throw error }
+      let storeIDs = Set(written.map(\.storeID))
+      func missing(_ ids: ManagedObjectIDs) -> ManagedObjectIDs {
+        ManagedObjectIDs(groups: ids.groups.filter { !storeIDs.contains($0.storeID) })
+      }
+      throw BatchError.partlyWritten(
+        written: written.map(\.url),
+        missing: ObjectChanges(
+          inserted: missing(changes.inserted), updated: missing(changes.updated),
+          deleted: missing(changes.deleted)), reason: error)
+    }
+  }
+
+  /// - Returns: The numbers of the batch in the histories of the stores that it has changed, by the index of the store.
+  @_optimize(none)
+  private func writeHistory(of changes: ObjectChanges) throws -> [Int: Int64] {
     let groups = changes.inserted.groups + changes.updated.groups + changes.deleted.groups
     let changed = Set(groups.map(\.storeID))
     let touched = stores.all.filter { changed.contains($0.storeID) }
-    let mark = HistoryText.Mark(save: UUID.random(), stores: touched.count > 1 ? touched.map(\.storeID) : [])
+    let mark = HistoryText.Mark(save: saveID, stores: touched.count > 1 ? touched.map(\.storeID) : [])
     let properties = namedProperties(changes.updated)
+    var saves: [Int: Int64] = [:]
     for store in touched {
       guard let text = HistoryText.text(changes, of: store.storeID, mark, properties: properties) else {
         continue
       }
       // A delete rule may have reached another store.
       try check(store)
-      _ = try session.addSave(
+      saves[store.index] = try session.addSave(
         mark.save, to: store, at: now, origin: context.engine.origin, author: context.transactionAuthor, text)
     }
-    return touched
+    if !touched.isEmpty { try checkNobodyHasSaved(saves) }
+    return saves
   }
 
   /// The updated objects by entity and changed property, without those that are inserted or deleted as well.
@@ -333,6 +419,14 @@ extension BatchRun {
   func finishInsert(
     _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows
   ) throws {
+    let references = properties.compactMap { property -> RelationshipPlan? in
+      if case .reference(let relationship) = property.kind { relationship } else { nil }
+    }
+    if model.hasDerivedSlots || !references.isEmpty {
+      try willRead(
+        model.hasDerivedSlots ? relationships : references, excludesOthers: keys.count > Self.mostRepeatedRows
+      )
+    }
     if !keys.isEmpty {
       try rows.reserve(upTo: keys.upperBound, of: entity)
       noteInserted(keys.lowerBound...keys.upperBound - 1, of: entity)
@@ -487,6 +581,7 @@ extension BatchRun {
     if !needsKeys, let found = try selection(run), !found.readRoots.contains(entity.root) {
       return try writing { try write(properties, given, found.rows) }
     }
+    try willRead(model.hasDerivedSlots ? relationships : references)
     let keys = try run.keys()
     let rows = RowSelection.keys(keys.map(\.key))
     let dependents = try self.dependents(of: keys, names) + affected(by: references, of: keys)
@@ -665,12 +760,14 @@ extension BatchRun {
     let subentities = entity.subtree.map { model.entities[$0] }
     if !model.hasDerivedSlots, subentities.allSatisfy(canDeleteIndependently), let found = try selection(run)
     {
+      if !found.readRoots.isEmpty { try willRead(relationships) }
       // While it deletes, the store clears references in rows of any table.
       let keys = try rows.delete(
         entity, found.readRoots.isEmpty ? found.rows : .keys(try run.keys().map(\.key)))
       noteDeleted(keys)
       return keys.values.reduce(0) { $0 + $1.count }
     }
+    try willRead(relationships)
     let keys = try run.keys()
     try delete(keys)
     return keys.count

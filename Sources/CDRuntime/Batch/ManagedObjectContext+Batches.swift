@@ -8,7 +8,8 @@ extension ManagedObjectContext {
   /// first one. If they are a sequence that is no `Collection`, and the first row has been read, the batch fails instead.
   ///
   /// - Throws: ``FetchError/unknownEntity(_:suggestion:)``, ``FetchError/abstractEntity(_:)``, ``PropertyError``, ``BatchError``
-  ///   or ``StoreError``; nothing has been written then.
+  ///   or ``StoreError``; nothing has been written then. The exception is
+  ///   ``BatchError/partlyWritten(written:missing:reason:)``: some of several stores have been written.
   @discardableResult
   public func execute<Object>(_ request: BatchInsertRequest<Object>) throws -> BatchResult {
     guard let plan = model.entity(request.entityName) else {
@@ -24,7 +25,8 @@ extension ManagedObjectContext {
   /// that the save of an object with unsaved changes detects a conflict. Objects without unsaved changes are read
   /// again: those of this context at once, those of other contexts when these next read.
   ///
-  /// - Throws: ``FetchError``, ``PropertyError``, ``BatchError`` or ``StoreError``; nothing has been written then.
+  /// - Throws: ``FetchError``, ``PropertyError``, ``BatchError`` or ``StoreError``; nothing has been written then. The
+  ///   exception is ``BatchError/partlyWritten(written:missing:reason:)``: some of several stores have been written.
   @discardableResult
   public func execute<Object>(_ request: BatchUpdateRequest<Object>) throws -> BatchResult {
     let plan = try entityPlan(of: request.fetchRequest)
@@ -38,7 +40,9 @@ extension ManagedObjectContext {
   /// objects that the batch does not delete, nothing is deleted. Only the store counts: unsaved changes of contexts
   /// have no effect.
   ///
-  /// - Throws: ``FetchError``, ``BatchError`` or ``StoreError``; nothing has been written then.
+  /// - Throws: ``FetchError``, ``BatchError`` or ``StoreError``; nothing has been written then. The exception is
+  ///   ``BatchError/partlyWritten(written:missing:reason:)``: some of several stores have been written. The error lists the
+  ///   objects that are left to be deleted. The same request may not find them again.
   @discardableResult
   public func execute<Object>(_ request: BatchDeleteRequest<Object>) throws -> BatchResult {
     let plan = try entityPlan(of: request.fetchRequest)
@@ -48,19 +52,47 @@ extension ManagedObjectContext {
   }
 
   private func runBatch(_ plan: EntityPlan, _ body: (BatchRun) throws -> Int) throws -> BatchResult {
-    endReading()
-    var canRepeat = true
-    func isRepeatable() -> Bool { canRepeat }
-    let result = try engine.save(isRepeatable: isRepeatable) { session in
-      let run = BatchRun(self, session, plan)
-      defer { canRepeat = run.isRepeatable }
-      return try run.run { try body(run) }
+    try learningOfBatch {
+      do {
+        return try writeBatch(plan, excludesOthers: false, body)
+      } catch is OutdatedBatch {
+        return try writeBatch(plan, excludesOthers: true, body)
+      }
     }
+  }
+
+  /// Runs a body that writes a batch. This context then learns of what the batch has written, also if that is only a part.
+  func learningOfBatch(_ body: () throws -> BatchResult) throws -> BatchResult {
+    endReading()
+    let result: BatchResult
+    do {
+      result = try body()
+    } catch let error as BatchError {
+      // Should it fail to do so now, the context learns of it when it next reads.
+      if case .partlyWritten = error { try? learnOfBatch() }
+      throw error
+    }
+    try learnOfBatch()
+    return result
+  }
+
+  private func learnOfBatch() throws {
     // The sequence of rows may have made this context read a state without the batch.
     endReading()
     engine.watch.announce()
     // Updates the objects of this context at once.
     if storeReader.hasSession || parent != nil || !historyPosition.isEmpty { try learnOfSaves() }
-    return result
+  }
+
+  private func writeBatch(
+    _ plan: EntityPlan, excludesOthers: Bool, _ body: (BatchRun) throws -> Int
+  ) throws -> BatchResult {
+    var canRepeat = true
+    func isRepeatable() -> Bool { canRepeat }
+    return try engine.save(isRepeatable: isRepeatable) { session in
+      let run = BatchRun(self, session, plan, excludesOthers: excludesOthers)
+      defer { canRepeat = run.isRepeatable }
+      return try run.run { try body(run) }
+    }
   }
 }

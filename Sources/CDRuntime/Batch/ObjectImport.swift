@@ -346,7 +346,7 @@ extension ObjectImport {
 
     func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {
       let run = try SaveRun(
-        context: context, session: writer, plan: plan, id: UUID.random(),
+        context: context, session: writer, plan: plan,
         changeCount: context.pendingChanges.changeCount)
       try run.writeInTransaction()
     }
@@ -361,33 +361,31 @@ extension ManagedObjectContext {
   ///     the large values beyond this number.
   ///   - body: Inserts the objects.
   /// - Returns: The number of inserted objects.
-  /// - Throws: The errors of the body; ``SaveError``, ``BatchError`` or ``StoreError``. Nothing has been written then.
+  /// - Throws: The errors of the body; ``SaveError``, ``BatchError`` or ``StoreError``. Nothing has been written then, except
+  ///   with ``BatchError/partlyWritten(written:missing:reason:)``.
   @discardableResult
   package func importObjects(
     largeValueCount: Int = 0, _ body: (ObjectImport) throws -> Void
   ) throws -> Int {
     guard let plan = model.entities.first(where: { storeReader.hasStore(of: $0) }) else { return 0 }
-    endReading()
-    let result = try engine.write { session in
-      let files = try ListedFiles(count: largeValueCount, session)
-      let run = BatchRun(self, session, plan)
-      do {
-        return try run.run {
-          let objects = ObjectImport(run, session, files, persistentStoreCoordinator)
-          try body(objects)
-          let count = try objects.finish()
-          try files.keep()
-          return count
+    return try learningOfBatch {
+      try engine.write { session in
+        let files = try ListedFiles(count: largeValueCount, session)
+        let run = BatchRun(self, session, plan, excludesOthers: true)
+        do {
+          return try run.run {
+            let objects = ObjectImport(run, session, files, persistentStoreCoordinator)
+            try body(objects)
+            let count = try objects.finish()
+            try files.keep()
+            return count
+          }
+        } catch {
+          files.discard()
+          throw error
         }
-      } catch {
-        files.discard()
-        throw error
       }
-    }
-    endReading()
-    engine.watch.announce()
-    if storeReader.hasSession || parent != nil || !historyPosition.isEmpty { try learnOfSaves() }
-    return result.count
+    }.count
   }
 
   /// Calls a body with each stored object of exactly one entity, in the order of the keys. All of them come from one state

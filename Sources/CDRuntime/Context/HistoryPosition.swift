@@ -16,8 +16,8 @@ final class HistoryPosition {
 
   // An array, because the types of dictionaries would take a part of the time in which a program opens its store.
   private var positions: [Position] = []
-  /// The identifier of a save that has reached only some of several stores. The next save writes the rest.
-  private(set) var unfinishedSave: UUID?
+  /// A save that has reached only some of several stores, with the indexes of these stores. The next save writes the rest.
+  private(set) var unfinished: (id: UUID, written: Set<Int>)?
 
   /// Whether the context has followed no history yet.
   var isEmpty: Bool { positions.allSatisfy { $0.seen == nil } }
@@ -74,9 +74,16 @@ final class HistoryPosition {
 
   /// Records the saves of the context in the histories of its stores.
   ///
-  /// - Parameter unfinished: The identifier that these saves share, if others of several stores have not been written.
-  func noteOwnSaves(_ saves: [(store: any AttachedStore, id: Int64)], unfinished: UUID?) {
-    unfinishedSave = unfinished
+  /// - Parameter unfinished: The identifier that these saves share and the indexes of the stores that they have reached, if
+  ///   others of several stores have not been written.
+  func noteOwnSaves(
+    _ saves: [(store: any AttachedStore, id: Int64)], unfinished: (id: UUID, written: Set<Int>)?
+  ) {
+    if let former = self.unfinished, let unfinished {
+      self.unfinished = (unfinished.id, former.written.union(unfinished.written))
+    } else {
+      self.unfinished = unfinished
+    }
     for save in saves {
       if self[save.store].seen == nil {
         // Nothing has been read before, so the objects in memory reflect this save.
@@ -88,9 +95,12 @@ final class HistoryPosition {
     }
   }
 
+  /// Forgets that a save has reached only some of several stores, because the rest of its changes is discarded.
+  func forgetUnfinishedSave() { unfinished = nil }
+
   /// Continues from the position of a released context.
   func takeOver(_ former: HistoryPosition) {
     positions = former.positions
-    unfinishedSave = former.unfinishedSave
+    unfinished = former.unfinished
   }
 }

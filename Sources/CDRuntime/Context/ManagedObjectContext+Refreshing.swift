@@ -207,6 +207,7 @@ extension ManagedObjectContext {
   @_optimize(none)
   public func rollback() {
     let objects = pendingChanges.revert()
+    historyPosition.forgetUnfinishedSave()
     undoManager?.removeAllActions()
     let followed = objects.filter { $0.flags.contains(.observed) }.map { ($0, Self.revertedSlots(of: $0)) }
     for (object, slots) in followed { object.willChange { slots.contains($0.number) } }
@@ -265,6 +266,7 @@ extension ManagedObjectContext {
   @_optimize(none)
   public func reset() {
     let objects = pendingChanges.reset()
+    historyPosition.forgetUnfinishedSave()
     undoManager?.removeAllActions()
     registry.reset(of: self)
     for object in objects {

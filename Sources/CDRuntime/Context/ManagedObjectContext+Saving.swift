@@ -119,10 +119,12 @@ extension ManagedObjectContext {
     endSnapshot()
     var partial: PartialSave?
     let mark = pendingChanges.changeCount
-    // A save that is tried again after a failed commit keeps its identifier.
-    let id = historyPosition.unfinishedSave ?? UUID.random()
+    // A save that writes the rest of an earlier one has the mark of that one.
+    let id = UUID.random()
+    let sharedID = historyPosition.unfinished?.id ?? id
     try engine.save { session in
-      let run = try SaveRun(context: self, session: session, plan: plan, id: id, changeCount: mark)
+      let run = try SaveRun(
+        context: self, session: session, plan: plan, id: id, sharedID: sharedID, changeCount: mark)
       do {
         partial = try run.write()
       } catch {
@@ -130,7 +132,8 @@ extension ManagedObjectContext {
         if !encountered.all.isEmpty { StoreLog.report(.conflicts(encountered.all.map(\.objectID))) }
         throw error
       }
-      historyPosition.noteOwnSaves(run.saves, unfinished: partial == nil ? nil : id)
+      historyPosition.noteOwnSaves(
+        run.saves, unfinished: partial.map { (sharedID, Set($0.written.map(\.index))) })
     }
     if let partial { try finish(plan, partial) }
     return plan
@@ -169,7 +172,9 @@ extension ManagedObjectContext {
         continue
       }
       if object.flags.isSuperset(of: [.inserted, .deleted]) { end(object) }
-      forgetSaved(object)
+      let unwritten = storeIndices.map { unwrittenRelationships(of: object, writtenStores: $0) } ?? SlotSet()
+      forgetSaved(object, except: unwritten)
+      if !unwritten.isEmpty { rest.append(object) }
       applyExternalChanges(object)
     }
     pendingChanges.keepOnly(rest)
@@ -179,16 +184,43 @@ extension ManagedObjectContext {
     readContestedRelationships()
   }
 
+  /// The changed relationships of an object whose rows are in stores that have not been written, although the object's own
+  /// row is in a store that has been.
+  private func unwrittenRelationships(of object: ManagedObject, writtenStores: Set<Int>) -> SlotSet {
+    var slots = SlotSet()
+    guard let extras = object.extras else { return slots }
+    for case let relationship? in object.scope.plan.relationships {
+      let slot = relationship.slot
+      let isChanged =
+        switch relationship.storage {
+        case .reference: false
+        case .inverseReference:
+          // The changes of a new object are not recorded one by one.
+          object.flags.contains(.inserted)
+            ? extras.partners[slot] ?? 0 != 0 : extras.partners[slot] != nil && extras.changed.contains(slot)
+        case .join, .referencesOfOthers: extras.toManyState(slot)?.isChanged == true
+        }
+      guard isChanged, let store = model.owner(ofRowsOf: relationship).storeIndex else { continue }
+      if !writtenStores.contains(store) { slots.insert(slot) }
+    }
+    return slots
+  }
+
   /// Forgets the changes of an object once the store has them.
-  private func forgetSaved(_ object: ManagedObject) {
+  ///
+  /// - Parameter unwritten: Relationships whose changes another store is yet to get.
+  private func forgetSaved(_ object: ManagedObject, except unwritten: SlotSet = SlotSet()) {
     object.flags.subtract([.inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .listed])
     guard let extras = object.extras else { return }
     forgetChanges(of: extras)
-    for entry in extras.toMany { entry.state.didSave() }
+    for entry in extras.toMany where !unwritten.contains(entry.slot) { entry.state.didSave() }
     if extras.hasOutdatedPartners {
-      extras.partners.removeAll()
+      extras.partners = extras.partners.filter { unwritten.contains($0.key) }
       extras.hasOutdatedPartners = false
     }
+    if unwritten.isEmpty { return }
+    extras.changed = unwritten
+    object.flags.formUnion([.changedOutsideRow, .listed])
   }
 
   /// Ends an object whose deletion has been saved, and forgets its changes and relationships. Without an undo manager, the
@@ -285,16 +317,34 @@ struct SavePlan {
 
   /// Returns the stores whose rows the save writes.
   ///
+  /// - Parameter written: The indexes of the stores that an unfinished save has reached. They have the rows of objects of
+  ///   which only relationships are left to be saved.
   /// - Throws: ``StoreError/noStore(entity:)`` if the store of an object was removed while the save was being
   ///   prepared.
-  func stores(among stores: StoreSet) throws -> [any AttachedStore] {
+  func stores(
+    among stores: StoreSet, _ model: ModelPlan, written: Set<Int>
+  ) throws -> [any AttachedStore] {
     if stores.all.count == 1, stores.removals == 0 { return stores.all }
     var storeIndices: Set<Int> = []
-    for object in inserted + updated + deleted + related {
+    func add(_ object: ManagedObject) throws {
       guard let store = stores.store(of: object.scope.plan) else {
         throw StoreError.noStore(entity: object.scope.plan.name)
       }
       storeIndices.insert(store.index)
+    }
+    for object in inserted + updated + deleted { try add(object) }
+    for object in related {
+      if object.scope.plan.storeIndex.map(written.contains) != true { try add(object) }
+      for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
+        guard let relationship = object.scope.plan.relationships[slot] else { continue }
+        // The rows of the other side may have the pairs or the positions. If they have the references, they are changed objects.
+        if case .referencesOfOthers = relationship.storage, !relationship.isOrdered || !state.isOrderChanged {
+          continue
+        }
+        if let store = stores.store(of: model.owner(ofRowsOf: relationship)) {
+          storeIndices.insert(store.index)
+        }
+      }
     }
     return stores.all.filter { storeIndices.contains($0.index) }
   }

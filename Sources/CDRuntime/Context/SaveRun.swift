@@ -35,8 +35,11 @@ final class SaveRun {
   /// The objects whose rows have been updated. They are added while rows are written, when an object's changes are in
   /// the processor's caches.
   var updated = ObjectGroups()
-  /// The identifier that the history rows of the save share.
+  /// The identifier of the save in the store's engine.
   let id: UUID
+  /// The identifier that the history rows of the save share. A save that writes the rest of an earlier one, which has reached
+  /// only some of several stores, shares that of the earlier one.
+  let sharedID: UUID
   var conflicts: [SaveConflict] = []
   /// The rows that hold the values of refused objects, for merge policies, as they were at each refusal.
   var obstacles: [UniqueObstacle] = []
@@ -56,15 +59,18 @@ final class SaveRun {
 
   /// - Throws: ``StoreError`` if a large value cannot be written.
   init(
-    context: ManagedObjectContext, session: any StoreWriteSession, plan: SavePlan, id: UUID, changeCount: Int
+    context: ManagedObjectContext, session: any StoreWriteSession, plan: SavePlan,
+    id: UUID = UUID.random(), sharedID: UUID? = nil, changeCount: Int
   ) throws {
     self.context = context
     self.id = id
+    self.sharedID = sharedID ?? id
     self.session = session
     self.plan = plan
     self.changeCount = changeCount
     stores = session.reader.stores
-    changedStores = try plan.stores(among: stores)
+    changedStores = try plan.stores(
+      among: stores, context.model, written: context.historyPosition.unfinished?.written ?? [])
     for store in changedStores {
       try store.checkIdentity()
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
@@ -642,8 +648,8 @@ extension SaveRun {
   private func writeHistory() throws {
     // The history of each file says that the save goes to several files, so that a verification finds files that it
     // has not reached.
-    let isOneOfSeveral = changedStores.count > 1 || context.historyPosition.unfinishedSave != nil
-    let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? changedStores.map(\.storeID) : [])
+    let isOneOfSeveral = changedStores.count > 1 || context.historyPosition.unfinished != nil
+    let mark = HistoryText.Mark(save: sharedID, stores: isOneOfSeveral ? changedStores.map(\.storeID) : [])
     // A change of pairs changes a relationship of both sides.
     for object in plan.related where !object.flags.contains(.inserted) && !object.flags.contains(.updated) {
       updated.add(object.key, of: object.scope.plan, object.extras?.changed ?? SlotSet())
@@ -693,8 +699,7 @@ extension SaveRun {
 
   /// Whether a store's history has the row of this save, after a failed commit.
   private func isWritten(_ number: Int64, in store: any AttachedStore) -> Bool {
-    let text = try? session.save(number, of: context.engine.origin, in: store)
-    return (text ?? nil)?.contains(id.uuidString) == true
+    session.hasEntry(number, ofSave: sharedID, from: context.engine.origin, in: store)
   }
 }
 

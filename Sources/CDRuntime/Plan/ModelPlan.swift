@@ -156,6 +156,15 @@ extension ModelPlan {
     return column.name + ".position"
   }
 
+  /// The entity in whose store a relationship's references, pairs and positions are.
+  package func owner(ofRowsOf relationship: RelationshipPlan) -> EntityPlan {
+    switch relationship.storage {
+    case .reference: entity(relationship.owner) ?? entities[relationship.destination]
+    case .inverseReference, .referencesOfOthers: entities[relationship.destination]
+    case .join(let index, _): entities[joins[index].source]
+    }
+  }
+
   /// The column of the destination that holds the references of a relationship's inverse.
   package func inverseReferenceColumn(of relationship: RelationshipPlan) -> ColumnPlan? {
     let destination = entities[relationship.destination]

@@ -166,6 +166,56 @@ struct MixedStoresTests {
     #expect(try MixedStores.names("Note", "author.name == 'p1'", store.context()) == ["n1"])
   }
 
+  /// The same for a batch, whose error lists what is left.
+  @Test(arguments: Mix.mixed) func aFullDiskLeavesTheServersPartOfABatch(mix: Mix) throws {
+    try FullDisk.install()
+    let store = try MixedStores(mix)
+    let context = try store.context()
+    let (person, note) = try both(context, 1)
+    try context.save()
+    let (there, here) = mix == .peopleOnServer ? (person, note) : (note, person)
+    let request = BatchDeleteRequest(FetchRequest<ManagedObject>(entityName: "Person"))
+    let error = BatchError.partlyWritten(
+      written: [TestServer.shownURL(store.serverFile)],
+      missing: ObjectChanges(deleted: ManagedObjectIDs([here.objectID])), reason: .diskFull([store.file]))
+    FullDisk.whileFull { #expect(throws: error) { try context.execute(request) } }
+    #expect(there.isInaccessible && !here.isInaccessible)
+    #expect(try counts(store) == (mix == .peopleOnServer ? [0, 1] : [1, 0]))
+    // The same batch finds people who are left, and nothing else.
+    #expect(try context.execute(request).count == (mix == .peopleOnServer ? 0 : 1))
+    if mix == .peopleOnServer {
+      context.delete(here)
+      try context.save()
+    }
+    #expect(try counts(store) == [0, 0])
+    #expect(
+      try store.coordinator().verify().allSatisfy {
+        if case .incompleteSave = $0 { true } else { false }
+      })
+  }
+
+  /// After a save that has reached only the server, the next save may change objects there too.
+  @Test(arguments: Mix.mixed, [true, false])
+  func theServersPartCanBeChangedBeforeTheRestIsSaved(mix: Mix, isRolledBack: Bool) throws {
+    try FullDisk.install()
+    let store = try MixedStores(mix)
+    let context = try store.context()
+    let (person, note) = try both(context, 1)
+    FullDisk.whileFull { #expect(throws: SaveError.self) { try context.save() } }
+    let there = mix == .peopleOnServer ? person : note
+    if isRolledBack { context.rollback() }
+    for name in ["changed", "changed again"] {
+      try there.setValue(name, forKey: mix == .peopleOnServer ? "name" : "text")
+      try context.save()
+    }
+    #expect(!context.hasChanges)
+    let isOnServer = mix == .peopleOnServer
+    #expect(try counts(store) == (isRolledBack ? (isOnServer ? [1, 0] : [0, 1]) : [1, 1]))
+    #expect(try MixedStores.name(store.context().existingObject(with: there.objectID)) == "changed again")
+    // What was rolled back is missing for good.
+    #expect(try store.coordinator().verify().isEmpty == !isRolledBack)
+  }
+
   /// A save that concerns only the file needs no server, and one that concerns only the server does not lock the file.
   @Test(arguments: Mix.mixed) func eachPartIsUsedOnlyIfItIsNeeded(mix: Mix) throws {
     let store = try MixedStores(mix)

@@ -109,7 +109,7 @@ final class DestinationStore: ImportTarget {
     do {
       try MigrationFaults.reach("save of new objects")
       let run = try SaveRun(
-        context: context, session: SQLiteWriteSession(sqlite, of: database), plan: plan, id: UUID.random(),
+        context: context, session: SQLiteWriteSession(sqlite, of: database), plan: plan,
         changeCount: context.pendingChanges.changeCount)
       // With a single file, there is no second store that could be left in an earlier state.
       _ = try run.write()

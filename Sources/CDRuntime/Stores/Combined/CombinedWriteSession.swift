@@ -121,6 +121,14 @@ final class CombinedWriteSession: StoreWriteSession {
     try sessions[number].commit(changed: own) { try commit(from: number + 1, changed, check) }
   }
 
+  func excludesOthers(from store: any AttachedStore) -> Bool {
+    sessions[map.engine(of: store) ?? 0].excludesOthers(from: store)
+  }
+
+  func excludeOthers(from store: any AttachedStore) throws {
+    try session(of: store).excludeOthers(from: store)
+  }
+
   func rollback() {
     for number in state.begun { sessions[number].rollback() }
     state.isOpen = false

@@ -65,10 +65,16 @@ package protocol StoreWriteSession: AnyObject {
   func writePart(_ body: () throws -> Void) throws
   /// - Parameter check: Called after all code of the app, such as formats that write their files, and before the
   ///   transaction becomes final.
-  /// - Throws: ``ReferenceViolation`` or ``StoreError``. In both cases nothing has been written.
+  /// - Throws: ``ReferenceViolation`` or ``StoreError``. In both cases nothing has been written, with one exception: after a
+  ///   ``StoreError``, some of several changed stores may have been written. See ``hasEntry(_:ofSave:from:in:)``.
   func commit(changed: [any AttachedStore], check: () throws -> Void) throws
   /// Rolls the transaction back, unless that has already happened.
   func rollback()
+  /// Returns whether nobody else can save to a store while the transaction is open.
+  func excludesOthers(from store: any AttachedStore) -> Bool
+  /// Keeps everybody else from saving to a store until the transaction ends. Others who have changed rows already can make
+  /// the transaction fail, so that it has to be repeated.
+  func excludeOthers(from store: any AttachedStore) throws
   /// Runs a body in its own transaction.
   func write<R>(_ body: () throws -> R) throws -> R
 
@@ -198,6 +204,24 @@ extension StoreWriteSession {
 }
 
 extension StoreWriteSession {
+  /// Returns whether a store's history has the entry of a save or a batch, after the commit to several stores has failed.
+  ///
+  /// - Parameters:
+  ///   - number: The number that the history gave to the entry.
+  ///   - id: The identifier that the entries of all stores share.
+  func hasEntry(
+    _ number: Int64, ofSave id: UUID, from origin: String, in store: any AttachedStore
+  ) -> Bool {
+    let text = try? save(number, of: origin, in: store)
+    return text?.contains(id.uuidString) == true
+  }
+}
+
+extension StoreWriteSession {
   // A session that answers for each row needs no second attempt.
   package func writePart(_ body: () throws -> Void) throws { try body() }
+
+  // An engine in this process has one writer at a time, and the lock of a file excludes other processes.
+  package func excludesOthers(from store: any AttachedStore) -> Bool { true }
+  package func excludeOthers(from store: any AttachedStore) throws {}
 }

@@ -336,6 +336,42 @@ import Testing
     #expect(try b.value(forKey: "x") == .attribute(.int(2)))
   }
 
+  /// The positions are in the file of the other objects.
+  @Test(arguments: StoreKind.files) func anOrderIsInTheFileThatHasThePositions(_ kind: StoreKind) throws {
+    defer { removeFiles() }
+    let descriptions = [
+      PersistentStoreDescription(kind.location(url), configuration: "People"),
+      PersistentStoreDescription(kind.location(folder.appending(path: "notes")), configuration: "Notes"),
+    ]
+    func context() throws -> ManagedObjectContext {
+      ManagedObjectContext(try PersistentStoreCoordinator(model: DiaryStores.model, stores: descriptions))
+    }
+    try {
+      let context = try context()
+      let person = try context.insert(entityNamed: "Person")
+      try person.setValue("Grace", forKey: "name")
+      let notes = try ["a", "b"].map { text in
+        let note = try context.insert(entityNamed: "Note")
+        try note.setValue(text, forKey: "text")
+        return note
+      }
+      try person.setValue(notes, forKey: "marks")
+      try context.save()
+      try person.setValue([notes[1], notes[0]], forKey: "marks")
+      try context.save()
+      // The history of each file has the save.
+      #expect(try context.persistentStoreCoordinator.history().count == 4)
+    }()
+    let context = try context()
+    let person = try #require(try context.objects(forEntityNamed: "Person", format: "TRUEPREDICATE").first)
+    guard case .objects(let notes) = try person.value(forKey: "marks") else {
+      Issue.record("no marks")
+      return
+    }
+    #expect(try notes.map { try $0.value(forKey: "text") } == ["b", "a"].map { .attribute(.string($0)) })
+    #expect(try context.persistentStoreCoordinator.verify() == [])
+  }
+
   @Test(arguments: StoreKind.files) func batchesAreInTheFile(_ kind: StoreKind) throws {
     defer { removeFiles() }
     func names() throws -> [String] {
