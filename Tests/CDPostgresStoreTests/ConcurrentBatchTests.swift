@@ -163,7 +163,7 @@ import Testing
         var random = SplitMix(seed: UInt64(thread))
         let context = PersistentContainer(coordinator).newContext()
         context.mergePolicy = .overwrite
-        for round in 0..<15 { try Self.write(round, thread, context, &random) }
+        for round in 0..<6 { try Self.write(round, thread, context, &random) }
       } catch { Issue.record(error) }
     }
     let context = try context()
