@@ -420,7 +420,10 @@ extension BatchRun {
     _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows
   ) throws {
     let references = properties.compactMap { property -> RelationshipPlan? in
-      if case .reference(let relationship) = property.kind { relationship } else { nil }
+      guard case .reference(let relationship) = property.kind, let inverse = inverse(of: relationship),
+        Self.hasCountRule(inverse) || model.positionColumn(of: inverse) != nil
+      else { return nil }
+      return relationship
     }
     if model.hasDerivedSlots || !references.isEmpty {
       try willRead(
