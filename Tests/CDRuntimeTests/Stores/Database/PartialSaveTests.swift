@@ -58,6 +58,55 @@ struct PartialSaveTests {
       try DiaryStores.texts("author.name == 'Grace H.'", stores.freshContext(descriptions)) == ["Link it"])
   }
 
+  @Test func whatStaysCanBeRolledBack() throws {
+    try FullDisk.install()
+    let full = stores.folder.appending(path: "full.sqlite")
+    let descriptions = [
+      PersistentStoreDescription(.sqlite(stores.people), configuration: "People"),
+      PersistentStoreDescription(.sqlite(full), configuration: "Notes"),
+    ]
+    let context = try stores.freshContext(descriptions)
+    let (grace, note) = try DiaryStores.fill(context)
+    try context.save()
+    try FullDisk.whileFull {
+      try grace.setValue("Ada", forKey: "name")
+      try note.setValue("Weave it", forKey: "text")
+      #expect(throws: SaveError.self) { try context.save() }
+    }
+    context.rollback()
+    #expect(try grace.value(forKey: "name") == .attribute(.string("Ada")))
+    #expect(try note.value(forKey: "text") == .attribute(.string("Compile it")))
+    try grace.setValue("Ada L.", forKey: "name")
+    try context.save()
+    #expect(
+      try DiaryStores.texts("author.name == 'Ada L.'", stores.freshContext(descriptions)) == ["Compile it"])
+  }
+
+  /// As after a power failure, or where one file has been restored from a backup.
+  @Test func aSaveThatIsMissingInOneOfTheFilesIsFound() throws {
+    let container = try stores.container()
+    let context = container.newContext()
+    let (grace, note) = try DiaryStores.fill(context)
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    let (people, notes) = (grace.objectID.storeID, note.objectID.storeID)
+    try PlainSQL.run("DELETE FROM _cdgen_history; DELETE FROM Note", at: stores.notes)
+    #expect(
+      try container.persistentStoreCoordinator.verify() == [
+        .incompleteSave(id: 1, store: people, missing: [notes])
+      ])
+    // Nothing is said of a store that is not there.
+    try container.persistentStoreCoordinator.removePersistentStore(withID: notes)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+}
+
+/// Saves to several stores that reach some of them: what contexts keep of relationships to objects in the other ones.
+@Suite(.serialized, .onceForAllKinds) struct UnwrittenRelationshipTests {
+  private let stores: DiaryStores
+
+  init() throws { stores = try DiaryStores() }
+
   /// The rows of a relationship may be in the store that has not been written. Its objects and their order stay to be saved.
   @Test func relationshipsToObjectsThatAreNotWrittenStay() throws {
     try FullDisk.install()
@@ -128,48 +177,6 @@ struct PartialSaveTests {
           == Set(isRolledBack ? [note.objectID] : [note.objectID, other.objectID]))
       #expect(marks.map(\.objectID) == (isRolledBack ? [] : [other.objectID, note.objectID]))
     }
-  }
-
-  @Test func whatStaysCanBeRolledBack() throws {
-    try FullDisk.install()
-    let full = stores.folder.appending(path: "full.sqlite")
-    let descriptions = [
-      PersistentStoreDescription(.sqlite(stores.people), configuration: "People"),
-      PersistentStoreDescription(.sqlite(full), configuration: "Notes"),
-    ]
-    let context = try stores.freshContext(descriptions)
-    let (grace, note) = try DiaryStores.fill(context)
-    try context.save()
-    try FullDisk.whileFull {
-      try grace.setValue("Ada", forKey: "name")
-      try note.setValue("Weave it", forKey: "text")
-      #expect(throws: SaveError.self) { try context.save() }
-    }
-    context.rollback()
-    #expect(try grace.value(forKey: "name") == .attribute(.string("Ada")))
-    #expect(try note.value(forKey: "text") == .attribute(.string("Compile it")))
-    try grace.setValue("Ada L.", forKey: "name")
-    try context.save()
-    #expect(
-      try DiaryStores.texts("author.name == 'Ada L.'", stores.freshContext(descriptions)) == ["Compile it"])
-  }
-
-  /// As after a power failure, or where one file has been restored from a backup.
-  @Test func aSaveThatIsMissingInOneOfTheFilesIsFound() throws {
-    let container = try stores.container()
-    let context = container.newContext()
-    let (grace, note) = try DiaryStores.fill(context)
-    try context.save()
-    #expect(try container.persistentStoreCoordinator.verify() == [])
-    let (people, notes) = (grace.objectID.storeID, note.objectID.storeID)
-    try PlainSQL.run("DELETE FROM _cdgen_history; DELETE FROM Note", at: stores.notes)
-    #expect(
-      try container.persistentStoreCoordinator.verify() == [
-        .incompleteSave(id: 1, store: people, missing: [notes])
-      ])
-    // Nothing is said of a store that is not there.
-    try container.persistentStoreCoordinator.removePersistentStore(withID: notes)
-    #expect(try container.persistentStoreCoordinator.verify() == [])
   }
 }
 
