@@ -87,8 +87,8 @@ extension World {
       contexts[parent]?.current = graph
       note(before, graph, in: parent)
       touch(Delta(from: before, to: graph), in: parent)
-      // A parent's rule of `noAction` leaves nothing of what was never saved, and the child's has. Undocumented: which of
-      // them an undo brings back.
+      // If an object was never saved, a `noAction` rule of the parent keeps no references to it, and that of the child does.
+      // Undocumented: which of these references an undo brings back.
       let parentBase = contexts[parent]?.base ?? store
       for object in delta.deleted where !parentBase.isLive(object) {
         guard let entity = entities[object] else { continue }

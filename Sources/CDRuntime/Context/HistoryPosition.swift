@@ -79,11 +79,8 @@ final class HistoryPosition {
   func noteOwnSaves(
     _ saves: [(store: any AttachedStore, id: Int64)], unfinished: (id: UUID, written: Set<Int>)?
   ) {
-    if let former = self.unfinished, let unfinished {
-      self.unfinished = (unfinished.id, former.written.union(unfinished.written))
-    } else {
-      self.unfinished = unfinished
-    }
+    let before = self.unfinished?.written ?? []
+    self.unfinished = unfinished.map { ($0.id, $0.written.union(before)) }
     for save in saves {
       if self[save.store].seen == nil {
         // Nothing has been read before, so the objects in memory reflect this save.

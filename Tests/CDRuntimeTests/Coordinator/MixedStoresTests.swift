@@ -166,7 +166,7 @@ struct MixedStoresTests {
     #expect(try MixedStores.names("Note", "author.name == 'p1'", store.context()) == ["n1"])
   }
 
-  /// The same for a batch, whose error lists what is left.
+  /// A batch is written in part in the same way. Its error lists the objects that are left.
   @Test(arguments: Mix.mixed) func aFullDiskLeavesTheServersPartOfABatch(mix: Mix) throws {
     try FullDisk.install()
     let store = try MixedStores(mix)
@@ -212,7 +212,7 @@ struct MixedStoresTests {
     let isOnServer = mix == .peopleOnServer
     #expect(try counts(store) == (isRolledBack ? (isOnServer ? [1, 0] : [0, 1]) : [1, 1]))
     #expect(try MixedStores.name(store.context().existingObject(with: there.objectID)) == "changed again")
-    // What was rolled back is missing for good.
+    // After the rollback, the second store never gets its part of the first save.
     #expect(try store.coordinator().verify().isEmpty == !isRolledBack)
   }
 

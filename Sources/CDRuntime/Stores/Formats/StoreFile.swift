@@ -238,7 +238,7 @@ final class StoreFile: Sendable {
     unlink(prepared.path)
   }
 
-  // MARK: Taking back what was written
+  // MARK: Restoring the old file
 
   /// The file that had the store's name before a save. It stays locked until it is clear which of the two files is the
   /// store's.

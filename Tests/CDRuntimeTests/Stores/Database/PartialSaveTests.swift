@@ -125,7 +125,7 @@ struct PartialSaveTests {
       #expect(throws: SaveError.self) { try context.save() }
       #expect(try grace.value(forKey: "notes") == .objects([note]))
       #expect(try grace.value(forKey: "marks") == .objects([other, note]))
-      // What is left concerns one store.
+      // The changes that are left belong to one store.
       #expect(throws: StoreError.diskFull([full, stores.people])) { try context.save() }
     }
     #expect(try grace.value(forKey: "notes") == .objects([note]))
