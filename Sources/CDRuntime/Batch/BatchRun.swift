@@ -92,17 +92,20 @@ final class BatchRun {
   private static let mostRepeatedRows = 1000
 
   /// Must be called before the batch reads rows that decide about its changes: rows of its entity, and of the objects that
-  /// relationships lead to.
+  /// relationships lead to, or rows of any entity. Derived attributes and delete rules lead from one object to the next.
   ///
   /// If the store does not exclude others, the batch begins again should one of them save before it ends. It then excludes
   /// them. It does so at once if it cannot run again.
   ///
-  /// - Parameter excludesOthers: Whether to exclude others at once, because the batch has written many rows already.
-  func willRead(_ relationships: [RelationshipPlan], excludesOthers: Bool = false) throws {
-    let entities = [entity] + relationships.map { model.entities[$0.destination] }
-    for case let store? in entities.map(stores.store)
+  /// - Parameters:
+  ///   - relationships: Those that lead to the only other objects that the batch reads; nil if it reads any others.
+  ///   - excludesOthers: Whether to exclude others at once, because the batch has written many rows already.
+  func willRead(_ relationships: [RelationshipPlan]?, excludesOthers: Bool = false) throws {
+    let read = relationships.map { [entity] + $0.map { model.entities[$0.destination] } }
+    for store in read?.compactMap(stores.store) ?? stores.all
     where !session.excludesOthers(from: store) && readStores.insert(store.index).inserted {
-      if excludesOthers || self.excludesOthers || !isRepeatable {
+      // Nobody can lock a store that is open for reading only.
+      if !store.isReadOnly, excludesOthers || self.excludesOthers || !isRepeatable {
         try session.excludeOthers(from: store)
       } else {
         newestSaves.append((store, try session.reader.newestSave(of: store)))
@@ -119,11 +122,6 @@ final class BatchRun {
       let newest = try saves[store.index].map { $0 - 1 } ?? session.reader.newestSave(of: store)
       if newest != seen { throw OutdatedBatch() }
     }
-  }
-
-  /// The relationships of the batch's entity and of its subentities.
-  var relationships: [RelationshipPlan] {
-    entity.subtree.flatMap { model.entities[$0].relationships.compactMap(\.self) }
   }
 
   // MARK: What was changed
@@ -427,8 +425,7 @@ extension BatchRun {
     }
     if model.hasDerivedSlots || !references.isEmpty {
       try willRead(
-        model.hasDerivedSlots ? relationships : references, excludesOthers: keys.count > Self.mostRepeatedRows
-      )
+        model.hasDerivedSlots ? nil : references, excludesOthers: keys.count > Self.mostRepeatedRows)
     }
     if !keys.isEmpty {
       try rows.reserve(upTo: keys.upperBound, of: entity)
@@ -584,7 +581,7 @@ extension BatchRun {
     if !needsKeys, let found = try selection(run), !found.readRoots.contains(entity.root) {
       return try writing { try write(properties, given, found.rows) }
     }
-    try willRead(model.hasDerivedSlots ? relationships : references)
+    try willRead(nil)
     let keys = try run.keys()
     let rows = RowSelection.keys(keys.map(\.key))
     let dependents = try self.dependents(of: keys, names) + affected(by: references, of: keys)
@@ -763,14 +760,14 @@ extension BatchRun {
     let subentities = entity.subtree.map { model.entities[$0] }
     if !model.hasDerivedSlots, subentities.allSatisfy(canDeleteIndependently), let found = try selection(run)
     {
-      if !found.readRoots.isEmpty { try willRead(relationships) }
+      if !found.readRoots.isEmpty { try willRead(nil) }
       // While it deletes, the store clears references in rows of any table.
       let keys = try rows.delete(
         entity, found.readRoots.isEmpty ? found.rows : .keys(try run.keys().map(\.key)))
       noteDeleted(keys)
       return keys.values.reduce(0) { $0 + $1.count }
     }
-    try willRead(relationships)
+    try willRead(nil)
     let keys = try run.keys()
     try delete(keys)
     return keys.count

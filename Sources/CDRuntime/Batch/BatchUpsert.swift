@@ -54,7 +54,7 @@ final class BatchUpsert {
   @_optimize(none)
   func insert(_ rows: BatchRows) throws -> Int {
     let writeNext = run.start(rows)
-    if run.model.hasDerivedSlots || run.dependsOnReplaced(properties) { try run.willRead(run.relationships) }
+    if run.model.hasDerivedSlots || run.dependsOnReplaced(properties) { try run.willRead(nil) }
     var isMore = true
     while isMore, row.mistakes.count < BatchRowWriter.maximumMistakes {
       var chunk: [Row] = []
