@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  public import FoundationEssentials
 #else
-  import Foundation
+  public import Foundation
 #endif
 
 extension ManagedObjectModel {
@@ -40,6 +40,14 @@ extension ManagedObjectModel {
   /// The names and rules of the model are not checked.
   public init(canonicalJSON text: String) throws(ModelDecodingError) {
     try self.init(jsonValue: JSONValue(decoding: text))
+  }
+
+  /// Reads a model file that `cdgen compile` wrote.
+  ///
+  /// - Throws: `ModelDecodingError` if the file does not contain a model, and Foundation's error if it cannot be
+  ///   read.
+  public init(contentsOf url: URL) throws {
+    try self.init(canonicalJSON: String(decoding: Data(contentsOf: url), as: UTF8.self))
   }
 
   /// Reads a model from its ``jsonValue``.

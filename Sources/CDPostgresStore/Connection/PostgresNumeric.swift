@@ -89,6 +89,6 @@ enum PostgresNumeric {
     }
     let written = (sign == negative ? "-" : "") + trimmed
     // A decimal has at least 38 digits. With more of them the number may have to be rounded, and is another one then.
-    return trimmed.utf8.count <= 38 ? Decimal(string: written) : Decimal(canonicalText: written)
+    return trimmed.utf8.count <= 38 ? Decimal(checkedText: written) : Decimal(canonicalText: written)
   }
 }

@@ -230,3 +230,68 @@ extension ManagedObject {
     return extras.old.allSatisfy { scope.plan.slots[$0.slot].isDerived }
   }
 }
+
+// Derived attributes of a parent's unsaved objects. The fetch that a child sends to its parent may lack the predicate
+// and the order that read them.
+extension ManagedObjectContext {
+  /// Whether the context or one of its ancestors has objects with changes.
+  var hasPendingInLineage: Bool { !pending.isEmpty || parent?.hasPendingInLineage == true }
+
+  /// Updates objects whose only changes are derived attributes to their newest state in the ancestors. Called before
+  /// a fetch, which treats objects with changes separately, and after an undo.
+  func followWithDerivedChanges() {
+    guard let parent else { return }
+    parent.followWithDerivedChanges()
+    for object in pending where object.hasOnlyDerivedChanges {
+      let parentObject = newestParentInstance(of: object)
+      if let parentObject, parentObject.hasSameValues(as: object) { continue }
+      forgetDerivedChanges(of: object)
+      if object.isPending { continue }
+      noteChange(of: object)
+      object.flags.insert(.fault)
+    }
+  }
+
+  /// The parent's instance of an object, updated from the ancestors of the parent.
+  private func newestParentInstance(of object: ManagedObject) -> ManagedObject? {
+    guard let parent, let parentObject = parentInstance(of: object) else { return nil }
+    // The ancestors do not know objects that the parent has inserted.
+    guard parent.parent != nil, !parentObject.isInserted else { return parentObject }
+    return parent.newestParentInstance(of: parentObject).flatMap { parent.childInstances(of: [$0]).first }
+  }
+
+  /// Computes derived attributes for a fetch. Parents compute theirs first, because the child's attributes are
+  /// derived from them.
+  func deriveLineageForFetch() {
+    if let parent {
+      parent.deriveLineageForFetch()
+      copyDerivedValues(from: parent)
+    }
+    if !pending.isEmpty { deriveForFetch() }
+  }
+
+  /// Updates objects without changes whose derived attributes have changed in the parent since they were read. The
+  /// fetch may read these objects without fetching them, in order to sort others for example.
+  private func copyDerivedValues(from parent: ManagedObjectContext) {
+    for object in registry.objects {
+      let slots = object.scope.plan.derivedSlots
+      guard !slots.isEmpty, !object.isPending, object.exists, !object.isFault,
+        let parentObject = parent.registered(object.key, root: object.scope.plan.root), parentObject.exists
+      else { continue }
+      parentObject._willRead()
+      if slots.contains(where: { parentObject.storedValue($0) != object.storedValue($0) }) {
+        _ = childInstances(of: [parentObject])
+      }
+    }
+  }
+}
+
+extension ManagedObject {
+  /// Whether another context's instance has the same values, except for derived attributes.
+  fileprivate func hasSameValues(as other: ManagedObject) -> Bool {
+    scope.plan.storedSlots.allSatisfy { slot in
+      // A value that the other one has not read is read from this one.
+      scope.plan.slots[slot].isDerived || other.isUnread(slot) || storedValue(slot) == other.storedValue(slot)
+    }
+  }
+}

@@ -346,3 +346,22 @@ extension PersistentContainer {
     throw ModelError.unreadable(model: "\(models)", reason: "its migrations are not given")
   }
 }
+
+/// The isolation of background tasks.
+private actor BackgroundWorker {
+  private let executor = BackgroundExecutor()
+  private let coordinator: PersistentStoreCoordinator
+
+  init(_ coordinator: PersistentStoreCoordinator) {
+    self.coordinator = coordinator
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  func perform<R>(_ body: @Sendable (ManagedObjectContext) throws -> sending R) throws -> sending R {
+    let context = ManagedObjectContext(coordinator)
+    // The whole block reads one state, unless a save in it ends that state.
+    context.holdSnapshots {}
+    return try body(context)
+  }
+}

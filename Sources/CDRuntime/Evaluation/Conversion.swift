@@ -121,7 +121,7 @@ enum Conversion {
       switch Number(value) {
       case .int(let number)?: return Decimal(number)
       case .double(let number)?: return Number.decimal(number)
-      case .float(let number)?: return Decimal(string: number.description)
+      case .float(let number)?: return Decimal(checkedText: number.description)
       case .decimal(let number)?: return number
       case nil: return nil
       }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The model that a store's metadata name, and the version of it.
 struct StoreSource: Sendable {
   let model: ManagedObjectModel
@@ -171,5 +173,23 @@ extension ModelPlan {
     guard let slot = relationship.inverseSlot, let column = destination.slots[slot].columns.first
     else { return nil }
     return destination.columns[column]
+  }
+}
+
+/// The hashes of a model version, computed at their first use. Most stores carry exactly the version of the model, and
+/// opening them needs no hashes.
+private final class VersionHashes: Sendable {
+  private let graph: EntityGraph
+  private let made = Mutex<ModelHashes?>(nil)
+
+  init(_ graph: EntityGraph) { self.graph = graph }
+
+  var value: ModelHashes {
+    made.withLock { made in
+      if let made { return made }
+      let hashes = ModelHashes(graph)
+      made = hashes
+      return hashes
+    }
   }
 }

@@ -30,7 +30,7 @@ enum LiteralDecoder {
     guard digits.count <= 38 else { return nil }
     let exponent = text.firstIndex { $0 == "e" || $0 == "E" }.map { text[text.index(after: $0)...] }
     if let exponent, Int(exponent).map({ abs($0) > 90 }) ?? true { return nil }
-    return Decimal(string: text)
+    return Decimal(checkedText: text)
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool {

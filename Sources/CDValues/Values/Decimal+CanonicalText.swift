@@ -5,6 +5,12 @@
 #endif
 
 extension Decimal {
+  /// Reads the text of a number, with a point in every locale of the user.
+  ///
+  /// Foundation's own initialiser ignores everything after the first unknown byte, so the caller checks a text that may be
+  /// another one. It also takes a locale, whose decimal separator need not be a point. Therefore it is called only here.
+  package init?(checkedText text: String) { self.init(string: text) }
+
   /// The decimal digits without an exponent and without trailing zeros after the point: equal values have the same
   /// text. The text of not-a-number is `NaN`.
   package var canonicalText: String {
@@ -17,13 +23,13 @@ extension Decimal {
 
   /// Reads `-12.5` or `125e-1`. Returns nil for any other text, and for a number that a `Decimal` cannot hold exactly.
   ///
-  /// Foundation's own initialiser ignores everything after the first unknown byte, and rounds the number.
+  /// Foundation's own initialiser rounds the number.
   package init?(canonicalText text: String) {
     if text == "NaN" {
       self = .nan
       return
     }
-    guard NumberSyntax.isStrict(text), let value = Decimal(string: text), !value.isNaN,
+    guard NumberSyntax.isStrict(text), let value = Decimal(checkedText: text), !value.isNaN,
       Self.significantDigits(text) == Self.significantDigits(value.description)
     else { return nil }
     self = value

@@ -27,11 +27,9 @@ package enum NumberSyntax {
 
 extension Decimal {
   /// Reads a number if the whole text is one.
-  ///
-  /// Foundation's own initialiser ignores everything after the first unknown byte.
   package init?(wholeText text: String) {
     guard NumberSyntax.isNumber(text) else { return nil }
-    self.init(string: text)
+    self.init(checkedText: text)
   }
 }
 

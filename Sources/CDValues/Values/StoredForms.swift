@@ -45,11 +45,10 @@ package enum DecimalText {
   package static func decode(_ text: String) -> Decimal? {
     guard let blank = text.utf8.lastIndex(of: UInt8(ascii: " ")) else { return nil }
     let number = text[text.utf8.index(after: blank)...]
-    // Decimal also accepts text that only begins with a number.
     let digits = number.utf8.first == UInt8(ascii: "-") ? number.utf8.dropFirst() : number.utf8[...]
     let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isDigit) }) else { return nil }
-    return Decimal(string: String(number))
+    return Decimal(checkedText: String(number))
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte >= zero && byte <= UInt8(ascii: "9") }

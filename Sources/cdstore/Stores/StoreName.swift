@@ -17,7 +17,7 @@ struct StoreName {
 
   init(_ text: String) { self.text = text }
 
-  var isOnServer: Bool { text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") }
+  var isOnServer: Bool { ServerURL.isServer(text) }
 
   /// The file; nil for a store on a server.
   var file: URL? { isOnServer ? nil : URL(filePath: text) }
@@ -98,13 +98,11 @@ struct StoreName {
     #if PostgreSQL
       return try PostgresServer.migrationStatements(from: old, to: new)
     #else
-      throw withoutServer
+      throw Self.withoutServer
     #endif
   }
 
-  private static let withoutServer = Failure(
-    "this program was built without PostgreSQL; build it with 'swift build --product cdstore --traits "
-      + "Generator,PostgreSQL'")
+  private static var withoutServer: Failure { ServerURL.missingEngine(in: "cdstore") }
 
   private func server() throws -> StoreLocation {
     #if PostgreSQL

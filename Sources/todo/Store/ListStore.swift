@@ -16,7 +16,7 @@ struct ListStore {
   /// - Parameter text: A path, or the URL of a server.
   /// - Throws: ``Failure`` if the URL is not valid, or the program was built without PostgreSQL.
   init(_ text: String) throws {
-    guard !text.hasPrefix("postgresql://"), !text.hasPrefix("postgres://") else {
+    guard !ServerURL.isServer(text) else {
       #if PostgreSQL
         do {
           let server = try PostgresServer(url: text)
@@ -26,9 +26,7 @@ struct ListStore {
           throw Failure("\(error)")
         }
       #else
-        throw Failure(
-          "this program was built without PostgreSQL; build it with 'swift build --product todo --traits "
-            + "Generator,PostgreSQL'")
+        throw ServerURL.missingEngine(in: "todo")
       #endif
     }
     let url = URL(filePath: text)

@@ -41,6 +41,31 @@ extension ManagedObjectContext {
     for (root, count) in counts { registry.expectHeld(count, root: root) }
   }
 
+  /// Prefetches through the parent, which reads the rows.
+  @_optimize(none)
+  private func prefetch(
+    _ paths: [PrefetchPath], of objects: [ManagedObject], by parent: ManagedObjectContext
+  ) throws {
+    let parentObjects = objects.compactMap { parentInstance(of: $0) }
+    // Held until the end, because no other code holds them.
+    try withExtendedLifetime(parentObjects) {
+      try parent.prefetch(paths, of: parentObjects)
+      walk(paths, objects)
+    }
+  }
+
+  @_optimize(none)
+  private func walk(_ paths: [PrefetchPath], _ objects: [ManagedObject]) {
+    for path in paths {
+      let related =
+        path.relationship.isToMany
+        ? objects.flatMap { $0.relatedObjects(path.relationship) }
+        : objects.compactMap { $0.relatedObject(path.relationship) }
+      for object in related { object._willRead() }
+      if !path.next.isEmpty { walk(path.next, related) }
+    }
+  }
+
   private func prefetch(
     _ paths: [PrefetchPath], of objects: [ManagedObject], _ held: inout [ManagedObject]
   ) throws {

@@ -264,7 +264,7 @@ extension ManagedObject {
     willChange(slot)
     if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
     guard let context = scope.context, !flags.contains(.inaccessible) else { return }
-    if context.undoManager != nil { context.noteUndo(self, slot) }
+    context.noteUndoIfWanted(self, slot)
     if context.activity.isAwakening { return }
     context.pendingChanges.countChange()
     guard !flags.contains(.inserted) else { return }

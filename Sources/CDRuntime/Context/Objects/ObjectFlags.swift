@@ -44,6 +44,19 @@ struct ObjectFlags: OptionSet {
   mutating func become(_ flags: ObjectFlags) { self = flags.union(intersection(.observed)) }
 }
 
+extension ManagedObject {
+  /// Whether the object exists: it has been inserted and not deleted.
+  final var exists: Bool { flags.isDisjoint(with: [.deleted, .deletionSaved, .inaccessible]) }
+
+  /// Whether the object has a row, and its deletion has not been saved.
+  final var isDeletionUnsaved: Bool {
+    flags.contains(.deleted) && flags.isDisjoint(with: [.inserted, .deletionSaved, .inaccessible])
+  }
+
+  /// Whether the object exists, or is deleted and still has its row.
+  final var existsOrExisted: Bool { exists || isDeletionUnsaved }
+}
+
 /// Data that only some objects need: changes, relationships that were read, values without a generated class.
 final class ObjectExtras {
   /// The slots that have been changed since the last save.

@@ -131,17 +131,6 @@ final class UndoGroup {
 }
 
 extension ManagedObject {
-  /// Whether the object exists: it has been inserted and not deleted.
-  final var exists: Bool { flags.isDisjoint(with: [.deleted, .deletionSaved, .inaccessible]) }
-
-  /// Whether the object has a row, and its deletion has not been saved.
-  final var isDeletionUnsaved: Bool {
-    flags.contains(.deleted) && flags.isDisjoint(with: [.inserted, .deletionSaved, .inaccessible])
-  }
-
-  /// Whether the object exists, or is deleted and still has its row.
-  final var existsOrExisted: Bool { exists || isDeletionUnsaved }
-
   /// Whether a slot is a reference in the object's row that refuses the object's deletion.
   final func isDenial(_ slot: Int) -> Bool {
     guard let relationship = scope.plan.relationship(slot), case .reference = relationship.storage else {

@@ -59,11 +59,11 @@ public final class MigrationManager {
   /// entity that the store holds.
   public let destinationContext: ManagedObjectContext
 
-  let work: CustomWork
+  let work: any MigrationWork
 
   init(
     sourceModel: ModelVersion, destinationModel: ModelVersion, mappingModel: MappingModel,
-    sourceContext: ManagedObjectContext, destinationContext: ManagedObjectContext, work: CustomWork
+    sourceContext: ManagedObjectContext, destinationContext: ManagedObjectContext, work: any MigrationWork
   ) {
     self.sourceModel = sourceModel
     self.destinationModel = destinationModel
@@ -148,3 +148,26 @@ public final class MigrationManager {
 
 @available(*, unavailable)
 extension MigrationManager: Sendable {}
+
+/// What runs the policies of a step. A manager passes the calls of the policies on to it.
+protocol MigrationWork: AnyObject {
+  /// Whether the running policy has cancelled the migration.
+  var isCancelled: Bool { get set }
+  /// Whether the running policy creates no relationships of its own.
+  var leavesRelationships: Bool { get set }
+  /// The progress of the step, from 0 to 1.
+  var progress: Double { get }
+
+  /// Creates the destination object of a source object by the rules of a custom mapping.
+  func make(for source: ManagedObject, inMappingNamed name: String) throws -> ManagedObject
+  /// Records that an object was created from a source object.
+  func associate(_ source: ManagedObject, with object: ManagedObject, in mapping: EntityMapping)
+  /// Records the same, unless the object is already associated with the source object.
+  func associateIfNeeded(_ source: ManagedObject, with object: ManagedObject, in mapping: EntityMapping)
+  /// Discards the objects that were created from the current source object.
+  func discardCreated()
+  /// The objects that were created from source objects, in the order of the source objects.
+  func destinations(of sources: [ManagedObject], in mappingName: String?) throws -> [ManagedObject]
+  /// The source objects of objects, in the order of the objects.
+  func sources(of destinations: [ManagedObject], in mappingName: String?) throws -> [ManagedObject]
+}

@@ -3,7 +3,7 @@ import CDModel
 /// Records which destination objects were created from which source objects, unless they have the source object's key.
 /// The records are in temporary tables, so that memory does not grow with them.
 struct Associations {
-  static let table = "temp._cdgen_associations"
+  private static let table = StepPlan.associations
   /// The objects whose to-many relationships a policy has replaced as a whole. Rules add nothing to those
   /// relationships.
   static let replaced = "temp._cdgen_replaced"

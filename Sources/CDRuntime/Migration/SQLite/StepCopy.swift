@@ -18,8 +18,7 @@ struct StepCopy {
   /// The files of large values that the step writes.
   let files: NewExternalFiles
 
-  static let schema = "fresh"
-  private var schema: String { Self.schema }
+  private var schema: String { StepPlan.schema }
 
   @inline(never)
   private func newTable(_ table: String) -> String { "\(schema).\(SQLText.quoted(table))" }
@@ -348,7 +347,7 @@ extension StepCopy {
       owners.append(
         (
           "t0.destination",
-          "JOIN \(Associations.table) AS t0 ON t0.source = p.owner AND t0.mapping = \(number) "
+          "JOIN \(StepPlan.associations) AS t0 ON t0.source = p.owner AND t0.mapping = \(number) "
             + "AND t0.root = \(sourceMapping.source.root)"
         ))
     }
@@ -359,7 +358,7 @@ extension StepCopy {
       targets.append(
         (
           "g.destination",
-          " JOIN \(Associations.table) AS g ON g.source = p.target AND g.mapping = \(number) "
+          " JOIN \(StepPlan.associations) AS g ON g.source = p.target AND g.mapping = \(number) "
             + "AND g.root = \(other.source.root)"
         ))
     }
@@ -462,7 +461,7 @@ extension StepCopy {
     )
     guard let number = plan.associationIndex(sourceMapping) else { return }
     try session.run(
-      "UPDATE \(raw: table) AS d SET \(raw: column) = \(value) FROM \(raw: Associations.table) AS a, main.\(raw: old) AS t0 WHERE a.mapping = \(raw: "\(number)") AND a.root = \(raw: "\(sourceMapping.source.root)") AND a.destination = d._pk AND t0._pk = a.source AND \(raw: all)"
+      "UPDATE \(raw: table) AS d SET \(raw: column) = \(value) FROM \(raw: StepPlan.associations) AS a, main.\(raw: old) AS t0 WHERE a.mapping = \(raw: "\(number)") AND a.root = \(raw: "\(sourceMapping.source.root)") AND a.destination = d._pk AND t0._pk = a.source AND \(raw: all)"
     )
   }
 
@@ -471,7 +470,7 @@ extension StepCopy {
   @_optimize(none)
   func resolvePlaceholders(_ work: CustomWork) throws {
     for name in work.store.temporaryIndexes {
-      try session.execute("DROP INDEX \(Self.schema).\(SQLText.quoted(name))")
+      try session.execute("DROP INDEX \(schema).\(SQLText.quoted(name))")
     }
     var seen: Set<String> = []
     for entity in plan.destination.entities where entity.storeIndex == 0 {
@@ -519,7 +518,7 @@ extension StepCopy {
       if old > 0, old < plan.nextSourceKeys[sourceMapping.source.root] ?? 0 { return old }
     }
     return try session.key(
-      SQLText(text: "SELECT source FROM \(Associations.table) WHERE destination = \(key) LIMIT 1"))
+      SQLText(text: "SELECT source FROM \(StepPlan.associations) WHERE destination = \(key) LIMIT 1"))
   }
 }
 
@@ -585,21 +584,21 @@ extension StepCopy {
   @_optimize(none)
   private func makeIndexes(_ layout: SQLSchema) throws {
     let present = Set(
-      try session.rows("SELECT name FROM \(Self.schema).sqlite_master WHERE type = 'index'").compactMap {
+      try session.rows("SELECT name FROM \(schema).sqlite_master WHERE type = 'index'").compactMap {
         $0[0]
       })
     for index in layout.indexes where !present.contains(index.name) {
       let unique = index.sql.hasPrefix("CREATE UNIQUE INDEX ")
       let start = unique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
       do {
-        try session.execute(start + "\(Self.schema)." + index.sql.dropFirst(start.count))
+        try session.execute(start + "\(schema)." + index.sql.dropFirst(start.count))
       } catch {
         guard unique, (error as? MigrationError)?.isConstraintViolation == true else { throw error }
         if let log = session.log {
-          try log.findDuplicates(index.name, of: plan, session, schema: Self.schema)
+          try log.findDuplicates(index.name, of: plan, session, schema: schema)
           continue
         }
-        throw try plan.duplicate(index.name, session, schema: Self.schema)
+        throw try plan.duplicate(index.name, session, schema: schema)
       }
     }
   }
@@ -609,7 +608,7 @@ extension StepCopy {
   /// - Parameter madeCount: The number of objects beyond those that rules have created.
   @_optimize(none)
   private func verify(_ madeCount: Int64) throws {
-    try session.verifyReferences(Self.schema, routeStep: plan)
+    try session.verifyReferences(schema, routeStep: plan)
     var wanted = madeCount
     for sourceMapping in plan.sourceMappings where plan.mapping.duplicates.isEmpty && !sourceMapping.isCustom
     {
@@ -671,7 +670,7 @@ extension StepCopy {
   /// Lists the files of large values that no row of the new store refers to. They are removed later, like the files of
   /// deleted objects.
   func listLostFiles() throws {
-    try session.listFiles(of: plan.source.fileColumns(ofStore: 0), in: Self.schema, at: plan.now)
-    try session.keepFiles(of: plan.destination.fileColumns(ofStore: 0), in: Self.schema)
+    try session.listFiles(of: plan.source.fileColumns(ofStore: 0), in: schema, at: plan.now)
+    try session.keepFiles(of: plan.destination.fileColumns(ofStore: 0), in: schema)
   }
 }

@@ -434,9 +434,9 @@ struct StoreMigration {
       source.absoluteURL.absoluteString + "?mode=ro", routeStep: plan.routeStep, stepPosition: stepPosition)
     // No journal, because an unfinished file is thrown away.
     try session.execute("PRAGMA foreign_keys = OFF")
-    try session.execute("ATTACH \(SQLText.literal(target)) AS \(StepCopy.schema)")
-    _ = try session.rows("PRAGMA \(StepCopy.schema).journal_mode = OFF")
-    try session.execute("PRAGMA \(StepCopy.schema).synchronous = OFF")
+    try session.execute("ATTACH \(SQLText.literal(target)) AS \(StepPlan.schema)")
+    _ = try session.rows("PRAGMA \(StepPlan.schema).journal_mode = OFF")
+    try session.execute("PRAGMA \(StepPlan.schema).synchronous = OFF")
     try session.execute("BEGIN")
     let copy = StepCopy(
       plan: plan, session: session, metadata: try metadata(plan, found), policies: policies,
@@ -493,5 +493,13 @@ struct StoreMigration {
     let check = try session.rows("PRAGMA quick_check(1)").first?.first ?? nil
     guard check == "ok" else { throw session.error(.verificationFailed(check ?? "")) }
     session.report(1)
+  }
+}
+
+// Coordinators for the stores of a migration, which are always SQLite stores.
+extension PersistentStoreCoordinator {
+  /// Opens stores that need no migration.
+  convenience init(plan: ModelPlan, stores: [StoreSettings]) throws {
+    self.init(plan: plan, engine: try SQLiteDatabase(stores, model: plan))
   }
 }

@@ -64,3 +64,42 @@ struct ClassBindings: Sendable {
     bindings.indices.contains(plan.index) ? bindings[plan.index].type : nil
   }
 }
+
+/// Creates the objects of a class.
+///
+/// It is a class, because the function itself would be converted wherever it is optional or generic, and each object would
+/// then be created through several functions.
+final class ObjectFactory: Sendable {
+  let make: @Sendable (ObjectSeed) -> ManagedObject
+
+  init(_ make: @escaping @Sendable (ObjectSeed) -> ManagedObject) { self.make = make }
+
+  /// Creates objects without a generated class.
+  static let plain = ObjectFactory { ManagedObject(_seed: $0) }
+}
+
+/// A generated class, and the function that creates its objects.
+///
+/// The compiler knows the protocols that generated code declares. A cast at run time would search the conformances of
+/// the whole program for each class, which would take most of the time of opening a store.
+@_spi(Generated) public struct GeneratedClass: Sendable {
+  let type: any EntityClass.Type
+  let isObservable: Bool
+  let factory: ObjectFactory
+
+  public init<Object: EntityClass>(
+    _ type: Object.Type, _ factory: @escaping @Sendable (ObjectSeed) -> ManagedObject
+  ) {
+    self.type = type
+    isObservable = false
+    self.factory = ObjectFactory(factory)
+  }
+
+  public init<Object: ObservableEntityClass>(
+    observable type: Object.Type, _ factory: @escaping @Sendable (ObjectSeed) -> ManagedObject
+  ) {
+    self.type = type
+    isObservable = true
+    self.factory = ObjectFactory(factory)
+  }
+}

@@ -7,6 +7,13 @@ import CDModel
   import Foundation
 #endif
 
+extension StepPlan {
+  /// The name of the new store's database on the connection to the old store.
+  static let schema = "fresh"
+  /// The table that records which destination objects were created from which source objects.
+  static let associations = "temp._cdgen_associations"
+}
+
 extension StepPlan.SourceMapping {
   /// The temporary table with the keys of the chosen objects and their evaluated values; nil if neither is needed.
   var selectionTable: String? {
@@ -27,7 +34,7 @@ extension StepPlan {
       parts.append("\(alias)._pk IN (SELECT pk FROM \(selection))")
     }
     if sourceMapping.isCustom {
-      let table = "\(StepCopy.schema).\(SQLText.quoted(sourceMapping.destination.table))"
+      let table = "\(Self.schema).\(SQLText.quoted(sourceMapping.destination.table))"
       let own =
         sourceMapping.destination.hasEntityColumn
         ? " AND m._entity = \(SQLText.literal(sourceMapping.destination.name))" : ""
@@ -234,7 +241,7 @@ extension StepPlan {
       let subtree = new.subtree.map(String.init).joined(separator: ", ")
       return [
         own,
-        "(SELECT f.destination FROM \(Associations.table) AS f WHERE f.source = \(key) AND f.mapping = \(number) "
+        "(SELECT f.destination FROM \(Self.associations) AS f WHERE f.source = \(key) AND f.mapping = \(number) "
           + "AND f.root = \(sourceMapping.source.root) AND f.entity IN (\(subtree)) ORDER BY f.id LIMIT 1)",
       ]
     }
@@ -287,7 +294,7 @@ extension StepPlan {
           + "AS o ON o._pk = p.owner WHERE p.target = t0._pk\(condition))")
       guard let number = associationIndex(owner) else { continue }
       parts.append(
-        "(SELECT min(f.destination) FROM (\(pairs.sql)) AS p JOIN \(Associations.table) AS f "
+        "(SELECT min(f.destination) FROM (\(pairs.sql)) AS p JOIN \(Self.associations) AS f "
           + "ON f.source = p.owner AND f.mapping = \(number) AND f.root = \(owner.source.root) "
           + "WHERE p.target = t0._pk)")
     }

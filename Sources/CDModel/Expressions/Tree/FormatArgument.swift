@@ -58,7 +58,7 @@ extension FormatArgument where Self: BinaryInteger {
   /// The integer, or a decimal if it does not fit in `Int64`.
   public var expressionConstant: ExpressionConstant {
     if let number = Int64(exactly: self) { return .value(.int(number)) }
-    return .value(.decimal(Decimal(string: String(self)) ?? .nan))
+    return .value(.decimal(Decimal(checkedText: String(self)) ?? .nan))
   }
 }
 extension Int: FormatArgument {}

@@ -30,3 +30,10 @@ final class UndoRegistration {
   /// Schedules the end of an event.
   func eventDidBegin() { scheduleEnd?() }
 }
+
+extension ManagedObjectContext {
+  /// Records a slot before its first change in a group, if there is an undo manager.
+  @inline(__always) func noteUndoIfWanted(_ object: ManagedObject, _ slot: Int) {
+    if undoRegistration.manager != nil { noteUndo(object, slot) }
+  }
+}

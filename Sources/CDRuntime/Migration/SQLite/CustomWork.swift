@@ -11,7 +11,7 @@ import CDModel
 /// create are saved in batches.
 ///
 /// It is a class because the manager that policies receive shares it.
-final class CustomWork {
+final class CustomWork: MigrationWork {
   /// The number of changed objects after which they are saved.
   private static let batchSize = 1000
   /// The number of bytes of large values after which they are saved.

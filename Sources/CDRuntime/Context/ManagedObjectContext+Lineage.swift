@@ -1,0 +1,210 @@
+// The instances that a context and its parent have of the same object. A child's instance has the values of the parent's,
+// except for the child's own changes.
+extension ManagedObjectContext {
+  /// Returns the existing object with a key, in memory or in the store; nil if there is none.
+  func liveObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
+    if let object = registered(key, root: plan.root), !object.flags.contains(.deletionSaved) {
+      object._willRead()
+      return object.exists && object.scope.plan.isKind(of: plan) ? object : nil
+    }
+    return try fetchObject(key, plan)
+  }
+
+  /// The parent's instance of an object; nil if the parent has none, or has deleted it.
+  func parentInstance(of object: ManagedObject) -> ManagedObject? {
+    do {
+      return try parent?.liveObject(object.key, object.scope.plan)
+    } catch {
+      object.report(.readFailed("\(error)"))
+      return nil
+    }
+  }
+
+  /// The parent's instance of an object that the parent has deleted and that exists again here. A `noAction` or
+  /// `deny` rule leaves references to it.
+  private func deletedParentInstance(of object: ManagedObject) -> ManagedObject? {
+    guard object.flags.contains(.reinserted) else { return nil }
+    let parentObject = parent?.registered(object.key, root: object.scope.plan.root)
+    return parentObject?.isDeletionUnsaved == true ? parentObject : nil
+  }
+
+  // MARK: Instances
+
+  /// Returns this context's instance of a parent's object, with the parent's values unless it has changes of its own.
+  func childInstance(of parentObject: ManagedObject) -> ManagedObject {
+    let plan = parentObject.scope.plan
+    parentObject._willRead()
+    if let known = registered(parentObject.key, root: plan.root) {
+      if known.scope.plan === plan {
+        if known.isPending {
+          // It may be a fault: a change of its relationships does not need its row.
+          known._willRead()
+          // It keeps its changes. Relationships that it has not changed are read from the parent again.
+          if let extras = known.extras, isOutdated(known, parentObject) {
+            forgetRelationships(extras, of: known) { _ in true }
+          }
+        } else if isOutdated(known, parentObject) {
+          refreshValues(from: parentObject, into: known)
+        }
+        return known
+      }
+      // The object was created from an identifier before the row was read: its class is not the row's class.
+      removeMisclassified(known)
+    }
+    let object = makeObject(
+      ObjectSeed(
+        seedState, scope: registry.scope(of: plan), key: parentObject.key, version: parentObject.version,
+        flags: [])
+    )
+    registry.add(object)
+    copyValues(from: parentObject, into: object)
+    return object
+  }
+
+  func childInstances(of parentObjects: [ManagedObject]) -> [ManagedObject] {
+    let instances = parentObjects.map(childInstance)
+    registry.expectHeld(instances.count)
+    awakeFetched()
+    notifyObserversUnlessReading()
+    return instances
+  }
+
+  private func isOutdated(_ object: ManagedObject, _ parentObject: ManagedObject) -> Bool {
+    parentObject.hasUnsavedValues || object.version != parentObject.version
+      || !object.flags.isDisjoint(with: [.fault, .deletionSaved, .inaccessible, .hasParentChanges])
+  }
+
+  /// Gives an object that may have values the parent's values. Observers are notified only of values that differ:
+  /// every fetch takes over the parent's unsaved values, and a fetch by an observer must not notify the observer
+  /// again.
+  func refreshValues(from parentObject: ManagedObject, into object: ManagedObject) {
+    guard object.flags.contains(.observed), !object.flags.contains(.fault) else {
+      return copyValues(from: parentObject, into: object)
+    }
+    let before = object.currentValues()
+    copyValues(from: parentObject, into: object)
+    let after = object.currentValues()
+    noteChange(of: object) { before[$0.number] != after[$0.number] }
+  }
+
+  /// Gives an object the values of the parent's instance.
+  @_optimize(none)
+  func copyValues(from parentObject: ManagedObject, into object: ManagedObject) {
+    object.flags.subtract([.fault, .deletionSaved, .inaccessible, .hasParentChanges])
+    if parentObject.hasUnsavedValues { object.flags.insert(.hasParentChanges) }
+    object.version = parentObject.version
+    var values: [Int: AttributeValue] = [:]
+    let unread = parentObject.unreadSlots
+    for slot in parentObject.scope.plan.slots where unread.isEmpty || !unread.contains(slot.number) {
+      if case .relationship = slot.kind, !slot.isStored { continue }
+      values[slot.number] = parentObject.comparableValue(slot.number)
+    }
+    object.setStoredValues(values, unread: unread)
+    if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
+    storeReader.noteFetched(object)
+  }
+
+  /// Makes the children's objects read their values again from this context. Called when this context has been
+  /// reverted, or has got values from another child or from the store.
+  ///
+  /// - Parameters:
+  ///   - changes: The known changes, for observers of the children.
+  ///   - roots: The root entities of the changed objects; nil for all.
+  ///   - source: The child that has made the changes. Its observers are not notified.
+  func invalidateChildren(
+    _ changes: ObjectChanges? = nil, of roots: Set<Int>? = nil, except source: ManagedObjectContext? = nil
+  ) {
+    children.visitAll { child in
+      child.follow(self, in: roots)
+      child.invalidateChildren(changes, of: roots)
+      if let changes, child !== source { child.changeNotices.publish(changes) }
+    }
+  }
+
+  /// Makes objects without changes read their values from the parent again, and all objects the relationships that
+  /// they have not changed.
+  @_optimize(none)
+  private func follow(_ parent: ManagedObjectContext, in roots: Set<Int>?) {
+    for object in registry.objects {
+      guard roots?.contains(object.scope.plan.root) ?? true else { continue }
+      forgetDerivedChanges(of: object)
+      if object.isPending { continue }
+      // An object that the context has deleted stays deleted, unless the parent has taken the deletion back.
+      if object.flags.contains(.deletionSaved) {
+        guard parent.registered(object.key, root: object.scope.plan.root)?.exists == true else { continue }
+        object.flags.remove(.deletionSaved)
+      }
+      noteChange(of: object)
+      object.flags.insert(.fault)
+      object.flags.remove(.inaccessible)
+    }
+    let relatedRoots = roots ?? Set(model.entities.map(\.root))
+    forgetRelationships(to: relatedRoots, lost: relatedRoots)
+    registry.dropCaches()
+  }
+
+  /// Updates the objects to the parent's present state after a rollback, which has restored the values that they were
+  /// read with.
+  func followAfterRollback(_ parent: ManagedObjectContext) {
+    parent.noticeDeletions()
+    follow(parent, in: nil)
+  }
+
+  /// Checks whether the parent has deleted objects since the last call. Objects that the parent may no longer have
+  /// become faults, and relationships are read again: no fetch returns a deleted object, and its deletion does not
+  /// change objects with a relationship to it that has no inverse.
+  func noticeDeletions() {
+    guard let parent else { return }
+    parent.noticeDeletions()
+    guard children.noticeDeletions(ofParent: parent.children) else { return }
+    for object in registeredObjects where !object.isPending {
+      // The parent's fault may stand for an object that its own parent has deleted.
+      let parentObject = parent.registered(object.key, root: object.scope.plan.root)
+      if let parentObject, parentObject.exists, !parentObject.isFault { continue }
+      noteChange(of: object)
+      object.flags.insert(.fault)
+    }
+    let roots = Set(model.entities.map(\.root))
+    forgetRelationships(to: roots, lost: roots)
+    registry.dropCaches()
+  }
+
+  // MARK: Relationships
+
+  /// Returns this context's instances of the objects that a to-many relationship has in the parent, in their order.
+  func relatedChildInstances(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState,
+    _ parent: ManagedObjectContext
+  ) -> [ManagedObject] {
+    guard let parentObject = parentInstance(of: object) ?? deletedParentInstance(of: object) else {
+      return []
+    }
+    let members = parent.objects(of: parentObject, relationship)
+    // Before the positions are set: the object itself may be among the copied objects, and copying empties its
+    // relationship states.
+    let instances = childInstances(of: members)
+    if relationship.isOrdered {
+      state.positions.removeAll()
+      for (index, member) in members.enumerated() {
+        state.positions[member.key] = Int64(index + 1) * Positions.gap
+      }
+    }
+    return instances
+  }
+
+  /// Returns this context's instance of the partner that an object has in the parent.
+  func partnerChildInstance(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ parent: ManagedObjectContext
+  ) -> [ManagedObject] {
+    guard let parentObject = parentInstance(of: object) ?? deletedParentInstance(of: object),
+      let partner = parent.partner(of: parentObject, relationship)
+    else { return [] }
+    return childInstances(of: [partner])
+  }
+}
+
+extension ManagedObject {
+  /// Whether the object has values that are unsaved in its context or in an ancestor of it. A child's instance of it must
+  /// copy the values again, because the values may have been changed, taken back or saved since.
+  fileprivate var hasUnsavedValues: Bool { isPending || flags.contains(.hasParentChanges) }
+}
