@@ -212,10 +212,8 @@ struct PostgresTransfer: StoreTransfer {
 
   // MARK: Plans
 
-  var dialect: any SQLDialect { PostgresDialect() }
-
-  func statements(of migration: TableMigration) throws -> [[String]]? {
-    if server.features == .common { return nil }
+  func statements(_ plan: (any SQLDialect) -> TableMigration?) throws -> [[String]]? {
+    guard server.features != .common, let migration = plan(PostgresDialect()) else { return nil }
     return try withTransaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY", toWrite: false) { connection in
       let present = PresentTables(connection: connection, schema: server.schema)
       guard let first = migration.steps.first, try present.isVersion(first.old) else { return nil }

@@ -67,7 +67,7 @@ import Testing
   }
 
   // Settled 9: validation looks at what has changed, at the save and on request.
-  @Test(.needs(.tables)) func settled9WhatHasChangedIsValidated() throws {
+  @Test func settled9WhatHasChangedIsValidated() throws {
     let context = try store.freshContext()
     let review = Review(stars: 5, in: context)
     try context.save()

@@ -64,7 +64,7 @@ import Testing
   }
 
   /// A part may have been restored from an older backup, or be missing: nothing traps.
-  @Test(.needs(.tables)) func aReferenceMayLeadNowhere() throws {
+  @Test func aReferenceMayLeadNowhere() throws {
     let context = try container().newContext()
     let (_, note) = try fill(context)
     try context.save()
@@ -79,7 +79,7 @@ import Testing
     #expect(try texts("author.name == nil", fresh).sorted() == ["Compile it", "Nobody's"])
   }
 
-  @Test(.needs(.tables), .needsReopening) func eachStoreHasItsOwnTablesHistoryAndMetadata() throws {
+  @Test(.needsReopening) func eachStoreHasItsOwnTablesHistoryAndMetadata() throws {
     let coordinator = try container().persistentStoreCoordinator
     let context = PersistentContainer(coordinator).newContext()
     let (grace, _) = try fill(context)

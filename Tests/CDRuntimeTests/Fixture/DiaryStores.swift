@@ -57,7 +57,7 @@ final class DiaryStores {
 
   deinit {
     try? FileManager.default.removeItem(at: folder)
-    if kind == .postgresql { for url in [people, notes] { TestServer.drop(url) } }
+    for url in [people, notes] { kind.drop(url) }
   }
 
   var descriptions: [PersistentStoreDescription] {
@@ -83,10 +83,14 @@ final class DiaryStores {
     return context
   }
 
-  /// Changes a store behind the runtime's back: its file, the server's tables, or those that a coordinator has in memory.
+  /// Changes a store behind the runtime's back: its file, the server's tables, those that a coordinator has in memory, or
+  /// the rows of an engine without tables.
   /// Foreign keys do not hold.
   func run(_ sql: String, at url: URL) throws {
     if kind == .postgresql { return try TestServer.run([sql], at: url, checksReferences: false) }
+    if kind == .plain {
+      return try PlainSQL.change(url, "PRAGMA foreign_keys = OFF; " + sql, in: coordinator)
+    }
     let place = url == people ? 0 : 1
     let path = kind == .sqlite ? nil : try coordinator?.database.attached.all[place].path
     try SQLiteConnection(path: path ?? url.path(percentEncoded: false), of: [url]).execute(

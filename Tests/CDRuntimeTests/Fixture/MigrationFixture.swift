@@ -21,7 +21,7 @@ final class MigrationFixture {
 
   deinit {
     try? FileManager.default.removeItem(at: folder)
-    if StoreKind.ofEnvironment == .postgresql { TestServer.drop(url) }
+    StoreKind.ofEnvironment.drop(url)
   }
 
   /// What errors show of the store.
@@ -88,10 +88,10 @@ final class MigrationFixture {
   /// The names of the files beside the store and its own.
   var files: [String] {
     let own = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
-    return StoreKind.ofEnvironment == .postgresql ? own + ((try? TestServer.files(url)) ?? []) : own
+    return own + ((try? StoreKind.ofEnvironment.names(url)) ?? [])
   }
 
-  /// The file; or all that is on the server.
+  /// The file; or all that another engine stores.
   func bytes() throws -> Data { try StoreKind.ofEnvironment.contents(url) }
 
   /// That nothing of the file is damaged, and its tables are what the model's are.

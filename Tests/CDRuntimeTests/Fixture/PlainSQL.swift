@@ -12,9 +12,9 @@ enum PlainSQL {
 extension PlainSQL {
   /// The tables of a store: where it is no SQLite file, those that are made of it.
   static func connection(to url: URL) throws -> SQLiteConnection {
-    if StoreKind.ofEnvironment == .postgresql {
+    if let transfer = StoreKind.ofEnvironment.transfer(url) {
       let connection = try SQLiteConnection(path: ":memory:", of: [url])
-      try TestServer.transfer(url).read { try StoreBuilder(connection, url: url).add($0.contents()) }
+      try transfer.read { try StoreBuilder(connection, url: url).add($0.contents()) }
       return connection
     }
     let location = try StoreLocation(
@@ -25,6 +25,22 @@ extension PlainSQL {
     let connection = try SQLiteConnection(path: ":memory:", of: [url])
     try StoreFile(url, format, isReadOnly: true).read(into: StoreBuilder(connection, url: url))
     return connection
+  }
+
+  /// Changes the rows of a plain store behind its engine's back. SQLite runs the statements, in tables that are made of the
+  /// store and become its rows.
+  ///
+  /// - Parameter coordinator: Who has the store open, if anybody has.
+  static func change(
+    _ url: URL, _ sql: String, in coordinator: PersistentStoreCoordinator?
+  ) throws {
+    let connection = try connection(to: url)
+    try connection.execute(sql)
+    let address = PlainStores.address(url)
+    guard let image = try PlainStores.image(at: address) else { throw PlainStores.missing(address) }
+    PlainStores.replace(
+      try image.replacingRows(by: SQLiteTableSource(connection, schema: "main")), at: address)
+    try (coordinator?.engine as? PlainEngine)?.reload()
   }
 
   /// The first column of a query's rows.

@@ -14,14 +14,20 @@ struct ScratchStore {
   }()
 
   let kind: StoreKind
-  private let url: URL?
+  let location: StoreLocation
 
   init(_ kind: StoreKind = .ofScratch) {
     self.kind = kind
-    url = kind.isInMemory ? nil : Self.folder.appending(path: "\(UUID().uuidString).cdstore")
+    if kind.isInMemory {
+      location = kind.location(Self.folder)
+      return
+    }
+    let url = Self.folder.appending(path: "\(UUID().uuidString).cdstore")
+    // A store in the memory of the process goes with whoever can open it.
+    location =
+      kind == .plain
+      ? PlainEngine.location(url, lifetime: PlainLifetime(PlainStores.address(url))) : kind.location(url)
   }
-
-  var location: StoreLocation { kind.location(url ?? Self.folder) }
 }
 
 extension PersistentContainer {

@@ -29,14 +29,14 @@ extension Trait where Self == ConditionTrait {
 
 /// What not every engine has.
 enum EngineFeature: String {
-  /// Tables that the test can read and change by SQL, and statements that it can count.
+  /// Tables in which other programs can write what no object can have.
   case tables
+  /// Statements that the test can count.
+  case statements
   /// Predicates, orders and calculations that the store decides, so that no object is made of what is not wanted.
   case decisions
   /// Migrations of stores of older versions.
   case migrations
-  /// Several stores of one coordinator that are opened again.
-  case severalStores
   /// A file that the test can copy, move, read or damage.
   case files
   /// A store that is there after its coordinator.
@@ -47,10 +47,9 @@ enum EngineFeature: String {
   /// The kinds of stores without the feature.
   fileprivate var missing: Set<StoreKind> {
     switch self {
-    case .tables: [.plain]
+    case .tables, .statements, .decisions: [.plain]
     // A store in memory is never older than its model.
-    case .migrations, .reopening: [.plain, .memory]
-    case .decisions, .severalStores: [.plain]
+    case .migrations, .reopening: [.memory]
     case .files: [.plain, .memory, .postgresql]
     case .readsInBatches: [.plain, .memory, .xml, .binary, .json]
     }
@@ -59,11 +58,11 @@ enum EngineFeature: String {
   /// Why the test does not run there.
   fileprivate var reason: String {
     switch self {
-    case .tables: "the test reads or changes tables, or counts statements"
+    case .tables: "the test writes rows that no object can be made of"
+    case .statements: "the test counts statements"
     case .decisions: "the evaluator decides everything"
     case .migrations: "a store in memory is never older than its model"
-    case .severalStores: "a store in memory ends with its coordinator"
-    case .files: "a store in memory or on a server has no file"
+    case .files: "only some stores are files"
     case .reopening: "a store in memory ends with its coordinator"
     case .readsInBatches: "nobody else reads while a batch is written"
     }

@@ -5,7 +5,7 @@ import Foundation
 /// The kinds of stores, an app's own among them.
 enum StoreKind: String, CaseIterable, Sendable {
   case sqlite, xml, binary, json, memory
-  /// An engine without SQL, in memory.
+  /// An engine without SQL. Its stores stay in the memory of the process: see ``PlainStores``.
   case plain
   /// A server, where the environment names one: see ``TestServer``.
   case postgresql
@@ -20,10 +20,10 @@ enum StoreKind: String, CaseIterable, Sendable {
   static let whole: [StoreKind] = [.xml, .binary, .json]
 
   /// Whether a store is gone with its coordinator.
-  var isInMemory: Bool { self == .memory || self == .plain }
+  var isInMemory: Bool { self == .memory }
 
   /// Whether a store has files in the file system.
-  var hasFiles: Bool { !isInMemory && self != .postgresql }
+  var hasFiles: Bool { Self.files.contains(self) }
 
   /// A text of the character U+0000, or of another control character where a store cannot have that.
   var zero: String { self == .postgresql ? "\u{1}" : "\0" }
@@ -36,7 +36,7 @@ enum StoreKind: String, CaseIterable, Sendable {
     case .binary: .binary(url)
     case .json: .custom(url, JSONStoreFormat())
     case .memory: .inMemory
-    case .plain: PlainEngine.location
+    case .plain: PlainEngine.location(url)
     case .postgresql: TestServer.location(url)
     }
   }

@@ -31,7 +31,7 @@ final class TemporaryStore {
   deinit {
     do { try expectAllInFile() } catch { Issue.record(error) }
     try? FileManager.default.removeItem(at: folder)
-    if kind == .postgresql { TestServer.drop(url) }
+    kind.drop(url)
   }
 
   /// A file that is written whole has all that its tables in memory have, whoever has changed them.
@@ -79,7 +79,8 @@ final class TemporaryStore {
   }
 
   /// Changes tables behind the runtime's back: the file's, the server's, or those that were made of a file that is read
-  /// whole. These stay open from then on.
+  /// whole. These stay open from then on. Of an engine without tables it changes the rows: see
+  /// ``PlainSQL/change(_:_:in:)``.
   ///
   /// - Parameters:
   ///   - statements: Statements that SQLite and a server understand: names that are not in lower case are in quotes.
@@ -91,6 +92,7 @@ final class TemporaryStore {
     }
     let sql = ((checksReferences ? [] : ["PRAGMA foreign_keys = OFF"]) + statements).joined(separator: "; ")
     if kind == .sqlite { return try PlainSQL.run(sql, at: url) }
+    if kind == .plain { return try PlainSQL.change(url, sql, in: coordinator) }
     keptCoordinator = try openCoordinator()
     try tables().execute(sql)
   }

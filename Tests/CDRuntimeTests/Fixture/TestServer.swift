@@ -21,27 +21,6 @@ enum TestServer {
     } catch { fatalError("CDGEN_POSTGRES_URL is of no use: \(error)") }
   }
 
-  /// Reads and writes a store that would have a file.
-  static func transfer(_ file: URL) throws -> any StoreTransfer {
-    guard case .engine(let location) = location(file), let transfer = location.transfer else {
-      throw CocoaError(.featureUnsupported)
-    }
-    return transfer
-  }
-
-  /// All that a store holds, as text.
-  static func contents(_ file: URL) throws -> Data {
-    try transfer(file).read { stored in
-      let contents = try stored.contents()
-      var text = "\(contents.metadata.sorted { $0.key < $1.key })\n"
-      for table in contents.tables {
-        text += table.name + "\n"
-        try contents.forEachRow(of: table) { text += "\($0)\n" }
-      }
-      return Data(text.utf8)
-    }
-  }
-
   /// The name of a store's file, and what migrations have left behind on the server.
   static func files(_ file: URL) throws -> [String] {
     let own = schema(of: file)

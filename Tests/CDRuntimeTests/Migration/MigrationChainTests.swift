@@ -194,11 +194,11 @@ import Testing
       let error = #expect(throws: (any Error).self) {
         try fixture.open(Self.model(Self.line[..<end])) { $0.busyTimeout = 0.1 }
       }
-      // A file that is read whole has one owner, migrated or not.
+      // A store that is read whole has one owner, migrated or not.
       if StoreKind.ofEnvironment == .sqlite {
         #expect((error as? MigrationError)?.reason == .inUse)
       } else {
-        #expect(error as? StoreError == .inUse(fixture.url))
+        #expect(error as? StoreError == .inUse(fixture.shownURL))
       }
       let context = ManagedObjectContext(other)
       try context.insert(entityNamed: "Tag").setValue(.attribute(.string("x")), forKey: "label")

@@ -44,7 +44,7 @@ package struct StoredTables {
   }
 }
 
-/// Reads and writes whole stores of an engine other than SQLite, for copies.
+/// Reads and writes whole stores of an engine other than SQLite, for copies and rehearsals of migrations.
 package protocol StoreTransfer: Sendable {
   /// Whether there is a store.
   ///
@@ -60,11 +60,16 @@ package protocol StoreTransfer: Sendable {
   func create(_ contents: StoreContents, of model: ModelPlan) throws
   /// Removes the store, if there is one.
   func remove() throws
-  /// The SQL of the engine's tables.
-  var dialect: any SQLDialect { get }
-  /// The statements with which a migration would change the tables of the store; nil if the rows have to be written to
-  /// new tables.
-  func statements(of migration: TableMigration) throws -> [[String]]?
+  /// The statements of each step with which a migration would change the tables of the store; nil if the rows have to be
+  /// written to new tables, or if the engine has no SQL.
+  ///
+  /// - Parameter plan: Plans the migration for the SQL of the engine's tables. Returns nil if the rows have to be written to
+  ///   new tables.
+  func statements(_ plan: (any SQLDialect) -> TableMigration?) throws -> [[String]]?
+}
+
+extension StoreTransfer {
+  package func statements(_ plan: (any SQLDialect) -> TableMigration?) throws -> [[String]]? { nil }
 }
 
 /// Migrates the rows of a store for an engine that cannot migrate them itself.

@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test(.needs(.tables)) func identifiersReadNoRows() throws {
+  @Test(.needs(.statements)) func identifiersReadNoRows() throws {
     let library = try FetchLibrary(.file)
     let context = library.container.newContext()
     let trace = try StatementTrace(context)
@@ -150,7 +150,7 @@ import Testing
     #expect(context.registeredObjects.isEmpty)
   }
 
-  @Test(.needs(.tables)) func aLimitBoundsWhatIsReadBesideUnsavedChanges() throws {
+  @Test(.needs(.statements)) func aLimitBoundsWhatIsReadBesideUnsavedChanges() throws {
     let library = try FetchLibrary(.file)
     let context = library.container.newContext()
     let changed = try #require(try Book.object(isbn: "0", in: context))

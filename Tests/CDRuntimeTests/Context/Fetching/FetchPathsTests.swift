@@ -77,7 +77,7 @@ import Testing
     #expect(try Book.count(where: \.author.name == "Melville", in: context) == 0)
   }
 
-  @Test(.needs(.tables)) func aUniqueLookUpUsesItsIndex() throws {
+  @Test(.needs(.statements)) func aUniqueLookUpUsesItsIndex() throws {
     let context = container.newContext()
     let entity = try #require(context.model.entity("Book"))
     let session = try context.reader()

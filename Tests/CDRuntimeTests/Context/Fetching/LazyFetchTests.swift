@@ -14,7 +14,7 @@ import Testing
     try context.save()
   }
 
-  @Test(.needs(.tables)) func batchesAreReadAsTheyAreTouched() throws {
+  @Test(.needs(.statements)) func batchesAreReadAsTheyAreTouched() throws {
     let context = container.newContext()
     var request = FetchRequest<Tag>()
     request.sortKeys = [SortKey("name", ascending: false)]
@@ -73,7 +73,7 @@ import Testing
     #expect(tags.count == Self.count + 1)
   }
 
-  @Test(.needs(.tables)) func relationshipsComeWithTheirBatch() throws {
+  @Test(.needs(.statements)) func relationshipsComeWithTheirBatch() throws {
     let library = try FetchLibrary(.inMemory)
     let context = library.container.newContext()
     var request = FetchRequest<Publication>()

@@ -27,7 +27,7 @@ import Testing
 
   private static let paths = ["author.friends", "author.spouse", "reviews", "tags", "prequel", "sequel"]
 
-  @Test(.needs(.tables), arguments: FetchLibrary.Kind.allCases) func onePathIsOneStatement(
+  @Test(.needs(.statements), arguments: FetchLibrary.Kind.allCases) func onePathIsOneStatement(
     kind: FetchLibrary.Kind
   ) throws {
     let library = try FetchLibrary(kind)

@@ -237,7 +237,8 @@ final class PlainSession: StoreSession {
   // MARK: History
 
   func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins {
-    InsertionOrigins(storeID: store.storeID)
+    try InsertionOrigins(
+      text: entries(of: store)[InsertionOrigins.metadataKey], storeID: store.storeID, url: store.url)
   }
 
   func newestSave(of store: any AttachedStore) throws -> Int64 { state.lastSaves[store.index] ?? 0 }
@@ -260,39 +261,108 @@ final class PlainSession: StoreSession {
     }
   }
 
-  /// Nobody else writes to a plain engine.
   // MARK: Metadata
 
+  private func entries(of store: any AttachedStore) -> [String: String] { state.metadata[store.index] ?? [:] }
+
   func metadata(of store: any AttachedStore) throws -> StoreMetadata {
-    var metadata = StoreMetadata(model, storeID: store.storeID, store: store.index)
-    metadata.values = state.metadata[store.index] ?? [:]
-    return metadata
+    try StoreMetadata(entries: entries(of: store), url: store.url)
   }
 
-  // Nothing migrates a store that is only in memory.
-  func movedKeys(of store: any AttachedStore) throws -> [MovedKeys] { [] }
+  func movedKeys(of store: any AttachedStore) throws -> [MovedKeys] {
+    entries(of: store)[MovedKeys.metadataKey].map(MovedKeys.list) ?? []
+  }
+
+  // MARK: Defects
 
   func defects() throws -> [StoreDefect] {
-    var defects: [StoreDefect] = []
+    var defects = danglingReferences() + danglingPairs() + oneSidedRelationships()
     for root in model.entities where root.root == root.index && isHeld(root) {
-      let rows = rows(ofSubtree: root)
-      for (key, row) in rows { defects += danglingReferences(of: key, row) }
-      if let last = rows.last?.key, last >= state.nextKeys[root.index] ?? 1 {
+      if let last = rows(ofSubtree: root).last?.key, last >= state.nextKeys[root.index] ?? 1 {
         defects.append(.keyTaken(entity: root.name))
       }
     }
     return defects
   }
 
-  private func danglingReferences(of key: ObjectKey, _ row: PlainState.Row) -> [StoreDefect] {
-    let entity = model.entities[row.entity]
-    return entity.relationships.compactMap { relationship in
-      guard let relationship, case .reference(let column) = relationship.storage,
-        case .int(let other) = row.values[column]
-      else { return nil }
-      let destination = model.entities[relationship.destination]
-      guard isHeld(destination), table(of: destination)[other] == nil else { return nil }
-      return .danglingReference(entity: entity.name, key: key, destination: destination.name)
+  /// Whether there is no object of an entity with a key.
+  private func isMissing(_ key: ObjectKey, of entity: EntityPlan) -> Bool {
+    state.row(key, of: entity.root).map { !entity.subtree.contains($0.entity) } ?? true
+  }
+
+  private func danglingReferences() -> [StoreDefect] {
+    var defects: [StoreDefect] = []
+    for entity in model.entities where isHeld(entity) {
+      for case let relationship? in entity.relationships where relationship.owner == entity.name {
+        let destination = model.entities[relationship.destination]
+        guard case .reference(let column) = relationship.storage, isHeld(destination) else { continue }
+        let name = entity.columns[column].name
+        for (key, row) in rows(ofSubtree: entity) {
+          let other = reference(name, in: row)
+          if other == 0 || !isMissing(other, of: destination) { continue }
+          defects.append(
+            .danglingReference(entity: entity.name, key: key, destination: destination.name))
+        }
+      }
+    }
+    return defects
+  }
+
+  private func danglingPairs() -> [StoreDefect] {
+    var defects: [StoreDefect] = []
+    for (index, join) in model.joins.enumerated() {
+      let (source, target) = (model.entities[join.source], model.entities[join.target])
+      guard isHeld(source), isHeld(target) else { continue }
+      for pair in sortedPairs(ofJoin: index) {
+        if isMissing(pair.source, of: source) {
+          defects.append(
+            .danglingReference(entity: target.name, key: pair.target, destination: source.name))
+        }
+        if isMissing(pair.target, of: target) {
+          defects.append(
+            .danglingReference(entity: source.name, key: pair.source, destination: target.name))
+        }
+      }
+    }
+    return defects
+  }
+
+  private func sortedPairs(ofJoin index: Int) -> [PlainState.Pair] {
+    (state.joins[index] ?? [:]).keys.sorted { ($0.source, $0.target) < ($1.source, $1.target) }
+  }
+
+  /// Finds relationships that are their own inverse, and lead from one object to another, but not back.
+  private func oneSidedRelationships() -> [StoreDefect] {
+    var defects: [StoreDefect] = []
+    for entity in model.entities where isHeld(entity) {
+      for case let relationship? in entity.relationships
+      where relationship.owner == entity.name && relationship.isSymmetric {
+        for (key, other) in oneSided(relationship, of: entity) {
+          defects.append(
+            .oneDirection(entity: entity.name, relationship: relationship.name, key: key, other: other))
+        }
+      }
+    }
+    return defects
+  }
+
+  private func oneSided(
+    _ relationship: RelationshipPlan, of entity: EntityPlan
+  ) -> [(key: ObjectKey, other: ObjectKey)] {
+    switch relationship.storage {
+    case .reference(let column):
+      let name = entity.columns[column].name
+      return rows(ofSubtree: entity).map { (key: $0.key, other: reference(name, in: $0.row)) }
+        .filter { each in
+          guard each.other != 0, let row = state.row(each.other, of: entity.root) else { return false }
+          return reference(name, in: row) != each.key
+        }
+    case .join(let index, _):
+      let pairs = state.joins[index] ?? [:]
+      return sortedPairs(ofJoin: index)
+        .filter { pairs[PlainState.Pair(source: $0.target, target: $0.source)] == nil }
+        .map { (key: $0.source, other: $0.target) }
+    case .inverseReference, .referencesOfOthers: return []
     }
   }
 

@@ -26,6 +26,7 @@ final class PlainWriteSession: StoreWriteSession {
 
   func commit(changed: [any AttachedStore], check: () throws -> Void) throws {
     guard !hasDanglingRows else { throw ReferenceViolation() }
+    for store in changed { try store.checkIdentity() }
     try check()
     // Keys may have been reserved meanwhile.
     session.working.nextKeys.merge(engine.state.nextKeys) { max($0, $1) }
@@ -297,7 +298,13 @@ final class PlainWriteSession: StoreWriteSession {
   // MARK: Metadata
 
   func setMetadata(_ values: [String: String], of store: any AttachedStore) throws {
-    session.working.metadata[store.index] = values
+    let prefix = StoreMetadata.valuePrefix
+    // Characters would be compared otherwise, which may be more than the letters of the prefix.
+    var entries = (session.working.metadata[store.index] ?? [:]).filter {
+      !$0.key.utf8.starts(with: prefix.utf8)
+    }
+    for (key, value) in values { entries[prefix + key] = value }
+    session.working.metadata[store.index] = entries
   }
 
   func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {

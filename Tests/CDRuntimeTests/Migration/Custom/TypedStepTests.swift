@@ -131,8 +131,8 @@ import Testing
     let fixture = try MigrationFixture()
     try fixture.create([NotesModel.old]) { try Notes.fill($0) }
     func container() throws -> PersistentContainer {
-      // The file says what it is, unless its format is the app's own, or the store is on a server.
-      guard [.json, .postgresql].contains(StoreKind.ofEnvironment) else {
+      // The file says what it is, unless its format is the app's own, or the store is of another engine.
+      guard [.json, .plain, .postgresql].contains(StoreKind.ofEnvironment) else {
         return try PersistentContainer(
           for: NotesModel.self, migrations: { AppMigrations() }, at: fixture.url)
       }

@@ -37,7 +37,6 @@ import Testing
   }
 
   @Test(
-    .needs(.tables),
     arguments: [
       "[[-9223372036854775808,9223372036854775807]]", "[[1,9223372036854775807],[1,9223372036854775807]]",
     ])
@@ -51,7 +50,7 @@ import Testing
     #expect(same.title == "U")
   }
 
-  @Test(.needs(.tables), arguments: [true, false]) func positionsMayBeAtTheirEnd(isLoaded: Bool) throws {
+  @Test(arguments: [true, false]) func positionsMayBeAtTheirEnd(isLoaded: Bool) throws {
     book.addToReviews(Review(stars: 1, in: context))
     try context.save()
     try store.run(#"UPDATE "Review" SET "book.position" = 9223372036854775807"#)

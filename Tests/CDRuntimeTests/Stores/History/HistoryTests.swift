@@ -153,7 +153,7 @@ import Testing
   }
 
   /// Clocks go back, and machines have clocks of their own.
-  @Test(.needs(.tables)) func aGapInTheMiddleIsRefusedToo() throws {
+  @Test func aGapInTheMiddleIsRefusedToo() throws {
     _ = try saveTag("a", in: container)
     let token = try coordinator.currentHistoryToken()
     for name in ["b", "c", "d"] { _ = try saveTag(name, in: container) }

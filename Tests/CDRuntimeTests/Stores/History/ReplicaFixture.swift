@@ -16,7 +16,7 @@ final class ReplicaFixture {
 
   deinit {
     try? FileManager.default.removeItem(at: folder)
-    for (name, kind) in kinds where kind == .postgresql { TestServer.drop(url(name)) }
+    for (name, kind) in kinds { kind.drop(url(name)) }
   }
 
   func url(_ name: String) -> URL { folder.appending(path: name) }
@@ -26,9 +26,9 @@ final class ReplicaFixture {
   ) throws {
     kinds[other] = kind
     let location = kind.location(url(other))
-    if kinds[name] == .postgresql {
+    if let source = kinds[name], !source.hasFiles {
       try PersistentStoreCoordinator.copyPersistentStore(
-        at: StoreKind.postgresql.location(url(name)), to: location, asReplica: asReplica)
+        at: source.location(url(name)), to: location, asReplica: asReplica)
     } else {
       try PersistentStoreCoordinator.copyPersistentStore(
         at: url(name), to: location, formats: [JSONStoreFormat()], asReplica: asReplica)
@@ -37,7 +37,7 @@ final class ReplicaFixture {
 
   /// Removes a store.
   func remove(_ name: String) throws {
-    if kinds[name] == .postgresql { return TestServer.drop(url(name)) }
+    if let kind = kinds[name], !kind.hasFiles { return kind.drop(url(name)) }
     try FileManager.default.removeItem(at: url(name))
   }
 

@@ -263,8 +263,8 @@ import Testing
   }
 
   @Test(arguments: Case.all) func aBlockReadsItsSnapshot(_ each: Case) throws {
-    // A store in memory has no snapshots.
-    guard !each.kind.isInMemory else { return }
+    // A store in memory has no snapshots. A file that is read whole is in memory too, but its rows have all values.
+    guard !each.kind.isInMemory, each.kind != .plain else { return }
     let store = try store(each)
     let ids = try store.fill(2)
     let (context, other) = (store.context(), store.context())

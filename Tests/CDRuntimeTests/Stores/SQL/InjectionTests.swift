@@ -54,7 +54,7 @@ import Testing
     #expect(try Tag.count(in: context) == Self.texts.count + 1)
   }
 
-  @Test(.needs(.tables), arguments: texts)
+  @Test(arguments: texts)
   func aSpliceIsParsedOrRefused(text: String) throws {
     // What a careless program does. The format's own rules hold, whatever the text is: no more than its quote ends.
     do {
@@ -67,7 +67,7 @@ import Testing
     #expect(try store.container().persistentStoreCoordinator.verify() == [])
   }
 
-  @Test(.needs(.tables)) func metadataAndAuthorsAreText() throws {
+  @Test func metadataAndAuthorsAreText() throws {
     let coordinator = context.persistentStoreCoordinator
     let values = Dictionary(
       uniqueKeysWithValues: Self.texts.filter { !$0.contains("\u{0}") }.map { ($0, $0) })

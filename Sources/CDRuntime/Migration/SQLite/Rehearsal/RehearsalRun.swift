@@ -77,9 +77,7 @@ struct RehearsalRun {
 
   /// Shows the statements of an engine that changes its tables itself, instead of those of the copy.
   private mutating func showStatements(_ plans: [StepPlan], _ transfer: any StoreTransfer) throws {
-    guard let changes = TableMigration(plans, transfer.dialect),
-      let statements = try transfer.statements(of: changes)
-    else { return }
+    guard let statements = try transfer.statements({ TableMigration(plans, $0) }) else { return }
     for (index, list) in statements.enumerated() where report.steps.indices.contains(index) {
       report.steps[index].statements = list.map { MigrationReport.Statement(sql: $0, count: 1) }
     }
