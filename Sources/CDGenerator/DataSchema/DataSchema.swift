@@ -33,10 +33,11 @@ public struct DataSchema: Sendable {
     self.isNested = isNested
   }
 
-  /// A JSON Schema, draft 2020-12. A value that is valid is the snapshot of an object of any entity that is not abstract.
-  public var jsonSchema: JSONValue {
+  /// The text of a JSON Schema, draft 2020-12. A value that is valid is the snapshot of an object of any entity that is not
+  /// abstract.
+  public var jsonSchema: String {
     let concrete = graph.version.entities.filter { !$0.isAbstract }
-    return .object([
+    let schema = JSONValue.object([
       .init("$schema", .string("https://json-schema.org/draft/2020-12/schema")),
       .init("title", .string(name)),
       .init(
@@ -44,11 +45,12 @@ public struct DataSchema: Sendable {
         .array(concrete.map { .object([Self.reference(to: $0.swiftName, in: "#/$defs/")]) })),
       .init("$defs", .object(definitions(in: "#/$defs/"))),
     ])
+    return schema.indentedText
   }
 
-  /// An OpenAPI 3.1 document without paths, whose components describe the snapshots.
-  public var openAPI: JSONValue {
-    .object([
+  /// The text of an OpenAPI 3.1 document without paths, whose components describe the snapshots.
+  public var openAPI: String {
+    let document = JSONValue.object([
       .init("openapi", .string("3.1.0")),
       .init(
         "info",
@@ -58,6 +60,7 @@ public struct DataSchema: Sendable {
         "components",
         .object([.init("schemas", .object(definitions(in: "#/components/schemas/")))])),
     ])
+    return document.indentedText
   }
 
   private static let idName = "ManagedObjectID"

@@ -6,7 +6,7 @@
 
 extension AttributeValue {
   /// The form of dates in JSON.
-  public enum JSONDateForm: Hashable, Sendable {
+  package enum JSONDateForm: Hashable, Sendable {
     /// `{"$referenceDate": seconds}` since 2001, the number that `Date` stores: exact.
     case exact
     /// `{"$date": seconds}` since 1970, as other tools use. Shifting the number by 978,307,200 seconds rounds it: a
@@ -21,7 +21,7 @@ extension AttributeValue {
   /// `{"$data": base64}`, `{"$uuid": "…"}`, `{"$url": "…"}`, `{"$composite": {field: value}}`. Doubles have a tag
   /// because many tools write 1.0 as 1. Infinities and NaN are the strings `"inf"`, `"-inf"` and `"nan"` in place of
   /// the number. A type that is not listed here is `{"$type": text}`.
-  public func jsonValue(dates: JSONDateForm = .exact) -> JSONValue {
+  package func jsonValue(dates: JSONDateForm = .exact) -> JSONValue {
     switch self {
     case .null: .null
     case .bool(let value): .bool(value)
@@ -49,7 +49,7 @@ extension AttributeValue {
   /// An untagged number with a fraction or an exponent becomes a double.
   ///
   /// - Throws: An error whose path leads from the value to the wrong part.
-  public init(jsonValue: JSONValue) throws(ModelDecodingError) {
+  package init(jsonValue: JSONValue) throws(ModelDecodingError) {
     try self.init(decoding: JSONElement(jsonValue))
   }
 
