@@ -1,3 +1,5 @@
+import CDRuntime
+
 /// The tables of the source, as the file declares them.
 struct SourceSchema {
   struct Column: Hashable {
@@ -58,7 +60,7 @@ struct SourceSchema {
     }
     var columns: [String: Column] = [:]
     var isComputed = false
-    let info = try database.rows("PRAGMA table_xinfo(\(SourceDatabase.quoted(entry.name)))") {
+    let info = try database.rows("PRAGMA table_xinfo(\(SQLText.quoted(entry.name)))") {
       ($0.text(1), $0.text(2), $0.integer(5), $0.integer(6))
     }
     for (name, type, key, hidden) in info {

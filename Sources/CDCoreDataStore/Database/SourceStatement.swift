@@ -1,3 +1,4 @@
+import CDRuntime
 import CSQLite
 
 #if canImport(FoundationEssentials)
@@ -31,29 +32,23 @@ enum SourceValue: Hashable, Sendable {
 
 /// A statement on the source database.
 final class SourceStatement {
-  private let handle: OpaquePointer
+  private let statement: SQLiteStatement
   private let database: SourceDatabase
 
-  init(_ handle: OpaquePointer, of database: SourceDatabase) {
-    self.handle = handle
+  init(_ statement: SQLiteStatement, of database: SourceDatabase) {
+    self.statement = statement
     self.database = database
   }
 
-  deinit { sqlite3_finalize(handle) }
-
   /// Moves to the next row. Returns false if there is none.
   func step() throws(CoreDataStoreError) -> Bool {
-    switch sqlite3_step(handle) {
-    case SQLITE_ROW: return true
-    case SQLITE_DONE: return false
-    default: throw database.lastError
-    }
+    do { return try statement.step() } catch { throw database.lastError }
   }
 
   /// Restarts the statement with a number as its parameter.
   func restart(_ number: Int64) {
-    sqlite3_reset(handle)
-    sqlite3_bind_int64(handle, 1, number)
+    statement.reset()
+    statement.bind(number, at: 1)
   }
 
   func integer(_ column: Int) -> Int64? {
@@ -67,6 +62,7 @@ final class SourceStatement {
   }
 
   func value(_ column: Int) -> SourceValue {
+    let handle = statement.handle
     let column = Int32(truncatingIfNeeded: column)
     switch sqlite3_column_type(handle, column) {
     case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, column))

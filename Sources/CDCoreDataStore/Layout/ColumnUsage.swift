@@ -1,3 +1,5 @@
+import CDRuntime
+
 /// The columns in which each entity has values, for tables that several entities share.
 final class ColumnUsage {
   private let database: SourceDatabase
@@ -18,9 +20,9 @@ final class ColumnUsage {
     // SQLite limits the number of columns in a statement.
     for start in stride(from: 0, to: all.count, by: 500) {
       let batch = all[start..<min(start + 500, all.count)]
-      let list = batch.map { "count(\(SourceDatabase.quoted($0.name)))" }.joined(separator: ", ")
+      let list = batch.map { "count(\(SQLText.quoted($0.name)))" }.joined(separator: ", ")
       let statement = try database.statement(
-        "SELECT \(list) FROM \(SourceDatabase.quoted(table)) WHERE Z_ENT = \(entity)",
+        "SELECT \(list) FROM \(SQLText.quoted(table)) WHERE Z_ENT = \(entity)",
         values: batch.count)
       guard try statement.step() else { continue }
       for (place, column) in batch.enumerated() {

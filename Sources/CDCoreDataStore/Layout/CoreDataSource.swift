@@ -1,4 +1,5 @@
 import CDModel
+import CDRuntime
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -47,7 +48,7 @@ final class CoreDataSource {
   func counts(in table: String) throws(CoreDataStoreError) -> [Int64?: Int64] {
     try schema.require(["Z_PK", "Z_ENT"], in: table)
     let rows = try database.rows(
-      "SELECT Z_ENT, count(*) FROM \(SourceDatabase.quoted(table)) GROUP BY Z_ENT"
+      "SELECT Z_ENT, count(*) FROM \(SQLText.quoted(table)) GROUP BY Z_ENT"
     ) { ($0.integer(0), $0.integer(1) ?? 0) }
     return Dictionary(rows, uniquingKeysWith: +)
   }

@@ -1,4 +1,5 @@
 import CDModel
+import CDRuntime
 
 extension LayoutMatcher {
   /// Finds the join table of a to-many relationship, or the column of a relationship without an inverse.
@@ -141,7 +142,7 @@ extension LayoutMatcher {
       && !Self.system.contains(table)
     {
       _ = try schema.columns(of: table)
-      let name = SourceDatabase.quoted(schema.name(of: table))
+      let name = SQLText.quoted(schema.name(of: table))
       if try database.rows("SELECT 1 FROM \(name) LIMIT 1", { _ in true }).isEmpty {
         layout.emptyColumns.append(table)
       } else {
@@ -154,9 +155,9 @@ extension LayoutMatcher {
     let table = table.uppercased()
     for (key, column) in try schema.columns(of: table).sorted(by: { $0.key < $1.key })
     where !used.contains("\(table).\(key)") && !Self.isEntityNumber(key) {
-      let name = SourceDatabase.quoted(column.name)
+      let name = SQLText.quoted(column.name)
       let rows = try database.rows(
-        "SELECT 1 FROM \(SourceDatabase.quoted(schema.name(of: table))) WHERE \(name) IS NOT NULL LIMIT 1"
+        "SELECT 1 FROM \(SQLText.quoted(schema.name(of: table))) WHERE \(name) IS NOT NULL LIMIT 1"
       ) { _ in true }
       if rows.isEmpty {
         layout.emptyColumns.append("\(table).\(key)")

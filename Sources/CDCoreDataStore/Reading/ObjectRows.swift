@@ -59,7 +59,7 @@ struct ObjectRows {
         parts.append(.nothing)
         continue
       }
-      let own = "t." + SourceDatabase.quoted(found)
+      let own = "t." + SQLText.quoted(found)
       guard case .relationship(let relationship) = column.property else {
         let reader = ValueReader(column, layout.graph, reading.records)
         parts.append(reader.map { .value(add(own), $0, name: column.name) } ?? .nothing)
@@ -76,11 +76,11 @@ struct ObjectRows {
         parts.append(.nothing)
         continue
       }
-      parts.append(.position(add("t." + SourceDatabase.quoted(found)), name: target.name))
+      parts.append(.position(add("t." + SQLText.quoted(found)), name: target.name))
     }
     url = reading.database.url
     statement = try reading.database.statement(
-      "SELECT \(list.joined(separator: ", ")) FROM \(SourceDatabase.quoted(source)) t "
+      "SELECT \(list.joined(separator: ", ")) FROM \(SQLText.quoted(source)) t "
         + "WHERE \(layout.number(ofRow: "t", in: entity)) = \(number) ORDER BY t.Z_PK", values: list.count)
   }
 
@@ -97,7 +97,7 @@ struct ObjectRows {
       kinds: Set(kinds.compactMap { layout.numbers[$0] }), isOneToOne: false)
     guard let table = layout.table(of: relationship.destination) else { return (reference, ["NULL"]) }
     func ofTarget(_ value: String) -> String {
-      "(SELECT \(value) FROM \(SourceDatabase.quoted(table)) d WHERE d.Z_PK = \(own))"
+      "(SELECT \(value) FROM \(SQLText.quoted(table)) d WHERE d.Z_PK = \(own))"
     }
     var expressions = [ofTarget(layout.number(ofRow: "d", in: relationship.destination))]
     if let inverse, !inverse.isToMany,
@@ -105,7 +105,7 @@ struct ObjectRows {
       let back = layout.columns[.init(entity: owner, name: inverse.name)]
     {
       reference.isOneToOne = true
-      expressions.append(ofTarget("d." + SourceDatabase.quoted(back)))
+      expressions.append(ofTarget("d." + SQLText.quoted(back)))
     }
     return (reference, expressions)
   }

@@ -33,10 +33,10 @@ struct PairRows {
     let inverse = layout.graph.inverse(of: description, in: entity)
     isJoin = pairs.target != "Z_PK"
     let isReflexive = inverse == description && description.destination == entity
-    let (source, target) = (SourceDatabase.quoted(pairs.source), SourceDatabase.quoted(pairs.target))
-    let from = SourceDatabase.quoted(pairs.table)
-    let position = pairs.position.map(SourceDatabase.quoted) ?? "NULL"
-    let inversePosition = pairs.inversePosition.map(SourceDatabase.quoted) ?? "NULL"
+    let (source, target) = (SQLText.quoted(pairs.source), SQLText.quoted(pairs.target))
+    let from = SQLText.quoted(pairs.table)
+    let position = pairs.position.map(SQLText.quoted) ?? "NULL"
+    let inversePosition = pairs.inversePosition.map(SQLText.quoted) ?? "NULL"
     var rows = "SELECT \(source) s, \(target) t, \(position) p, \(inversePosition) i FROM \(from)"
     // The new store keeps both directions of a relationship that is its own inverse, whichever direction the source
     // has.
@@ -44,7 +44,7 @@ struct PairRows {
       rows += " UNION SELECT \(target), \(source), \(position), \(inversePosition) FROM \(from)"
     }
     func kind(_ entity: String, _ table: String, _ key: String) -> String {
-      "(SELECT \(layout.number(ofRow: "d", in: entity)) FROM \(SourceDatabase.quoted(table)) d WHERE d.Z_PK = r.\(key))"
+      "(SELECT \(layout.number(ofRow: "d", in: entity)) FROM \(SQLText.quoted(table)) d WHERE d.Z_PK = r.\(key))"
     }
     statement = try reading.database.statement(
       "SELECT r.s, r.t, r.p, r.i, \(kind(entity, sourceTable, "s")), \(kind(description.destination, targetTable, "t")) FROM (\(rows)) r"

@@ -63,10 +63,10 @@ struct StoreReading {
       let back = layout.columns[.init(entity: owner, name: inverse.name)],
       let table = layout.table(of: entity), let target = layout.table(of: relationship.destination)
     else { return }
-    let column = "t." + SourceDatabase.quoted(own)
+    let column = "t." + SQLText.quoted(own)
     let statement = try database.statement(
-      "SELECT t.Z_PK, \(layout.number(ofRow: "t", in: entity)) FROM \(SourceDatabase.quoted(table)) t "
-        + "WHERE \(column) <> 0 AND (SELECT d.\(SourceDatabase.quoted(back)) FROM \(SourceDatabase.quoted(target)) d "
+      "SELECT t.Z_PK, \(layout.number(ofRow: "t", in: entity)) FROM \(SQLText.quoted(table)) t "
+        + "WHERE \(column) <> 0 AND (SELECT d.\(SQLText.quoted(back)) FROM \(SQLText.quoted(target)) d "
         + "WHERE d.Z_PK = \(column)) IS NOT t.Z_PK ORDER BY t.Z_PK")
     while try statement.step() {
       let name = statement.integer(1).flatMap { layout.names[$0] } ?? entity

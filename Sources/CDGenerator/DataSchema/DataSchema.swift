@@ -33,10 +33,11 @@ public struct DataSchema: Sendable {
     self.isNested = isNested
   }
 
-  /// A JSON Schema, draft 2020-12. A value that is valid is the snapshot of an object of any entity that is not abstract.
-  public var jsonSchema: JSONValue {
+  /// The text of a JSON Schema, draft 2020-12. A value that is valid is the snapshot of an object of any entity that is not
+  /// abstract.
+  public var jsonSchema: String {
     let concrete = graph.version.entities.filter { !$0.isAbstract }
-    return .object([
+    let schema = JSONValue.object([
       .init("$schema", .string("https://json-schema.org/draft/2020-12/schema")),
       .init("title", .string(name)),
       .init(
@@ -44,11 +45,12 @@ public struct DataSchema: Sendable {
         .array(concrete.map { .object([Self.reference(to: $0.swiftName, in: "#/$defs/")]) })),
       .init("$defs", .object(definitions(in: "#/$defs/"))),
     ])
+    return schema.indentedText
   }
 
-  /// An OpenAPI 3.1 document without paths, whose components describe the snapshots.
-  public var openAPI: JSONValue {
-    .object([
+  /// The text of an OpenAPI 3.1 document without paths, whose components describe the snapshots.
+  public var openAPI: String {
+    let document = JSONValue.object([
       .init("openapi", .string("3.1.0")),
       .init(
         "info",
@@ -58,6 +60,7 @@ public struct DataSchema: Sendable {
         "components",
         .object([.init("schemas", .object(definitions(in: "#/components/schemas/")))])),
     ])
+    return document.indentedText
   }
 
   private static let idName = "ManagedObjectID"
@@ -176,26 +179,28 @@ public struct DataSchema: Sendable {
   // MARK: Values
 
   private func type(of type: AttributeType) -> [JSONValue.Member] {
-    func named(_ name: String, format: String? = nil) -> [JSONValue.Member] {
+    guard let traits = type.traits else { return [] }
+    func named(_ name: String, format: String?) -> [JSONValue.Member] {
       [.init("type", .string(name))] + (format.map { [.init("format", .string($0))] } ?? [])
     }
-    switch type {
-    case .string: return named("string")
-    case .bool: return named("boolean")
-    case .int16, .int32, .int64:
-      let range = type.traits?.integerRange ?? Int64.min...Int64.max
-      let format: String? = type == .int16 ? nil : type == .int32 ? "int32" : "int64"
-      return named("integer", format: format)
-        + (type == .int16
-          ? [.init("minimum", .int(range.lowerBound)), .init("maximum", .int(range.upperBound))] : [])
-    case .float: return named("number", format: "float")
-    case .double: return named("number", format: "double")
-    case .decimal: return named("number")
-    case .date: return dates == .reference ? named("number") : named("string", format: "date-time")
-    case .data: return named("string") + [.init("contentEncoding", .string("base64"))]
-    case .uuid: return named("string", format: "uuid")
-    case .url: return named("string", format: "uri-reference")
-    case .enumeration, .composite, .codable: return []
+    if type == .date, dates != .reference { return named("string", format: "date-time") }
+    var members = named(typeName(of: traits), format: traits.jsonFormat)
+    // A format says the range of the wider integers.
+    if let range = traits.integerRange, traits.jsonFormat == nil {
+      members.append(.init("minimum", .int(range.lowerBound)))
+      members.append(.init("maximum", .int(range.upperBound)))
+    }
+    if type == .data { members.append(.init("contentEncoding", .string("base64"))) }
+    return members
+  }
+
+  /// JSON Schema's name for the form of a type's values.
+  private func typeName(of traits: AttributeTraits) -> String {
+    switch value(traits.empty) {
+    case .bool: "boolean"
+    case .int: traits.integerRange == nil ? "number" : "integer"
+    case .double: "number"
+    default: "string"
     }
   }
 
@@ -257,18 +262,16 @@ public struct DataSchema: Sendable {
 
   private func value(_ value: AttributeValue) -> JSONValue {
     switch value {
-    case .null: .null
-    case .bool(let flag): .bool(flag)
-    case .int(let number): .int(number)
-    case .double(let number): .double(number)
-    case .string(let text): .string(text)
-    case .date: value.jsonValue(dates: .exact)["$referenceDate"] ?? .null
     // A number of JSON has any number of digits, but this form keeps about 15 of them.
     case .decimal:
-      value.plainText.flatMap { Int64($0).map { .int($0) } ?? Double($0).map { .double($0) } } ?? .null
-    case .data, .uuid, .url: .string(value.plainText ?? "")
+      return value.plainText.flatMap { Int64($0).map { .int($0) } ?? Double($0).map { .double($0) } } ?? .null
     case .composite(let fields):
-      .object(fields.sorted { $0.key < $1.key }.map { .init($0.key, self.value($0.value)) })
+      return .object(fields.sorted { $0.key < $1.key }.map { .init($0.key, self.value($0.value)) })
+    default:
+      let json = value.jsonValue(dates: .exact)
+      // The JSON of a snapshot has no tags.
+      guard case .object(let members) = json, let content = members.first?.value else { return json }
+      return content
     }
   }
 }

@@ -1,8 +1,8 @@
-public import CDModel
+package import CDModel
 
 extension ModelChange {
   /// The version of a migration step that has an element.
-  public enum Side: Hashable, Sendable {
+  package enum Side: Hashable, Sendable {
     /// The source version.
     case source
     /// The destination version.
@@ -10,7 +10,7 @@ extension ModelChange {
   }
 
   /// The element that the change is about. It is an element of the source if the destination no longer has it.
-  public var element: (side: Side, element: ModelElement) {
+  package var element: (side: Side, element: ModelElement) {
     switch kind {
     case .entityRemoved(let name), .entityUnmapped(let name), .objectsFiltered(let name),
       .ownedObjectsLeft(let name, _):

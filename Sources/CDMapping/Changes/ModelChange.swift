@@ -1,4 +1,4 @@
-public import CDModel
+package import CDModel
 
 /// A difference between two versions, what it means for stored data, and how it is resolved.
 public struct ModelChange: Hashable, Sendable {
@@ -27,7 +27,7 @@ public struct ModelChange: Hashable, Sendable {
   }
 
   /// The difference.
-  public let kind: Kind
+  package let kind: Kind
   /// What the change means for stored objects.
   public let verdict: Verdict
   /// How the change is resolved.
@@ -42,7 +42,7 @@ public struct ModelChange: Hashable, Sendable {
   /// of the source for a new one.
   public let candidates: [String]
   /// Possible remedies, the best one first. Empty unless the change is open.
-  public let remedies: [Remedy]
+  package let remedies: [Remedy]
 
   init(
     kind: Kind, verdict: Verdict, resolution: Resolution, source: Int, destination: Int,
@@ -61,7 +61,7 @@ public struct ModelChange: Hashable, Sendable {
 
 extension ModelChange {
   /// The possible differences. Names are those of the destination; removed elements have their names in the source.
-  public enum Kind: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// The destination has an entity that the source does not have.
     case entityAdded(String)
     /// The source has an entity that the destination does not have.
@@ -173,7 +173,7 @@ extension ModelChange {
   }
 
   /// Whether two names differ only in the case of letters. A store must then use a temporary name for the rename.
-  public var isCaseOnlyRename: Bool {
+  package var isCaseOnlyRename: Bool {
     switch kind {
     case .entityRenamed(let from, let to): from != to && from.lowercased() == to.lowercased()
     case .attributeRenamed(let from, let to), .relationshipRenamed(let from, let to):

@@ -1,7 +1,7 @@
 import CDModel
 
 /// A possible remedy for an unresolved change.
-public enum Remedy: Hashable, Sendable {
+package enum Remedy: Hashable, Sendable {
   /// The app's own code creates the objects of an entity.
   case custom(entity: String)
   /// A rule supplies the values of an attribute. The example is an expression; nil if none can be suggested.
@@ -30,7 +30,7 @@ public enum Remedy: Hashable, Sendable {
   /// The remedy in words.
   ///
   /// - Parameter mapping: The name of the mapping, such as `3-4.mapping.yaml` for a file.
-  public func text(mapping: String) -> String {
+  package func text(mapping: String) -> String {
     switch self {
     case .custom(let entity): "write 'policy: custom' for '\(entity)' in \(mapping)"
     case .attributeRule(let entity, let attribute, let example):
@@ -63,7 +63,7 @@ public enum Remedy: Hashable, Sendable {
 
 extension [Remedy] {
   /// The remedies as one sentence, without a full stop.
-  public func text(mapping: String) -> String {
+  package func text(mapping: String) -> String {
     // The file is named only once.
     var hasNamedFile = false
     let parts = map { remedy -> String in

@@ -1,7 +1,7 @@
-public import CDModel
+package import CDModel
 
 /// How the values of an attribute are converted when its type changes. <doc:Migrations> contains the table.
-public enum TypeConversion: Hashable, Sendable {
+package enum TypeConversion: Hashable, Sendable {
   /// Stores keep both types in the same form.
   case identical
   /// Every value can be converted, and the conversion can be reversed.
@@ -17,7 +17,7 @@ public enum TypeConversion: Hashable, Sendable {
   ///
   /// Enumerations are compared by their raw types; whether the cases fit is checked separately. A composite is
   /// converted field by field, so converting a composite to any other type is `impossible`.
-  public init(
+  package init(
     from source: AttributeType, in sourceGraph: EntityGraph, to destination: AttributeType,
     in destinationGraph: EntityGraph
   ) {

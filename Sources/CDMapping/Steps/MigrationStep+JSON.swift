@@ -1,11 +1,11 @@
-public import CDModel
+package import CDModel
 
 extension MigrationStep {
   /// The step as JSON for other tools: `from`, `to`, `proven`, `entityMappings`, `onDuplicate`, `changes` and
   /// `problems`. Empty members are left out.
   ///
   /// - Parameter name: The name of the mapping, such as `3-4.mapping.yaml` for a file.
-  public func planJSON(mapping name: String) -> JSONValue {
+  package func planJSON(mapping name: String) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("from", source)
     writer.add("to", destination)
@@ -82,7 +82,7 @@ extension MigrationStep {
 
 extension ModelChange.Kind {
   /// The name of the case: `attributeRemoved`.
-  public var name: String {
+  package var name: String {
     // Every case has associated values, so a mirror has one child whose label is the case's name.
     Mirror(reflecting: self).children.first?.label ?? "\(self)"
   }

@@ -15,7 +15,7 @@ extension ManagedObjectModel {
 
   /// The model as a JSON value. ``canonicalJSON`` is its text.
   @_optimize(none)
-  public var jsonValue: JSONValue {
+  package var jsonValue: JSONValue {
     let encoder = ModelEncoder(purpose: .canonical)
     var writer = JSONObjectWriter()
     writer.add("formatVersion", Self.jsonFormatVersion)
@@ -52,7 +52,7 @@ extension ManagedObjectModel {
 
   /// Reads a model from its ``jsonValue``.
   @_optimize(none)
-  public init(jsonValue: JSONValue) throws(ModelDecodingError) {
+  package init(jsonValue: JSONValue) throws(ModelDecodingError) {
     var reader = try JSONElement(jsonValue).object()
     try reader.checkFormatVersion()
     let name = try reader.required("name").string()
@@ -91,7 +91,7 @@ extension JSONValue {
     do {
       try self.init(parsing: text)
     } catch {
-      throw ModelDecodingError(.syntax(error), path: "")
+      throw ModelDecodingError(.syntax(error.description), path: "")
     }
   }
 }

@@ -3,7 +3,7 @@ extension ModelVersion {
   public var canonicalJSON: String { jsonValue.canonicalText }
 
   /// The version as a JSON value. ``canonicalJSON`` is its text.
-  public var jsonValue: JSONValue {
+  package var jsonValue: JSONValue {
     var writer = JSONObjectWriter()
     writer.add("formatVersion", ManagedObjectModel.jsonFormatVersion)
     ModelEncoder(purpose: .canonical).version(self, into: &writer)
@@ -17,7 +17,7 @@ extension ModelVersion {
   }
 
   /// Reads a version from its ``jsonValue``.
-  public init(jsonValue: JSONValue) throws(ModelDecodingError) {
+  package init(jsonValue: JSONValue) throws(ModelDecodingError) {
     var reader = try JSONElement(jsonValue).object()
     try reader.checkFormatVersion()
     try self.init(decoding: reader)

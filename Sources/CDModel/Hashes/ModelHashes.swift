@@ -2,33 +2,33 @@
 ///
 /// No hash depends on the order of declarations, except where that order has a meaning: an enumeration's
 /// cases, the elements of an index, the properties of a unique constraint, the keys of a sort order.
-public struct ModelHashes: Hashable, Sendable {
+package struct ModelHashes: Hashable, Sendable {
   /// Covers everything that affects stored data, for all entities. A store with this data hash can be opened without a
   /// migration.
-  public let data: Digest
+  package let data: Digest
   /// Covers indexes and unique constraints. If a store differs only in this hash, its indexes are rebuilt.
-  public let layout: Digest
+  package let layout: Digest
   /// Covers everything that has an effect, and is recorded in the lock. It does not cover comments, the label and the
   /// version's number.
-  public let definition: Digest
+  package let definition: Digest
   /// The hashes of each entity, by name.
-  public let entities: [String: EntityHashes]
+  package let entities: [String: EntityHashes]
   /// The definition hash of each enumeration, by name. It shows which one has changed.
-  public let enums: [String: Digest]
+  package let enums: [String: Digest]
   /// The definition hash of each composite, by name. It shows which one has changed.
-  public let composites: [String: Digest]
+  package let composites: [String: Digest]
   /// The data hash of each configuration's entities, by the configuration's name. If a configuration lists all
   /// entities, this is the version's data hash.
-  public let configurations: [String: Digest]
+  package let configurations: [String: Digest]
 
   /// Computes the hashes of a version, in time proportional to its size.
-  public init(_ version: ModelVersion) {
+  package init(_ version: ModelVersion) {
     self.init(EntityGraph(version))
   }
 
   /// Computes the hashes of a version whose names are already resolved.
   @_optimize(none)
-  public init(_ graph: EntityGraph) {
+  package init(_ graph: EntityGraph) {
     let version = graph.version
     let entities = ModelHasher.entities(of: graph)
     let encoder = ModelEncoder(purpose: .definition)
@@ -50,29 +50,29 @@ public struct ModelHashes: Hashable, Sendable {
 
 extension ModelHashes {
   /// The data hash of some of the version's entities, such as those of a configuration.
-  public func data(of entities: [String]) -> Digest {
+  package func data(of entities: [String]) -> Digest {
     ModelHasher.data(of: entities, in: self.entities)
   }
 }
 
 /// The hashes of one entity.
-public struct EntityHashes: Hashable, Sendable {
+package struct EntityHashes: Hashable, Sendable {
   /// Covers everything that affects the stored data of the entity's objects. Inherited properties, and the enumerations
   /// and composites that the entity uses, are included.
-  public let data: Digest
+  package let data: Digest
   /// Covers the entity's indexes and unique constraints, including inherited ones.
-  public let layout: Digest
+  package let layout: Digest
   /// Covers the entity's own declarations only, so that a change shows at one entity. Inherited properties, and the
   /// contents of enumerations and composites, are not included.
-  public let definition: Digest
+  package let definition: Digest
 }
 
 extension ModelVersion {
   /// The hashes of the version. They are computed on every call, so keep the result.
-  public var hashes: ModelHashes { ModelHashes(self) }
+  package var hashes: ModelHashes { ModelHashes(self) }
 
   /// Only ``ModelHashes/definition``. This is much cheaper than computing all hashes.
-  public var definitionHash: Digest {
+  package var definitionHash: Digest {
     var whole = JSONObjectWriter()
     ModelEncoder(purpose: .definition).version(self, into: &whole)
     return ModelHasher.digest("definition", ("version", whole.value))

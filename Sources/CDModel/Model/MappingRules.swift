@@ -52,13 +52,24 @@ public struct EntityRule: Hashable, Sendable {
   /// Properties of the source that may be lost.
   public var drops: [String]
   /// The parts that a person must still decide. The step is not proven while there are any.
-  public var undecided: [UndecidedPart]
+  package var undecided: [UndecidedPart]
 
   /// Creates a rule. By default it adds nothing to what can be inferred.
   public init(
     destination: String, source: String? = nil, name: String? = nil, isCustom: Bool = false,
     filter: FetchPredicate? = nil, owned: OwnedObjects = .drop, attributes: [PropertyMapping] = [],
-    relationships: [PropertyMapping] = [], drops: [String] = [], undecided: [UndecidedPart] = []
+    relationships: [PropertyMapping] = [], drops: [String] = []
+  ) {
+    self.init(
+      destination: destination, source: source, name: name, isCustom: isCustom, filter: filter, owned: owned,
+      attributes: attributes, relationships: relationships, drops: drops, undecided: [])
+  }
+
+  /// Creates a rule of which a person must still decide parts.
+  package init(
+    destination: String, source: String? = nil, name: String? = nil, isCustom: Bool = false,
+    filter: FetchPredicate? = nil, owned: OwnedObjects = .drop, attributes: [PropertyMapping] = [],
+    relationships: [PropertyMapping] = [], drops: [String] = [], undecided: [UndecidedPart]
   ) {
     self.owned = owned
     self.destination = destination
@@ -105,17 +116,17 @@ public enum OwnedObjects: String, Hashable, Sendable, CaseIterable {
 ///
 /// An import adds one for an expression of Xcode's mapping model that it cannot translate. Inference might use another
 /// value instead, so the step is not proven until a person has written the right rule and deleted this entry.
-public struct UndecidedPart: Hashable, Sendable {
+package struct UndecidedPart: Hashable, Sendable {
   /// The name of the part that ``EntityRule/filter`` decides.
-  public static let filter = "where"
+  package static let filter = "where"
 
   /// A property of the destination, `attribute.field` for a field of a composite, or ``filter``.
-  public var name: String
+  package var name: String
   /// Information for the person who decides about the part.
-  public var note: String
+  package var note: String
 
   /// Creates an undecided part with a note.
-  public init(_ name: String, note: String) {
+  package init(_ name: String, note: String) {
     self.name = name
     self.note = note
   }

@@ -1,6 +1,6 @@
 /// A part of a version, identified by names. A lock lists these parts, and a change between two versions refers to one
 /// of them.
-public enum ModelElement: Hashable, Sendable {
+package enum ModelElement: Hashable, Sendable {
   /// The versions that the version is based on.
   case bases
   /// An enumeration with its cases.
@@ -27,17 +27,17 @@ public enum ModelElement: Hashable, Sendable {
   case uniquenessConstraints(entity: String)
 
   /// An attribute that the entity itself declares.
-  public static func attribute(entity: String, name: String) -> ModelElement {
+  package static func attribute(entity: String, name: String) -> ModelElement {
     .attribute(PropertyName(entity, name))
   }
 
   /// A relationship that the entity itself declares.
-  public static func relationship(entity: String, name: String) -> ModelElement {
+  package static func relationship(entity: String, name: String) -> ModelElement {
     .relationship(PropertyName(entity, name))
   }
 
   /// A fetched property that the entity itself declares.
-  public static func fetchedProperty(entity: String, name: String) -> ModelElement {
+  package static func fetchedProperty(entity: String, name: String) -> ModelElement {
     .fetchedProperty(PropertyName(entity, name))
   }
 
@@ -62,20 +62,20 @@ public enum ModelElement: Hashable, Sendable {
 }
 
 /// A property, named by the entity that declares it. A field of a composite attribute is `attribute.field`.
-public struct PropertyName: Hashable, Sendable, CustomStringConvertible {
+package struct PropertyName: Hashable, Sendable, CustomStringConvertible {
   /// The entity that declares the property.
-  public var entity: String
+  package var entity: String
   /// The property's name, or `attribute.field`.
-  public var name: String
+  package var name: String
 
   /// Creates the name of an entity's property.
-  public init(_ entity: String, _ name: String) {
+  package init(_ entity: String, _ name: String) {
     self.entity = entity
     self.name = name
   }
 
   /// The name as messages show it: `'name' of 'ToDo'`.
-  public var description: String { "'\(name)' of '\(entity)'" }
+  package var description: String { "'\(name)' of '\(entity)'" }
 
   /// The property itself, without the field of a composite.
   package var property: PropertyName {
@@ -85,7 +85,7 @@ public struct PropertyName: Hashable, Sendable, CustomStringConvertible {
 
 extension ModelElement: CustomStringConvertible {
   /// The element as messages name it: `'name' of 'ToDo'`.
-  public var description: String {
+  package var description: String {
     switch self {
     case .bases: "'basedOn'"
     case .enumeration(let name): "enum '\(name)'"

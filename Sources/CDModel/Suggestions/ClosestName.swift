@@ -6,7 +6,7 @@ import Synchronization
 /// difference in case counts as half a change, because it is the most common mistake.
 ///
 /// Inside `SuggestionBudget.run(_:)`, the result is nil once the budget is used up.
-public func closestName(to name: String, in names: some Sequence<String>) -> String? {
+package func closestName(to name: String, in names: some Sequence<String>) -> String? {
   let wanted = Array(name)
   guard !wanted.isEmpty, wanted.count <= 100 else { return nil }
   let budget = SuggestionBudget.current

@@ -154,9 +154,9 @@ extension PostgresResult {
     case .data:
       if column.type == .bytes { return .data(Data(bytes)) }
     case .uuid: if let uuid = Self.uuid(bytes, column.type) { return .uuid(uuid) }
-    case .url:
-      let text = Self.text(bytes)
-      return URL(string: text).map { .url($0) } ?? .string(text)
+    default:
+      let stored = Self.stored(bytes, column)
+      return AttributeValue(stored: stored, of: column.storageType) ?? stored
     }
     // No attribute has such a value.
     return .composite([:])
@@ -165,6 +165,16 @@ extension PostgresResult {
 
 // Values in the server's binary form.
 extension PostgresResult {
+  /// The stored form of a value whose type the server does not have.
+  private static func stored(_ bytes: UnsafeRawBufferPointer, _ column: ResultColumn) -> AttributeValue {
+    switch column.storageType.storageClass {
+    case .integer: Self.int(bytes, column.type).map { .int($0) } ?? .composite([:])
+    case .real: Self.number(bytes, column.type).map { .double($0) } ?? .composite([:])
+    case .text: .string(Self.text(bytes))
+    case .bytes: .data(Data(bytes))
+    }
+  }
+
   @inline(__always) private static func int(_ bytes: UnsafeRawBufferPointer, _ type: PostgresType?) -> Int64?
   {
     switch (type, bytes.count) {

@@ -68,19 +68,9 @@ struct PostgresDialect: SQLDialect {
   // MARK: Tables
 
   func columnType(_ type: StorageType, mayNameFile: Bool) -> String {
-    switch type {
-    case .bool: "boolean"
-    case .decimal: "numeric"
-    case .uuid: "uuid"
-    default:
-      switch type.storageClass {
-      // The order of code units, whatever the database's own order is.
-      case .text: #"text COLLATE "C""#
-      case .integer: "bigint"
-      case .real: "double precision"
-      case .bytes: "bytea"
-      }
-    }
+    let own = PostgresType(type)
+    // The order of code units, whatever the database's own order is.
+    return own == .text ? own.name + #" COLLATE "C""# : own.name
   }
 
   func tableOptions(hasOwnKey: Bool) -> String { "" }

@@ -111,12 +111,11 @@ struct TableAlteration {
     case .bool(let value): value ? "TRUE" : "FALSE"
     case .int(let number): String(number)
     case .double(let number): literal(number)
-    case .date(let date): literal(date.timeIntervalSinceReferenceDate)
     case .decimal(let number): "CAST('\(number.canonicalText)' AS numeric)"
     case .string(let text): literal(text)
-    case .url(let url): literal(url.absoluteString)
     case .uuid(let uuid): "CAST('\(uuid.uuidString)' AS uuid)"
     case .data(let data): "decode('\(data.map(hexadecimal).joined())', 'hex')"
+    default: literal(value.stored)
     }
   }
 

@@ -4,7 +4,7 @@ import CDModel
 ///
 /// A key identifies a value of an element by its name in the schema language: `type`, `inverse`, `where`. An element of
 /// a list also has its index, counted from 0: `sort[1]`, `basedOn[0]`.
-public struct ElementPositions: Sendable {
+package struct ElementPositions: Sendable {
   struct Entry: Sendable {
     var source: SourceText
     /// The offset of the element's name.
@@ -19,19 +19,19 @@ public struct ElementPositions: Sendable {
   // MARK: Lookup
 
   /// The position of an element's name; nil for an element that is not in the files.
-  public subscript(_ element: SchemaElement) -> SourceLocation? {
+  package subscript(_ element: SchemaElement) -> SourceLocation? {
     entries[element].map { $0.source.location(at: $0.nameOffset) }
   }
 
   /// The position of an element's value; nil if the element has no such value.
-  public subscript(_ element: SchemaElement, key: String) -> SourceLocation? {
+  package subscript(_ element: SchemaElement, key: String) -> SourceLocation? {
     guard let entry = entries[element], let node = entry.values[key] else { return nil }
     return entry.source.location(at: node.range.lowerBound)
   }
 
   /// The nearest known position of a value: its own, or else that of its element, or else that of the enclosing
   /// element. Nil only if not even `model.yaml` was read.
-  public func nearest(to element: SchemaElement, key: String? = nil) -> SourceLocation? {
+  package func nearest(to element: SchemaElement, key: String? = nil) -> SourceLocation? {
     if let key, let location = self[element, key] { return location }
     var next: SchemaElement? = element
     while let current = next {
@@ -48,7 +48,7 @@ public struct ElementPositions: Sendable {
   ///   - element: The element with the value.
   ///   - key: The key of the value.
   ///   - utf8Offset: An offset in the UTF-8 of the value.
-  public func location(
+  package func location(
     of element: SchemaElement, key: String, utf8Offset: Int
   ) -> SourceLocation? {
     guard let entry = entries[element], let node = entry.values[key] else { return nil }

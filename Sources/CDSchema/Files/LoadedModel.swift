@@ -26,7 +26,7 @@ public struct LoadedModel: Sendable {
   public var files: [ModelFile]
 
   /// The position of each element in those files.
-  public var positions: ElementPositions
+  package var positions: ElementPositions
 
   /// The access level of generated declarations, one of ``accessLevels``; nil if `model.yaml` does not set it.
   ///

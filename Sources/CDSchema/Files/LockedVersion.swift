@@ -6,14 +6,14 @@ public struct LockedVersion: Hashable, Sendable {
   /// The version's number.
   public let number: Int
   /// The data hash, which covers everything that affects stored data.
-  public let data: Digest
+  package let data: Digest
   /// The layout hash, which covers indexes and unique constraints.
-  public let layout: Digest
+  package let layout: Digest
   /// The definition hash, which covers everything.
-  public let definition: Digest
+  package let definition: Digest
   /// The beginnings of the digests of the version's elements, as hexadecimal digits. They only have to show whether an
   /// element has changed; the hashes above protect the whole version.
-  public let elements: [ModelElement: String]
+  package let elements: [ModelElement: String]
 
   /// The number of digits that are kept of an element's digest.
   static let digitCount = 16

@@ -1,8 +1,8 @@
-public import CDModel
+package import CDModel
 
 /// What has a position in a model's files: the model, its versions and mappings, and their parts.
 /// ``ElementPositions`` records the positions.
-public enum SchemaElement: Hashable, Sendable {
+package enum SchemaElement: Hashable, Sendable {
   /// The model itself, which is `model.yaml`.
   case model
   /// A version, which is its file.
@@ -27,7 +27,7 @@ public enum SchemaElement: Hashable, Sendable {
   }
 
   /// The element that contains this one; nil for the model.
-  public var container: SchemaElement? {
+  package var container: SchemaElement? {
     switch self {
     case .model: nil
     case .version, .mapping: .model

@@ -6,14 +6,19 @@ public import CDModel
 /// an impossible element, such as a property without a type, has no valid text.
 public struct VersionText {
   /// The comments above elements, by element. Only entities and their properties can have comments.
-  public var comments: [SchemaElement: String]
+  package var comments: [SchemaElement: String]
   /// The comment at the top of the file.
   public var head: String?
 
   let version: ModelVersion
 
   /// Creates the text of a version.
-  public init(_ version: ModelVersion, head: String? = nil, comments: [SchemaElement: String] = [:]) {
+  public init(_ version: ModelVersion, head: String? = nil) {
+    self.init(version, head: head, comments: [:])
+  }
+
+  /// Creates the text of a version with comments above its elements.
+  package init(_ version: ModelVersion, head: String? = nil, comments: [SchemaElement: String]) {
     self.version = version
     self.head = head
     self.comments = comments

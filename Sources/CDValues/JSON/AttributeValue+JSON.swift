@@ -6,7 +6,7 @@
 
 extension AttributeValue {
   /// The form of dates in JSON.
-  public enum JSONDateForm: Hashable, Sendable {
+  package enum JSONDateForm: Hashable, Sendable {
     /// `{"$referenceDate": seconds}` since 2001, the number that `Date` stores: exact.
     case exact
     /// `{"$date": seconds}` since 1970, as other tools use. Shifting the number by 978,307,200 seconds rounds it: a
@@ -21,7 +21,7 @@ extension AttributeValue {
   /// `{"$data": base64}`, `{"$uuid": "…"}`, `{"$url": "…"}`, `{"$composite": {field: value}}`. Doubles have a tag
   /// because many tools write 1.0 as 1. Infinities and NaN are the strings `"inf"`, `"-inf"` and `"nan"` in place of
   /// the number. A type that is not listed here is `{"$type": text}`.
-  public func jsonValue(dates: JSONDateForm = .exact) -> JSONValue {
+  package func jsonValue(dates: JSONDateForm = .exact) -> JSONValue {
     switch self {
     case .null: .null
     case .bool(let value): .bool(value)
@@ -49,11 +49,19 @@ extension AttributeValue {
   /// An untagged number with a fraction or an exponent becomes a double.
   ///
   /// - Throws: An error whose path leads from the value to the wrong part.
-  public init(jsonValue: JSONValue) throws(ModelDecodingError) {
+  package init(jsonValue: JSONValue) throws(ModelDecodingError) {
     try self.init(decoding: JSONElement(jsonValue))
   }
 
-  package init(decoding element: JSONElement) throws(ModelDecodingError) {
+  /// The numbers that a reader accepts.
+  package enum JSONNumbers {
+    /// Those that ``jsonValue(dates:)`` writes, and others without loss.
+    case exact
+    /// Also those that people write: the text of a double, such as `"1e3"`, and numbers that lose digits.
+    case rounded
+  }
+
+  package init(decoding element: JSONElement, _ numbers: JSONNumbers = .exact) throws(ModelDecodingError) {
     switch element.value {
     case .null: self = .null
     case .bool(let value): self = .bool(value)
@@ -66,18 +74,25 @@ extension AttributeValue {
         throw element.error(.invalidValue(found: element.value.canonicalText, expected: "one tag"))
       }
       let content = JSONElement(member.value, path: .member(element.path, member.key))
-      self = try Self.decoded(tag: member.key, content, in: element)
+      self = try Self.decoded(tag: member.key, content, in: element, numbers)
     }
   }
 
   private static func decoded(
-    tag: String, _ content: JSONElement, in element: JSONElement
+    tag: String, _ content: JSONElement, in element: JSONElement, _ numbers: JSONNumbers
   ) throws(ModelDecodingError) -> AttributeValue {
     switch tag {
-    case "$double": return .double(try content.number())
-    case "$referenceDate": return .date(Date(timeIntervalSinceReferenceDate: try content.number()))
-    case "$date": return .date(Date(timeIntervalSince1970: try content.number()))
+    case "$double":
+      if numbers == .rounded, case .string(let text) = content.value, let number = Double(text) {
+        return .double(number)
+      }
+      return .double(try content.number(numbers))
+    case "$referenceDate": return .date(Date(timeIntervalSinceReferenceDate: try content.number(numbers)))
+    case "$date": return .date(Date(timeIntervalSince1970: try content.number(numbers)))
     case "$decimal":
+      if numbers == .rounded {
+        return .decimal(try content.converted("a decimal") { Decimal(wholeText: $0) })
+      }
       return .decimal(try content.converted("a decimal of at most 38 digits") { Decimal(canonicalText: $0) })
     case "$data": return .data(try content.converted("base64") { Data(base64Encoded: $0) })
     case "$composite":
@@ -85,7 +100,8 @@ extension AttributeValue {
       var fields: [String: AttributeValue] = [:]
       for member in members {
         let field = JSONElement(member.value, path: .member(content.path, member.key))
-        guard fields.updateValue(try AttributeValue(decoding: field), forKey: member.key) == nil else {
+        let value = try AttributeValue(decoding: field, numbers)
+        guard fields.updateValue(value, forKey: member.key) == nil else {
           throw field.error(.invalidValue(found: member.key, expected: "fields that come once"))
         }
       }
@@ -114,10 +130,11 @@ extension AttributeTraits {
 }
 
 extension JSONElement {
-  fileprivate func number() throws(ModelDecodingError) -> Double {
+  fileprivate func number(_ numbers: AttributeValue.JSONNumbers) throws(ModelDecodingError) -> Double {
     switch value {
     case .double(let value): return value
     case .int(let integer):
+      if numbers == .rounded { return Double(integer) }
       guard let value = Double(exactly: integer) else {
         throw error(.invalidValue(found: String(integer), expected: "a number that a Double holds exactly"))
       }

@@ -1,18 +1,18 @@
 extension JSONValue {
   /// The maximum nesting of lists and objects. Parsing uses a stack frame for each level, and threads other than the
   /// main thread have small stacks.
-  public static let depthLimit = 128
+  package static let depthLimit = 128
 
   /// Reads a JSON text (RFC 8259) strictly: UTF-8 without a byte order mark, one value, and no comments, trailing
   /// commas or repeated keys. The time is proportional to the text's length.
   ///
   /// - Throws: The first mistake. An integer beyond `Int64` is a mistake, because it would lose digits as a `Double`.
-  public init(parsing text: String) throws(JSONParsingError) {
+  package init(parsing text: String) throws(JSONParsingError) {
     try self.init(parsing: Array(text.utf8))
   }
 
   /// Reads the UTF-8 of a JSON text in the same way as ``init(parsing:)-(String)``.
-  public init(parsing bytes: [UInt8]) throws(JSONParsingError) {
+  package init(parsing bytes: [UInt8]) throws(JSONParsingError) {
     var parser = JSONParser(bytes: bytes)
     self = try parser.document()
   }

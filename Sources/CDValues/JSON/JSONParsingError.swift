@@ -1,7 +1,7 @@
 /// A mistake in a JSON text, with its position.
-public struct JSONParsingError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct JSONParsingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of mistakes.
-  public enum Reason: Hashable, Sendable {
+  package enum Reason: Hashable, Sendable {
     /// The text ends inside a value, or contains no value.
     case unexpectedEnd
     /// A value, a key, a colon, a comma or a closing bracket is missing.
@@ -25,18 +25,18 @@ public struct JSONParsingError: Error, Hashable, Sendable, CustomStringConvertib
   }
 
   /// The kind of the mistake.
-  public let reason: Reason
+  package let reason: Reason
   /// The position in the text, in UTF-8 bytes counted from 0.
-  public let offset: Int
+  package let offset: Int
 
   /// Creates a mistake at an offset.
-  public init(_ reason: Reason, offset: Int) {
+  package init(_ reason: Reason, offset: Int) {
     self.reason = reason
     self.offset = offset
   }
 
   /// The position and the mistake in words.
-  public var description: String {
+  package var description: String {
     let text =
       switch reason {
       case .unexpectedEnd: "the text ends too early"
@@ -55,5 +55,5 @@ public struct JSONParsingError: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 extension JSONParsingError: PresentableError {
-  public var situation: ErrorSituation { .unreadableText }
+  package var situation: ErrorSituation { .unreadableText }
 }

@@ -5,7 +5,7 @@
 ///
 /// The text decides between integers and other numbers: a number with a fraction or an exponent is ``double(_:)``, any
 /// other is ``int(_:)``.
-public enum JSONValue: Hashable, Sendable {
+package enum JSONValue: Hashable, Sendable {
   /// `null`.
   case null
   /// `true` or `false`.
@@ -22,27 +22,27 @@ public enum JSONValue: Hashable, Sendable {
   case object([Member])
 
   /// One key of an object and its value.
-  public struct Member: Hashable, Sendable {
+  package struct Member: Hashable, Sendable {
     /// The key.
-    public var key: String
+    package var key: String
     /// The value of the key.
-    public var value: JSONValue
+    package var value: JSONValue
 
     /// Creates a member.
-    public init(_ key: String, _ value: JSONValue) {
+    package init(_ key: String, _ value: JSONValue) {
       self.key = key
       self.value = value
     }
   }
 
   /// The value of an object's member. Nil if there is no such member, or if this is not an object.
-  public subscript(key: String) -> JSONValue? {
+  package subscript(key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.key == key }?.value
   }
 
   /// The sort of value in words, for messages.
-  public var kindName: String {
+  package var kindName: String {
     switch self {
     case .null: "null"
     case .bool: "a Boolean"

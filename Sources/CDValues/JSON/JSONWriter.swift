@@ -7,10 +7,10 @@ extension JSONValue {
   ///
   /// JSON has no numbers for infinities and NaN, so they are written as `null`. ``AttributeValue`` writes them in its
   /// own form, so that no value of a model is lost.
-  public var canonicalText: String { String(decoding: canonicalBytes, as: UTF8.self) }
+  package var canonicalText: String { String(decoding: canonicalBytes, as: UTF8.self) }
 
   /// The UTF-8 of ``canonicalText``.
-  public var canonicalBytes: [UInt8] {
+  package var canonicalBytes: [UInt8] {
     var writer = JSONWriter()
     writer.write(self)
     return writer.bytes
@@ -77,7 +77,7 @@ private struct JSONWriter {
 extension JSONValue {
   /// The value as text for people: one member or element per line, indented by two spaces per level, without a line
   /// break at the end. Scalars are written as in ``canonicalText``.
-  public var indentedText: String { indented(by: "") }
+  package var indentedText: String { indented(by: "") }
 
   private func indented(by blanks: String) -> String {
     let inner = blanks + "  "

@@ -4,8 +4,8 @@
 public struct ModelDecodingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of mistakes.
   public enum Reason: Hashable, Sendable {
-    /// The text is not JSON.
-    case syntax(JSONParsingError)
+    /// The text is not JSON. The message has the position of the mistake.
+    case syntax(String)
     /// This release does not read the file's format version.
     case unsupportedFormat(Int64)
     /// An object lacks a member.
@@ -39,7 +39,7 @@ public struct ModelDecodingError: Error, Hashable, Sendable, CustomStringConvert
   public var description: String {
     let text =
       switch reason {
-      case .syntax(let error): "this is not JSON: \(error)"
+      case .syntax(let message): "this is not JSON: \(message)"
       case .unsupportedFormat(let version):
         "this has format version \(version), but this release of cdgen reads version "
           + "\(Self.formatVersion); compile the model with the same release"

@@ -55,6 +55,11 @@ package final class AttributeTraits: Sendable {
   /// Whether creating a constant is more expensive than copying it.
   package let isCostly: Bool
 
+  // MARK: JSON Schema
+
+  /// The format of a value in the JSON of snapshots; nil if there is none.
+  package let jsonFormat: String?
+
   // MARK: Core Data
 
   /// Xcode's name of the type.
@@ -70,8 +75,9 @@ package final class AttributeTraits: Sendable {
     _ type: AttributeType, _ storageType: StorageType, _ name: String, _ noun: String, _ category: Category,
     _ storageClass: StorageClass, rank: Int? = nil, range: ClosedRange<Int64>? = nil, empty: AttributeValue,
     form: String, generator: String? = nil,
-    swift: String, swiftEmpty: String? = nil, size: Int = 8, isCostly: Bool = false, xcode: String,
-    usesScalar: Bool? = nil, class appleClass: String? = nil, column: String
+    swift: String, swiftEmpty: String? = nil, size: Int = 8, isCostly: Bool = false,
+    format jsonFormat: String? = nil, xcode: String, usesScalar: Bool? = nil, class appleClass: String? = nil,
+    column: String
   ) {
     self.type = type
     self.storageType = storageType
@@ -88,6 +94,7 @@ package final class AttributeTraits: Sendable {
     self.swiftEmpty = swiftEmpty ?? "CDRuntime.EmptyValue." + name.lowercased()
     self.size = size
     self.isCostly = isCostly
+    self.jsonFormat = jsonFormat
     xcodeName = xcode
     xcodeUsesScalar = usesScalar
     self.appleClass = appleClass
@@ -124,8 +131,8 @@ extension AttributeTraits {
     swift: "Swift.Bool",
     swiftEmpty: "false", size: 1, xcode: "Boolean", usesScalar: true, column: "INTEGER")
   fileprivate static let int16 = integer(.int16, .int16, Int16.self, rank: 1, size: 2)
-  fileprivate static let int32 = integer(.int32, .int32, Int32.self, rank: 2, size: 4)
-  fileprivate static let int64 = integer(.int64, .int64, Int64.self, rank: 3, size: 8)
+  fileprivate static let int32 = integer(.int32, .int32, Int32.self, rank: 2, size: 4, format: "int32")
+  fileprivate static let int64 = integer(.int64, .int64, Int64.self, rank: 3, size: 8, format: "int64")
   fileprivate static let decimal = AttributeTraits(
     .decimal, .decimal, "Decimal", "a Decimal", .number, .text, rank: 4, empty: .decimal(0),
     form: "a decimal number of 38 digits at most", swift: "Foundation.Decimal", isCostly: true,
@@ -133,7 +140,8 @@ extension AttributeTraits {
   fileprivate static let float = AttributeTraits(
     .float, .float, "Float", "a Float", .number, .real, rank: 5, empty: .double(0),
     form: "a finite decimal number in its range",
-    swift: "Swift.Float", swiftEmpty: "0", size: 4, xcode: "Float", usesScalar: true, column: "FLOAT")
+    swift: "Swift.Float", swiftEmpty: "0", size: 4, format: "float", xcode: "Float", usesScalar: true,
+    column: "FLOAT")
   fileprivate static let double = AttributeTraits(
     .double, .double, "Double", "a Double", .number, .real, rank: 6, empty: .double(0),
     form: "a finite decimal number in its range",
@@ -151,20 +159,23 @@ extension AttributeTraits {
     .uuid, .uuid, "UUID", "a UUID", .uuid, .bytes,
     empty: .uuid(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))),
     form: "a UUID such as 5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11", generator: "uuid() or ",
-    swift: "Foundation.UUID", xcode: "UUID", usesScalar: false, class: "NSUUID", column: "BLOB")
+    swift: "Foundation.UUID", format: "uuid", xcode: "UUID", usesScalar: false, class: "NSUUID",
+    column: "BLOB")
   fileprivate static let url = AttributeTraits(
     .url, .url, "URL", "a URL", .url, .text, empty: .url(URL(string: "about:blank") ?? URL(filePath: "/")),
     form: "a URL",
-    swift: "Foundation.URL", isCostly: true, xcode: "URI", class: "NSURL", column: "VARCHAR")
+    swift: "Foundation.URL", isCostly: true, format: "uri-reference", xcode: "URI", class: "NSURL",
+    column: "VARCHAR")
 
   private static func integer<I: FixedWidthInteger>(
-    _ type: AttributeType, _ storageType: StorageType, _ integer: I.Type, rank: Int, size: Int
+    _ type: AttributeType, _ storageType: StorageType, _ integer: I.Type, rank: Int, size: Int,
+    format: String? = nil
   ) -> AttributeTraits {
     AttributeTraits(
       type, storageType, "Int\(I.bitWidth)", "an integer", .number, .integer, rank: rank,
       range: Int64(I.min)...Int64(I.max), empty: .int(0),
       form: "an integer in decimal digits", swift: "Swift.Int\(I.bitWidth)", swiftEmpty: "0", size: size,
-      xcode: "Integer \(I.bitWidth)", usesScalar: true, column: "INTEGER")
+      format: format, xcode: "Integer \(I.bitWidth)", usesScalar: true, column: "INTEGER")
   }
 }
 
@@ -256,6 +267,29 @@ extension AttributeValue {
     case .uuid(let uuid): .data(Data(ValueBytes.bytes(uuid)))
     case .url(let url): .string(url.absoluteString)
     case .composite: .null
+    }
+  }
+
+  /// The value of a type whose ``stored`` form is an integer, a double, a string or data. Nil if the type has no such
+  /// value. An integer need not be in the type's range.
+  package init?(stored: AttributeValue, of type: StorageType) {
+    switch (type, stored) {
+    case (.bool, .int(let number)): self = .bool(number != 0)
+    case (.decimal, .string(let text)):
+      guard let number = DecimalText.decode(text) else { return nil }
+      self = .decimal(number)
+    case (.date, .double(let seconds)):
+      guard seconds.isFinite else { return nil }
+      self = .date(Date(timeIntervalSinceReferenceDate: seconds))
+    case (.uuid, .data(let data)):
+      guard let uuid = ValueBytes.uuid(data) else { return nil }
+      self = .uuid(uuid)
+    case (.url, .string(let text)):
+      guard let url = URL(string: text) else { return nil }
+      self = .url(url)
+    default:
+      guard let own = stored.storageType, own.storageClass == type.storageClass else { return nil }
+      self = stored
     }
   }
 

@@ -1,5 +1,5 @@
 /// A SHA-256 digest: 32 bytes, written as 64 hexadecimal digits in lower case.
-public struct Digest: Hashable, Sendable, LosslessStringConvertible {
+package struct Digest: Hashable, Sendable, LosslessStringConvertible {
   /// The bytes as eight big-endian words.
   private let words: [UInt32]
 
@@ -8,7 +8,7 @@ public struct Digest: Hashable, Sendable, LosslessStringConvertible {
   }
 
   /// The 32 bytes.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     words.flatMap { word in
       [
         UInt8(truncatingIfNeeded: word >> 24), UInt8(truncatingIfNeeded: word >> 16),
@@ -18,14 +18,14 @@ public struct Digest: Hashable, Sendable, LosslessStringConvertible {
   }
 
   /// The digest as 64 hexadecimal digits in lower case.
-  public var description: String {
+  package var description: String {
     let digits = Array("0123456789abcdef".utf8)
     return String(
       decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   /// Reads 64 hexadecimal digits in upper or lower case. Returns nil for any other text.
-  public init?(_ description: String) {
+  package init?(_ description: String) {
     let digits = Array(description.utf8)
     guard digits.count == 64 else { return nil }
     var words = [UInt32](repeating: 0, count: 8)

@@ -1,7 +1,11 @@
 /// Reads XML 1.0 as Xcode writes it: strictly, in one pass, with time and memory proportional to the text.
 ///
-/// The reader never accesses anything outside the text. It skips a document type, but refuses one with declarations, so
-/// a document cannot define entities. Text that is not well-formed is an error with a position.
+/// The reader never accesses anything outside the text. It skips a document type, which Xcode writes into mapping models,
+/// but refuses one with declarations, so a document cannot define entities. Text that is not well-formed is an error with
+/// a position.
+///
+/// The runtime has another reader, `XMLScanner`, for stores. It refuses every document type, creates no elements, and reads
+/// files that do not fit in memory.
 struct MarkupReader {
   private let bytes: [UInt8]
   private var offset = 0
@@ -249,7 +253,10 @@ struct MarkupReader {
       if name.hasPrefix("#x") { UInt32(name.dropFirst(2), radix: 16) } else if name.hasPrefix("#") {
         UInt32(name.dropFirst())
       } else { nil }
-    guard let number else { throw error("the entity '&\(name);' is not defined", at: start) }
+    // Swift reads a plus sign before the digits too, but XML does not.
+    guard let number, !name.utf8.contains(UInt8(ascii: "+")) else {
+      throw error("the entity '&\(name);' is not defined", at: start)
+    }
     let isAllowed = number >= 0x20 || number == 0x09 || number == 0x0A || number == 0x0D
     guard isAllowed, number != 0xFFFE, number != 0xFFFF, let scalar = Unicode.Scalar(number) else {
       throw error("'&\(name);' is not a character of XML", at: start)

@@ -45,6 +45,6 @@ struct PrintOpenAPI: ParsableCommand {
   @OptionGroup var options: DataSchemaOptions
 
   func run() throws {
-    try reportingFailures { try Console.write(line: try options.schema(of: model).openAPI.indentedText) }
+    try reportingFailures { try Console.write(line: try options.schema(of: model).openAPI) }
   }
 }

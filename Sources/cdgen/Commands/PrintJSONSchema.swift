@@ -1,7 +1,6 @@
 import ArgumentParser
 import CDConsole
 import CDGenerator
-import CDModel
 import CDSchema
 
 /// `cdgen json-schema`
@@ -40,7 +39,7 @@ struct PrintJSONSchema: ParsableCommand {
   func run() throws {
     try reportingFailures {
       guard let data else { return try Console.write(line: JSONSchema.text) }
-      try Console.write(line: try options.schema(of: data).jsonSchema.indentedText)
+      try Console.write(line: try options.schema(of: data).jsonSchema)
     }
   }
 }

@@ -2,9 +2,9 @@ import CDConsole
 import CDModel
 import Foundation
 
-/// Reads JSON values. Values of types that JSON lacks are objects with one key that names the type:
-/// `{"$date": seconds since 1970}`, `{"$referenceDate": seconds since 2001}`, `{"$data": base64}`, `{"$uuid": "…"}`, `{"$decimal": "1.5"}`, `{"$double": 1}`,
-/// `{"$ref": "Entity/id"}`, `{"$set": […]}`, `{"$dict": {…}}`, `{"$repeat": ["x", 3]}`.
+/// Reads JSON as constants of expressions. Values of attributes are as in ``AttributeValue/jsonValue(dates:)``. Other
+/// constants that JSON lacks are objects with one key too: `{"$ref": "Entity/id"}`, `{"$set": […]}`, `{"$dict": {…}}`,
+/// `{"$repeat": ["x", 3]}`.
 struct TaggedValue {
   /// Returns the object that a `$ref` refers to.
   var reference: (String) throws -> ObjectReference = {
@@ -14,11 +14,7 @@ struct TaggedValue {
   /// - Throws: ``Failure`` if the value of a tag has a wrong type.
   func constant(_ json: JSONValue) throws -> ExpressionConstant {
     switch json {
-    case .null: return .value(.null)
-    case .bool(let flag): return .value(.bool(flag))
-    case .int(let number): return .value(.int(number))
-    case .double(let number): return .value(.double(number))
-    case .string(let text): return .value(.string(text))
+    case .null, .bool, .int, .double, .string: return .value(try AttributeValue(jsonValue: json))
     case .array(let elements): return .array(try elements.map(constant))
     case .object(let members):
       if members.count == 1, let member = members.first, member.key.hasPrefix("$"),
@@ -53,30 +49,11 @@ struct TaggedValue {
 
   /// The value of an attribute's tag; nil for a key that is not a tag.
   ///
-  /// It is read as in a model's JSON. People write some requests themselves, so more forms of numbers are accepted.
+  /// People write some requests themselves, so more forms of numbers are accepted than in a model's JSON.
   static func attribute(_ tag: String, _ value: JSONValue) throws -> AttributeValue? {
-    switch (tag, value) {
-    case ("$double", .int(let number)): return .double(Double(number))
-    case ("$double", .string(let text)):
-      guard let number = Double(text) else { throw Failure("\"\(text)\" is not a number") }
-      return .double(number)
-    case ("$date", .int(let seconds)): return .date(Date(timeIntervalSince1970: Double(seconds)))
-    case ("$referenceDate", .int(let seconds)):
-      return .date(Date(timeIntervalSinceReferenceDate: Double(seconds)))
-    case ("$referenceDate", _):
-      do { return try AttributeValue(jsonValue: .object([JSONValue.Member(tag, value)])) } catch {
-        throw Failure("\(error)")
-      }
-    case ("$decimal", .string(let text)):
-      guard let decimal = Decimal(wholeText: text) else { throw Failure("$decimal takes a number as text") }
-      return .decimal(decimal)
-    default:
-      guard AttributeTraits.tagged(tag) != nil else { return nil }
-      do {
-        return try AttributeValue(jsonValue: .object([JSONValue.Member(tag, value)]))
-      } catch {
-        throw Failure("\(error)")
-      }
-    }
+    guard tag == "$referenceDate" || AttributeTraits.tagged(tag) != nil else { return nil }
+    do {
+      return try AttributeValue(decoding: JSONElement(.object([JSONValue.Member(tag, value)])), .rounded)
+    } catch { throw Failure("\(error)") }
   }
 }

@@ -16,6 +16,15 @@ import Testing
     #expect(throws: CoreDataStoreError.changing(store.url)) { try database.files.checkUnchanged() }
   }
 
+  @Test func aFileOfAnotherProgramFindsNoFunctionsOfOurs() throws {
+    let store = try ShelfStore()
+    let database = try SourceDatabase(store.url)
+    #expect(try database.number("SELECT upper('a') = 'A'") == 1)
+    #expect(throws: CoreDataStoreError.self) {
+      _ = try database.statement("SELECT cdgen_canonical('a')")
+    }
+  }
+
   @Test func aJournalThatAppearsIsNoticed() throws {
     let store = try ShelfStore()
     let database = try SourceDatabase(store.url)

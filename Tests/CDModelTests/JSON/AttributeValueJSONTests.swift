@@ -30,6 +30,32 @@ struct AttributeValueJSONTests {
     #expect(try AttributeValue(jsonValue: JSONValue(parsing: text)) == value)
   }
 
+  @Test(arguments: [
+    (#"{"$double":"1e3"}"#, AttributeValue.double(1000)), (#"{"$double":"inf"}"#, .double(.infinity)),
+    (#"{"$double":9007199254740993}"#, .double(9_007_199_254_740_992)),
+    (#"{"$date":9007199254740993}"#, .date(Date(timeIntervalSince1970: 9_007_199_254_740_992))),
+    (#"{"$decimal":"+.5"}"#, .decimal(Decimal(1) / 2)),
+    (#"{"$composite":{"a":{"$double":"2"}}}"#, .composite(["a": .double(2)])),
+    (#"{"$uuid":"01020304-0506-0708-090A-0B0C0D0E0FFF"}"#, .uuid(id)),
+  ])
+  func `Numbers that people write are read on request`(text: String, value: AttributeValue) throws {
+    #expect(try AttributeValue(decoding: JSONElement(JSONValue(parsing: text)), .rounded) == value)
+  }
+
+  @Test(arguments: [
+    (#"{"$double":"x"}"#, "$double: expected a number, found a string"),
+    (#"{"$date":"1"}"#, "$date: expected a number, found a string"),
+    (#"{"$decimal":"NaN"}"#, "$decimal: expected a decimal, found 'NaN'"),
+    (#"{"$decimal":1}"#, "$decimal: expected a string, found an integer"),
+  ])
+  func `Other numbers are refused`(text: String, message: String) throws {
+    let element = JSONElement(try JSONValue(parsing: text))
+    let error = #expect(throws: ModelDecodingError.self) {
+      try AttributeValue(decoding: element, .rounded)
+    }
+    #expect(error?.description == message)
+  }
+
   @Test func `A URL reads back`() throws {
     let url = try #require(URL(string: "https://example.org/a?b=c#d"))
     #expect(

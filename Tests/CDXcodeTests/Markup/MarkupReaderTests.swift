@@ -26,6 +26,7 @@ struct MarkupReaderTests {
     ("", "no element"), ("<a>", "cut short"), ("<a></b>", "is to be closed"),
     ("<a/><b/>", "follows the root"),
     ("<a b='1' b='2'/>", "is repeated"), ("<a b=1/>", "not quoted"), ("<a>&undefined;</a>", "not defined"),
+    ("<a>&#+65;</a>", "not defined"), ("<a>&#x+41;</a>", "not defined"), ("<a>&#-1;</a>", "not defined"),
     ("<a>&#0;</a>", "not a character"), ("<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "declarations"),
     ("<a b='<'/>", "does not end"), ("<?xml version='1.0' encoding='UTF-16'?><a/>", "UTF-8"),
     ("<a>\u{1}</a>", "control character"), ("<a b='1'c='2'/>", "blank"), ("bplist00", "not XML"),

@@ -1,17 +1,17 @@
 import CSQLite
 
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
-/// A connection to a store.
+/// A connection to a store, or to a SQLite file of another program.
 ///
 /// Only one isolation uses a connection at a time. A reader belongs to its context. The writer belongs to the
 /// thread that holds its lock.
-final class SQLiteConnection {
-  let handle: OpaquePointer
+package final class SQLiteConnection {
+  package let handle: OpaquePointer
   /// The stores that the connection reads and writes. Errors name them.
   var stores: [URL]
   private var statements: [String: SQLiteStatement] = [:]
@@ -32,11 +32,16 @@ final class SQLiteConnection {
 
   /// - Parameters:
   ///   - path: A file's path, or a URI.
-  /// - stores: The stores that the connection will open. Errors name them.
-  /// - busyTimeout: How many seconds to wait for other writers.
-  /// - isDefensive: Whether SQLite refuses statements that can damage a file. False for the creation of a new file,
-  ///   which needs no journal and may declare tables again.
-  init(path: String, of stores: [URL], busyTimeout: Double = 10, isDefensive: Bool = true) throws {
+  ///   - stores: The stores that the connection will open. Errors name them.
+  ///   - busyTimeout: How many seconds to wait for other writers.
+  ///   - isDefensive: Whether SQLite refuses statements that can damage a file. False for the creation of a new file,
+  ///     which needs no journal and may declare tables again.
+  ///   - evaluatesPredicates: Whether statements can call the functions of predicates. False for a file of another
+  ///     program, whose schema must not call them either.
+  package init(
+    path: String, of stores: [URL], busyTimeout: Double = 10, isDefensive: Bool = true,
+    evaluatesPredicates: Bool = true
+  ) throws {
     self.stores = stores
     // SQLite needs no lock of its own, because no other thread uses the connection at the same time.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
@@ -53,7 +58,7 @@ final class SQLiteConnection {
     csqlite_protect(handle)
     csqlite_defend(handle, isDefensive ? 1 : 0)
     wait(forOthers: busyTimeout)
-    PredicateFunctions.install(on: handle)
+    if evaluatesPredicates { PredicateFunctions.install(on: handle) }
     StatementReports.install(on: handle)
     try execute("PRAGMA foreign_keys = ON")
   }
@@ -121,7 +126,7 @@ final class SQLiteConnection {
   }
 
   /// Prepares a statement that the caller keeps.
-  func makeStatement(_ sql: String) throws -> SQLiteStatement {
+  package func makeStatement(_ sql: String) throws -> SQLiteStatement {
     try SQLiteStatement(sql, on: handle, of: stores)
   }
 
@@ -141,7 +146,7 @@ final class SQLiteConnection {
   private static func bounded(_ seconds: Double) -> Double { seconds > 0 ? min(seconds, 1_000_000) : 0 }
 
   /// Runs a statement that returns no rows.
-  func execute(_ sql: String) throws {
+  package func execute(_ sql: String) throws {
     // The statement can be the first one that reads, or attach a file.
     let code = SeemingRollback.attempts(handle) { sqlite3_exec(handle, sql, nil, nil, nil) }
     guard code == SQLITE_OK else {

@@ -8,8 +8,8 @@ import CSQLite
 #endif
 
 /// A prepared statement.
-final class SQLiteStatement {
-  let handle: OpaquePointer
+package final class SQLiteStatement {
+  package let handle: OpaquePointer
   private let connection: OpaquePointer
   private let stores: [URL]
   /// Some keys of the rows that the last run returned. The next run uses them to estimate how many objects of its rows
@@ -34,7 +34,7 @@ final class SQLiteStatement {
   deinit { sqlite3_finalize(handle) }
 
   /// Moves to the next row. Returns false if there is none.
-  @inline(__always) func step() throws -> Bool {
+  @inline(__always) package func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
@@ -59,9 +59,9 @@ final class SQLiteStatement {
   }
 
   /// Makes the statement ready for another run.
-  @inline(__always) func reset() { sqlite3_reset(handle) }
+  @inline(__always) package func reset() { sqlite3_reset(handle) }
 
-  func bind(_ value: Int64, at parameter: Int32) { sqlite3_bind_int64(handle, parameter, value) }
+  package func bind(_ value: Int64, at parameter: Int32) { sqlite3_bind_int64(handle, parameter, value) }
 
   func bind(_ value: String, at parameter: Int32) {
     var value = value
