@@ -61,7 +61,11 @@ extension AttributeValue {
     case rounded
   }
 
-  package init(decoding element: JSONElement, _ numbers: JSONNumbers = .exact) throws(ModelDecodingError) {
+  package init(decoding element: JSONElement) throws(ModelDecodingError) {
+    try self.init(decoding: element, .exact)
+  }
+
+  package init(decoding element: JSONElement, _ numbers: JSONNumbers) throws(ModelDecodingError) {
     switch element.value {
     case .null: self = .null
     case .bool(let value): self = .bool(value)
