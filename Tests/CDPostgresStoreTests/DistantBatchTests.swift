@@ -39,6 +39,7 @@ import Testing
       EntityDescription(
         name: "Book", attributes: [AttributeDescription(name: "pages", type: .int64)],
         relationships: [RelationshipDescription(name: "shelf", destination: "Shelf", inverse: "books")]),
+      EntityDescription(name: "Note", attributes: [AttributeDescription(name: "text", type: .string)]),
     ]
     return ManagedObjectModel(
       name: "Houses", id: UUID(uuidString: "5B7E2D3E-9B07-4B1C-8C55-4B9C7C7B3A15") ?? UUID(),
@@ -47,7 +48,7 @@ import Testing
           number: 1, entities: entities,
           configurations: [
             ConfigurationDescription(name: "Houses", entities: ["House"]),
-            ConfigurationDescription(name: "Shelves", entities: ["Shelf", "Book"]),
+            ConfigurationDescription(name: "Shelves", entities: ["Shelf", "Book", "Note"]),
           ])
       ], currentVersionNumber: 1)
   }()
@@ -70,7 +71,35 @@ import Testing
     PersistentContainer(try coordinator(through: proxy)).newContext()
   }
 
-  @Test func whatIsDerivedFarAwayReadsTheNewestValues() throws {
+  @Test func savesToStoresThatABatchDoesNotReachDoNotMatter() throws {
+    let context = try context(through: proxy)
+    try context.insert(entityNamed: "Note").setValue("a", forKey: "text")
+    try context.save()
+    let others = try coordinator()
+    let updates = Mutex(0)
+    proxy.decide { statements in
+      guard statements.contains(where: { $0.hasPrefix("UPDATE") && $0.contains("Note") }) else {
+        return .forward
+      }
+      updates.withLock { $0 += 1 }
+      do {
+        let other = PersistentContainer(others).newContext()
+        try other.insert(entityNamed: "House").setValue(Int64(1), forKey: "fee")
+        try other.save()
+      } catch { Issue.record(error) }
+      return .forward
+    }
+    let result = try context.execute(
+      BatchUpdateRequest(
+        FetchRequest<ManagedObject>(entityName: "Note"), set: [.set("text", to: .attribute(.string("b")))]))
+    proxy.decide { _ in .forward }
+    #expect(result.count == 1)
+    // A batch that others have disturbed begins again.
+    #expect(updates.withLock { $0 } == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func whatIsDerivedFarAwayReadsTheNewestValues(isDeletion: Bool) throws {
     let context = try context(through: proxy)
     let house = try context.insert(entityNamed: "House")
     try house.setValue(Int64(1), forKey: "fee")
@@ -99,12 +128,15 @@ import Testing
       } catch { Issue.record(error) }
       return .forward
     }
-    try context.execute(
-      BatchUpdateRequest(
-        FetchRequest<ManagedObject>(entityName: "Book"), set: [.set("pages", to: .attribute(.int(20)))]))
+    let books = FetchRequest<ManagedObject>(entityName: "Book")
+    if isDeletion {
+      try context.execute(BatchDeleteRequest(books))
+    } else {
+      try context.execute(BatchUpdateRequest(books, set: [.set("pages", to: .attribute(.int(20)))]))
+    }
     proxy.decide { _ in .forward }
     #expect(hasSaved.withLock { $0 })
     let houses = try self.context().objects(forEntityNamed: "House", format: "TRUEPREDICATE")
-    #expect(try houses.map { try $0.value(forKey: "cost") } == [.attribute(.int(25))])
+    #expect(try houses.map { try $0.value(forKey: "cost") } == [.attribute(.int(isDeletion ? 5 : 25))])
   }
 }

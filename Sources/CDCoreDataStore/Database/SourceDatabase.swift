@@ -9,7 +9,8 @@ import CSQLite
 
 /// A connection that only reads the database of a Core Data store.
 final class SourceDatabase {
-  // Declared first, and so released first: SQLite closes its files before a copy of them is removed.
+  // Released before `files`, because Swift releases properties in the order of their declarations. SQLite must close its files
+  // before a copy of them is removed.
   private let connection: SQLiteConnection
   let files: SourceFiles
   private let budget: StepBudget
@@ -24,6 +25,8 @@ final class SourceDatabase {
     budget = StepBudget(bytes: files.size)
     do {
       connection = try SQLiteConnection(path: files.uri, of: [url], evaluatesPredicates: false)
+    } catch StoreError.inputOutput(_, let reason) {
+      throw .unreadable(url, reason: reason)
     } catch { throw .unreadable(url, reason: "\(error)") }
     budget.watch(connection.handle)
     // The transaction reads one snapshot, as far as SQLite can guarantee it.

@@ -185,7 +185,7 @@ public struct DataSchema: Sendable {
     }
     if type == .date, dates != .reference { return named("string", format: "date-time") }
     var members = named(typeName(of: traits), format: traits.jsonFormat)
-    // A format says the range of the wider integers.
+    // The formats `int32` and `int64` already give the range.
     if let range = traits.integerRange, traits.jsonFormat == nil {
       members.append(.init("minimum", .int(range.lowerBound)))
       members.append(.init("maximum", .int(range.upperBound)))

@@ -97,25 +97,32 @@ final class BatchRun {
   /// A batch that has inserted more rows excludes others, rather than to insert the rows again if one of them saves.
   static let mostRepeatedRows = 1000
 
-  /// Must be called before the batch reads rows that decide about its changes: rows of its entity, and of the objects that
-  /// relationships lead to, or rows of any entity. Derived attributes and delete rules lead from one object to the next.
+  /// Must be called before the batch reads rows that decide about its changes.
   ///
-  /// If the store does not exclude others, the batch begins again should one of them save before it ends. It then excludes
-  /// them. It does so at once if it cannot run again.
+  /// If the store does not exclude others, and one of them saves before the batch ends, then the batch begins again and
+  /// excludes them. A batch that cannot run again excludes them at once.
   ///
   /// - Parameters:
-  ///   - relationships: Those that lead to the only other objects that the batch reads; nil if it reads any others.
+  ///   - relationships: The batch reads only rows of its entity and of the destinations of these relationships. Nil if it may
+  ///     read more, because derived attributes and delete rules lead from one object to the next.
   ///   - excludesOthers: Whether to exclude others at once, because the batch has written many rows already.
   func willRead(_ relationships: [RelationshipPlan]?, excludesOthers: Bool = false) throws {
-    let read = relationships.map { [entity] + $0.map { model.entities[$0.destination] } }
-    for store in read?.compactMap(stores.store) ?? stores.all
-    where !session.excludesOthers(from: store) && readStores.insert(store.index).inserted {
-      // Nobody can lock a store that is open for reading only.
-      if !store.isReadOnly, excludesOthers || self.excludesOthers || !isRepeatable {
+    let shared = stores.all.filter { !session.excludesOthers(from: $0) }
+    guard !shared.isEmpty else { return }
+    let read =
+      relationships.map { relationships in
+        let entities = [entity] + relationships.map { model.entities[$0.destination] }
+        return Set(entities.compactMap(\.storeIndex))
+      } ?? model.connectedStores(of: entity)
+    for store in shared where read.contains(store.index) && readStores.insert(store.index).inserted {
+      if store.isReadOnly {
+        // Nobody can lock a store that is open for reading only. So the batch begins again only once for it.
+        if self.excludesOthers || !isRepeatable { continue }
+      } else if excludesOthers || self.excludesOthers || !isRepeatable {
         try session.excludeOthers(from: store)
-      } else {
-        newestSaves.append((store, try session.reader.newestSave(of: store)))
+        continue
       }
+      newestSaves.append((store, try session.reader.newestSave(of: store)))
     }
   }
 

@@ -46,6 +46,26 @@ package final class ModelPlan: Sendable {
     entities.contains { $0.storeIndex == store && !$0.externalSlots.isEmpty }
   }
 
+  /// The indexes of the stores in which derived attributes and delete rules can read or change objects when an object of the
+  /// entity changes: those that relationships lead to, from one object to the next and in both directions.
+  func connectedStores(of entity: EntityPlan) -> Set<Int> {
+    // A root stands for all entities of its hierarchy.
+    var neighbors: [Int: Set<Int>] = [:]
+    for entity in entities {
+      for case let relationship? in entity.relationships {
+        let other = entities[relationship.destination].root
+        neighbors[entity.root, default: []].insert(other)
+        neighbors[other, default: []].insert(entity.root)
+      }
+    }
+    var found: Set<Int> = [entity.root]
+    var waiting = [entity.root]
+    while let root = waiting.popLast() {
+      for other in neighbors[root] ?? [] where found.insert(other).inserted { waiting.append(other) }
+    }
+    return Set(found.compactMap { entities[$0].storeIndex })
+  }
+
   /// Whether the class of an entity conforms to ``ManagedObjectLifecycle``.
   let hasLifecycle: Bool
 

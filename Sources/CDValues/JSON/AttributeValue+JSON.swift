@@ -55,9 +55,9 @@ extension AttributeValue {
 
   /// The numbers that a reader accepts.
   package enum JSONNumbers {
-    /// Those that ``jsonValue(dates:)`` writes, and others without loss.
+    /// Only numbers that can be read without loss.
     case exact
-    /// Also those that people write: the text of a double, such as `"1e3"`, and numbers that lose digits.
+    /// Also the text of a double, such as `"1e3"`, and numbers that lose digits. People write these.
     case rounded
   }
 
@@ -87,8 +87,8 @@ extension AttributeValue {
   ) throws(ModelDecodingError) -> AttributeValue {
     switch tag {
     case "$double":
-      if numbers == .rounded, case .string(let text) = content.value, let number = Double(text) {
-        return .double(number)
+      if numbers == .rounded, case .string = content.value {
+        return .double(try content.converted("a number") { Double($0) })
       }
       return .double(try content.number(numbers))
     case "$referenceDate": return .date(Date(timeIntervalSinceReferenceDate: try content.number(numbers)))

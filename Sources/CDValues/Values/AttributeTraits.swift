@@ -145,7 +145,8 @@ extension AttributeTraits {
   fileprivate static let double = AttributeTraits(
     .double, .double, "Double", "a Double", .number, .real, rank: 6, empty: .double(0),
     form: "a finite decimal number in its range",
-    swift: "Swift.Double", swiftEmpty: "0", xcode: "Double", usesScalar: true, column: "FLOAT")
+    swift: "Swift.Double", swiftEmpty: "0", format: "double", xcode: "Double", usesScalar: true,
+    column: "FLOAT")
   fileprivate static let date = AttributeTraits(
     .date, .date, "Date", "a date", .date, .real, empty: .date(Date(timeIntervalSinceReferenceDate: 0)),
     form: "a day such as 2024-02-29, or a time with its zone such as 2024-02-29T12:30:00Z",

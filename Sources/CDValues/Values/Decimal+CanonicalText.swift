@@ -5,10 +5,10 @@
 #endif
 
 extension Decimal {
-  /// Reads the text of a number, with a point in every locale of the user.
+  /// Reads the text of a number. The decimal separator is a point, whatever the user's locale is.
   ///
-  /// Foundation's own initialiser ignores everything after the first unknown byte, so the caller checks a text that may be
-  /// another one. It also takes a locale, whose decimal separator need not be a point. Therefore it is called only here.
+  /// The caller must check that the whole text is a number, because Foundation's initialiser ignores everything after the
+  /// first unknown byte. Only this function calls that initialiser, so that nobody passes a locale to it.
   package init?(checkedText text: String) { self.init(string: text) }
 
   /// The decimal digits without an exponent and without trailing zeros after the point: equal values have the same

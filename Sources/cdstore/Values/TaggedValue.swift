@@ -2,9 +2,9 @@ import CDConsole
 import CDModel
 import Foundation
 
-/// Reads JSON as constants of expressions. Values of attributes are as in ``AttributeValue/jsonValue(dates:)``. Other
-/// constants that JSON lacks are objects with one key too: `{"$ref": "Entity/id"}`, `{"$set": […]}`, `{"$dict": {…}}`,
-/// `{"$repeat": ["x", 3]}`.
+/// Reads JSON as constants of expressions. A value of a type that JSON lacks is an object with one key: `$date`,
+/// `$referenceDate`, `$data`, `$uuid`, `$url`, `$decimal` or `$double`, as in a model's JSON, or `{"$ref": "Entity/id"}`,
+/// `{"$set": […]}`, `{"$dict": {…}}`, `{"$repeat": ["x", 3]}`.
 struct TaggedValue {
   /// Returns the object that a `$ref` refers to.
   var reference: (String) throws -> ObjectReference = {

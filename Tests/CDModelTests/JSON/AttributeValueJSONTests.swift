@@ -43,7 +43,7 @@ struct AttributeValueJSONTests {
   }
 
   @Test(arguments: [
-    (#"{"$double":"x"}"#, "$double: expected a number, found a string"),
+    (#"{"$double":"x"}"#, "$double: expected a number, found 'x'"),
     (#"{"$date":"1"}"#, "$date: expected a number, found a string"),
     (#"{"$decimal":"NaN"}"#, "$decimal: expected a decimal, found 'NaN'"),
     (#"{"$decimal":1}"#, "$decimal: expected a string, found an integer"),

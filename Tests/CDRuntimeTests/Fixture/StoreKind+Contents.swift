@@ -104,7 +104,8 @@ extension StoreKind {
     return all.filter { !$0.hasPrefix("_cdgen") && !$0.hasPrefix("sqlite") }
   }
 
-  /// The names of a store's indexes, in order. An engine without indexes records in its metadata which ones there should be.
+  /// The names of a store's indexes, in order. For a plain store, these are the indexes that its metadata require: the engine
+  /// has none.
   func indexes(_ url: URL) throws -> [String] {
     if self == .postgresql { return try TestServer.indexes(url) }
     return try PlainSQL.rows("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name", at: url)

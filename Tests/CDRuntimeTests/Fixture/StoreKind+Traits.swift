@@ -29,9 +29,9 @@ extension Trait where Self == ConditionTrait {
 
 /// What not every engine has.
 enum EngineFeature: String {
-  /// Tables in which other programs can write what no object can have.
+  /// Tables in which the test can write rows that no object can have.
   case tables
-  /// Statements that the test can count.
+  /// Statements that the test can count, or whose query plan it can read.
   case statements
   /// Predicates, orders and calculations that the store decides, so that no object is made of what is not wanted.
   case decisions
@@ -59,10 +59,10 @@ enum EngineFeature: String {
   fileprivate var reason: String {
     switch self {
     case .tables: "the test writes rows that no object can be made of"
-    case .statements: "the test counts statements"
+    case .statements: "the test looks at statements"
     case .decisions: "the evaluator decides everything"
     case .migrations: "a store in memory is never older than its model"
-    case .files: "only some stores are files"
+    case .files: "the store is not a file"
     case .reopening: "a store in memory ends with its coordinator"
     case .readsInBatches: "nobody else reads while a batch is written"
     }

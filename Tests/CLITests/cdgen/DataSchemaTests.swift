@@ -34,7 +34,7 @@ import Testing
           folder: { to: Folder, inverse: notes }
           tags: { to: [Folder], inverse: none, doc: In any order. }
       Folder:
-        attributes: { name: String }
+        attributes: { name: String, ratio: Double?, part: Float?, number: Int32?, site: URL?, key: UUID? }
         relationships: { notes: { to: [Note], inverse: folder } }
 
     """#
@@ -90,6 +90,9 @@ import Testing
       ##"""
       {"type": "object", "required": ["objectID", "name", "notes"], "properties": {
         "objectID": {"$ref": "#/$defs/ManagedObjectID"}, "name": {"type": "string"},
+        "ratio": {"type": "number", "format": "double"}, "part": {"type": "number", "format": "float"},
+        "number": {"type": "integer", "format": "int32"}, "key": {"type": "string", "format": "uuid"},
+        "site": {"type": "string", "format": "uri-reference"},
         "notes": {"type": "array", "items": {"$ref": "#/$defs/ManagedObjectID"}, "uniqueItems": true}}}
       """##
     ),

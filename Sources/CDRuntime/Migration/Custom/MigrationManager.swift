@@ -149,7 +149,7 @@ public final class MigrationManager {
 @available(*, unavailable)
 extension MigrationManager: Sendable {}
 
-/// What runs the policies of a step. A manager passes the calls of the policies on to it.
+/// Runs the policies of a step. The manager passes the calls of the policies on to it.
 protocol MigrationWork: AnyObject {
   /// Whether the running policy has cancelled the migration.
   var isCancelled: Bool { get set }
@@ -162,7 +162,7 @@ protocol MigrationWork: AnyObject {
   func make(for source: ManagedObject, inMappingNamed name: String) throws -> ManagedObject
   /// Records that an object was created from a source object.
   func associate(_ source: ManagedObject, with object: ManagedObject, in mapping: EntityMapping)
-  /// Records the same, unless the object is already associated with the source object.
+  /// Records that an object was created from a source object, unless this is already recorded.
   func associateIfNeeded(_ source: ManagedObject, with object: ManagedObject, in mapping: EntityMapping)
   /// Discards the objects that were created from the current source object.
   func discardCreated()

@@ -37,7 +37,7 @@ package final class SQLiteConnection {
   ///   - isDefensive: Whether SQLite refuses statements that can damage a file. False for the creation of a new file,
   ///     which needs no journal and may declare tables again.
   ///   - evaluatesPredicates: Whether statements can call the functions of predicates. False for a file of another
-  ///     program, whose schema must not call them either.
+  ///     program, so that neither statements nor the file's schema can call them.
   package init(
     path: String, of stores: [URL], busyTimeout: Double = 10, isDefensive: Bool = true,
     evaluatesPredicates: Bool = true

@@ -58,9 +58,10 @@ import Testing
     try PersistentStoreCoordinator.copyPersistentStore(
       at: .sqlite(file), to: StoreKind.plain.location(back))
     try check(StoreKind.plain.location(back), uris)
-    #expect(throws: StoreError.self) {
+    let error = #expect(throws: StoreError.self) {
       try PersistentStoreCoordinator.copyPersistentStore(at: plain, to: StoreKind.plain.location(back))
     }
+    #expect("\(try #require(error))".contains("already"))
   }
 
   @Test func aStoreHasOneOwner() throws {

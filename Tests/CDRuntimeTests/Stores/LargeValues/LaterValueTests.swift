@@ -263,7 +263,8 @@ import Testing
   }
 
   @Test(arguments: Case.all) func aBlockReadsItsSnapshot(_ each: Case) throws {
-    // A store in memory has no snapshots. A file that is read whole is in memory too, but its rows have all values.
+    // Stores in memory and plain stores have no snapshots. XML, binary and JSON stores have none either, but their rows have
+    // all values.
     guard !each.kind.isInMemory, each.kind != .plain else { return }
     let store = try store(each)
     let ids = try store.fill(2)
