@@ -131,7 +131,7 @@ extension BatchRun {
     if !mistakes.isEmpty { throw BatchError.invalid(mistakes) }
   }
 
-  // MARK: What is inserted
+  // MARK: Columns, defaults and unique lists
 
   /// - Parameter updated: The columns that an existing row takes from the new one; nil for all columns for which rows
   ///   have values.

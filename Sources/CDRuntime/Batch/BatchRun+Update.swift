@@ -71,7 +71,7 @@ extension BatchRun {
     return keys.count
   }
 
-  // MARK: What is given
+  // MARK: The new values
 
   @_optimize(none)
   private func stored(

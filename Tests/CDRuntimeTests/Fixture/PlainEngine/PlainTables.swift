@@ -3,7 +3,7 @@ import Foundation
 
 @_spi(Generated) @testable import CDRuntime
 
-/// What a plain store contains, and the model that says what that is.
+/// The contents of a plain store, and the model by which to read them.
 struct PlainImage: Sendable {
   let model: ModelPlan
   /// The index of the store in the model. The state may have rows of other stores too.
