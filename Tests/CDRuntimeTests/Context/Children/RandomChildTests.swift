@@ -6,7 +6,7 @@ import Testing
 
 /// Random changes of a parent and of its children: what a child sees, what it leaves alone, and what a save gives.
 @Suite struct RandomChildTests {
-  @Test(arguments: 1...12 as ClosedRange<UInt64>)
+  @Test(arguments: 1...(isThorough ? 12 : 4) as ClosedRange<UInt64>)
   func aSaveMakesTheChildsGraphTheParents(seed: UInt64) throws {
     try RandomFamily(seed: seed).run(rounds: 25)
   }
@@ -15,7 +15,7 @@ import Testing
     for seed in furtherSeeds { try RandomFamily(seed: seed).run(rounds: 100) }
   }
 
-  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  @Test(arguments: 1...(isThorough ? 60 : 20) as ClosedRange<UInt64>)
   func relationshipsOfEveryShapeAreGiven(seed: UInt64) throws {
     try RandomFamily(seed: seed, RandomShapes.version(seed: seed)).run(rounds: 12)
   }

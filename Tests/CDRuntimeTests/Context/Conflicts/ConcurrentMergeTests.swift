@@ -1,10 +1,11 @@
 import CDRuntime
 import Foundation
+import SeededRandom
 import Testing
 
-/// A hundred tasks that change the same rows: what each policy allows to be lost, and no more.
+/// Many tasks that change the same rows: what each policy allows to be lost, and no more.
 @Suite struct ConcurrentMergeTests {
-  private static let taskCount = 100
+  private static let taskCount = isThorough ? 100 : 40
   private let store: TemporaryStore
   private let container: PersistentContainer
   private let id: ManagedObjectID

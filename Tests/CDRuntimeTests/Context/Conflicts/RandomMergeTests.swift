@@ -9,7 +9,7 @@ import Testing
 ///
 /// `CDGEN_RANDOM_ROUNDS=N` makes N runs more, and `CDGEN_RANDOM_SEED=S` begins them at a seed.
 @Suite struct RandomMergeTests {
-  @Test(arguments: 1...40 as ClosedRange<UInt64>, [false, true])
+  @Test(arguments: 1...(isThorough ? 40 : 16) as ClosedRange<UInt64>, [false, true])
   func theStoreHasWhatMemoryHas(seed: UInt64, withChild: Bool) throws {
     try RandomMerge(seed: seed, withChild: withChild).run(rounds: 15)
   }

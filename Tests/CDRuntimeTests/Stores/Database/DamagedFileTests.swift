@@ -7,9 +7,7 @@ import Testing
 @Suite(.onlyOnSQLite("its pages and tables; StoreFileDamageTests has the other kinds"))
 struct DamagedFileTests {
   private let store: TemporaryStore
-  /// More rounds of damage on request: `CDGEN_DAMAGE_TIMES=20 swift test --filter DamagedFileTests`.
-  private static let times =
-    ProcessInfo.processInfo.environment["CDGEN_DAMAGE_TIMES"].flatMap { Int($0) } ?? 1
+  private static let times = isThorough ? 20 : 1
 
   init() throws { store = try TemporaryStore() }
 
@@ -68,7 +66,7 @@ struct DamagedFileTests {
     let whole = try fill()
     #expect(try use(whole, "whole"))
     var random = SplitMix(seed: 7)
-    for round in 0..<300 * Self.times {
+    for round in 0..<100 * Self.times {
       var bytes = whole
       for _ in 0...round % 3 {
         bytes[Int(random.next() % UInt64(bytes.count))] ^= UInt8(truncatingIfNeeded: 1 << (random.next() % 8))
@@ -80,7 +78,7 @@ struct DamagedFileTests {
   @Test func aFlippedPageHeaderTrapsNowhere() throws {
     let whole = try fill()
     var random = SplitMix(seed: 8)
-    for _ in 0..<200 * Self.times {
+    for _ in 0..<70 * Self.times {
       var bytes = whole
       // Where SQLite keeps what leads it about.
       let page = Int(random.next() % UInt64(bytes.count / 4096)) * 4096 + (random.next() % 8 == 0 ? 100 : 0)
@@ -92,7 +90,7 @@ struct DamagedFileTests {
   @Test func aTruncatedFileIsDamaged() throws {
     let whole = try fill()
     var random = SplitMix(seed: 9)
-    var lengths = (0..<60).map { _ in Int(random.next() % UInt64(whole.count)) }
+    var lengths = (0..<20 * Self.times).map { _ in Int(random.next() % UInt64(whole.count)) }
     lengths += [1, 15, 16, 99, 100, 512, 4095, 4096, 4097, whole.count - 4096]
     for length in lengths {
       #expect(try !use(whole.prefix(length), "truncated"), "\(length) bytes of \(whole.count)")

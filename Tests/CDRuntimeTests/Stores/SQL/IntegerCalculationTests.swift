@@ -107,7 +107,8 @@ import Testing
       return
     }
     var failures = 0
-    for object in objects {
+    let answers = try rows.integers(compiled.sql, ofRows: objects.map(\.key), in: "Pair")
+    for (object, found) in zip(objects, answers) {
       let expected: Answer
       do throws(EvaluationError) {
         switch try PredicateEvaluator().value(of: checked.expression, for: object) {
@@ -116,11 +117,7 @@ import Testing
         default: expected = .none
         }
       } catch { expected = .none }
-      let found: Answer
-      do {
-        found = .value(try rows.value(compiled.sql, ofRow: object.key, in: "Pair"))
-      } catch is StoreError { found = .none }
-      #expect(found == expected, "\(compiled.sql.text) of \(object.values)")
+      #expect(found.map { Answer.value($0) } ?? Answer.none == expected, "\(compiled.sql.text) of \(object.values)")
       switch expected {
       case .none: failures += 1
       case .value(.int(let number)): #expect(range.contains(number), "\(object.values)")
@@ -154,21 +151,21 @@ import Testing
 }
 
 extension StoredRows {
-  /// The value of an expression for one row.
-  func value(_ sql: SQLText, ofRow key: Int64, in entity: String) throws -> AttributeValue {
+  /// The values of an expression for the rows with these keys. A value is nil if the expression fails for the row.
+  func integers(_ sql: SQLText, ofRows keys: [Int64], in entity: String) throws -> [AttributeValue?] {
     let table = SQLText.quoted(plan.entity(entity)?.table ?? "")
     return try inspect { connection in
-      let statement = try connection.statement("SELECT \(sql.text) FROM \(table) AS t0 WHERE t0._pk = \(key)")
-      defer { statement.reset() }
-      statement.bind(sql.bindings)
-      guard try statement.step(), !statement.isNull(0) else { return .null }
-      // A double that SQLite had made of an overflow would be told by its type.
-      let type = try connection.statement(
-        "SELECT typeof(\(sql.text)) FROM \(table) AS t0 WHERE t0._pk = \(key)")
-      defer { type.reset() }
-      type.bind(sql.bindings)
-      guard try type.step(), type.string(0) == "integer" else { return .string("no integer") }
-      return .int(statement.int64(0))
+      // The type tells a double that SQLite has made of an overflow.
+      let statement = try connection.statement(
+        "SELECT value, typeof(value) FROM (SELECT \(sql.text) AS value FROM \(table) AS t0 WHERE t0._pk = ?)")
+      return try keys.map { key in
+        defer { statement.reset() }
+        statement.bind(sql.bindings + [.int(key)])
+        do {
+          guard try statement.step(), !statement.isNull(0) else { return .null }
+          return statement.string(1) == "integer" ? .int(statement.int64(0)) : .string("no integer")
+        } catch is StoreError { return nil }
+      }
     }
   }
 }
