@@ -183,6 +183,10 @@ let package = Package(
       dependencies: [generator]),
     // Random numbers that are the same in every run.
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
+    // A model with every construct, changes of it, and random models.
+    .target(
+      name: "SampleModels", dependencies: ["CDModel", "SeededRandom"], path: "Tests/SampleModels",
+      swiftSettings: settings),
     // Predicates that were collected from other implementations' tests, with what they must give.
     .target(
       name: "PredicateCases", dependencies: ["CDModel"], path: "Tests/PredicateCases", swiftSettings: settings
@@ -196,8 +200,12 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "GraphTesterTests", dependencies: ["GraphTester"], swiftSettings: settings),
     .testTarget(
-      name: "CDModelTests", dependencies: ["CDMapping", "CDModel", "PredicateCases", "SeededRandom"],
+      name: "CDValuesTests", dependencies: ["CDValues", "SeededRandom"], swiftSettings: settings),
+    .testTarget(
+      name: "CDModelTests", dependencies: ["CDModel", "PredicateCases", "SampleModels", "SeededRandom"],
       swiftSettings: settings),
+    .testTarget(
+      name: "CDMappingTests", dependencies: ["CDMapping", "CDModel", "SampleModels"], swiftSettings: settings),
     .testTarget(
       name: "CDSchemaTests", dependencies: ["CDSchema", "CDMapping", "CDModel", "SeededRandom"],
       exclude: ["Cases"],

@@ -1,4 +1,5 @@
 import CDModel
+import SampleModels
 import SeededRandom
 import Testing
 

@@ -1,4 +1,4 @@
-import CDModel
+package import CDModel
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -7,8 +7,8 @@ import CDModel
 #endif
 
 /// A model with every construct that the schema language has.
-enum SampleModel {
-  static func model() throws -> ManagedObjectModel {
+package enum SampleModel {
+  package static func model() throws -> ManagedObjectModel {
     ManagedObjectModel(
       name: "Library", id: UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)),
       imports: ["MyApp"],
@@ -18,7 +18,7 @@ enum SampleModel {
       currentVersionNumber: 2)
   }
 
-  static func version() throws -> ModelVersion {
+  package static func version() throws -> ModelVersion {
     ModelVersion(
       number: 2, label: "Spring", basedOn: [1],
       enums: [

@@ -1,13 +1,10 @@
 import CDMapping
 import CDModel
+import SampleModels
 import Testing
 
 @Suite("Steps between versions")
 struct MigrationStepTests {
-  private static let changes =
-    HashChangeTests.dataChanges + HashChangeTests.layoutChanges + HashChangeTests.definitionChanges
-    + HashChangeTests.changesOfAll + HashChangeTests.changesOfNone
-
   @Test func `Nothing differs between a version and itself`() throws {
     let version = try SampleModel.version()
     let step = MigrationStep(from: version, to: version)
@@ -18,7 +15,7 @@ struct MigrationStepTests {
   }
 
   /// What was inferred says the same as rules, and the rules are found right.
-  @Test(arguments: changes)
+  @Test(arguments: HashChange.all)
   func `A mapping model is checked as rules are`(change: HashChange) throws {
     let before = try SampleModel.version()
     var after = before
@@ -35,7 +32,7 @@ struct MigrationStepTests {
   }
 
   /// What is stored alike needs no rows to be touched, and only that.
-  @Test(arguments: changes)
+  @Test(arguments: HashChange.all)
   func `Rows are copied where no data changes`(change: HashChange) throws {
     let before = try SampleModel.version()
     var after = before

@@ -1,4 +1,4 @@
-import CDModel
+package import CDModel
 import SeededRandom
 
 #if canImport(FoundationEssentials)
@@ -8,15 +8,15 @@ import SeededRandom
 #endif
 
 /// Models made by chance from a seed, with all kinds of values in all places. Names within one list differ.
-struct RandomModels {
+package struct RandomModels {
   private var random: SplitMix
   private var count = 0
 
-  init(seed: UInt64) {
+  package init(seed: UInt64) {
     random = SplitMix(seed: seed)
   }
 
-  mutating func model() throws -> ManagedObjectModel {
+  package mutating func model() throws -> ManagedObjectModel {
     var versions: [ModelVersion] = []
     for _ in 0..<below(4) { versions.append(try version()) }
     return ManagedObjectModel(
@@ -24,7 +24,7 @@ struct RandomModels {
       currentVersionNumber: below(10) - 2)
   }
 
-  mutating func version() throws -> ModelVersion {
+  package mutating func version() throws -> ModelVersion {
     var entities: [EntityDescription] = []
     for _ in 0..<below(7) { entities.append(try entity(after: entities.map(\.name))) }
     var composites: [CompositeDescription] = []

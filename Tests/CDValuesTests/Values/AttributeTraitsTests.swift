@@ -1,4 +1,4 @@
-import CDModel
+import CDValues
 import Foundation
 import Testing
 

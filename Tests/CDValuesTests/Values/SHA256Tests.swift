@@ -1,4 +1,4 @@
-import CDModel
+import CDValues
 import Testing
 
 @Suite("SHA-256")

@@ -1,5 +1,6 @@
 import CDMapping
 import CDModel
+import SampleModels
 import Testing
 
 @Suite("Ways between versions")

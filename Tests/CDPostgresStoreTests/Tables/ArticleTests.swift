@@ -8,7 +8,7 @@ import Testing
 @Suite struct ArticleTests {
   private static func article() throws -> String {
     var root = URL(filePath: #filePath)
-    for _ in 0..<3 { root.deleteLastPathComponent() }
+    for _ in 0..<4 { root.deleteLastPathComponent() }
     return try String(
       contentsOf: root.appending(path: "Sources/CDPostgresStore/CDPostgresStore.docc/StoresOnAServer.md"),
       encoding: .utf8)

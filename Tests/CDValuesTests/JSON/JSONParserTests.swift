@@ -1,4 +1,4 @@
-import CDModel
+import CDValues
 import SeededRandom
 import Testing
 

@@ -9,7 +9,8 @@ import Testing
 /// Compares the reports of `cdgen check --target postgresql` about models with the answers of a server.
 @Suite struct TargetTests {
   private static let sources = URL(filePath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
 
   /// The folders of models in the project.
   static let folders: [String] = {
