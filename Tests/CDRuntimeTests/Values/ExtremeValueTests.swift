@@ -45,7 +45,8 @@ import Testing
     ("date", .date(Date(timeIntervalSinceReferenceDate: 0.1 + 0.2))),
     ("data", .data(Data())), ("data", .data(Data(0...255))), ("data", .data(Data(count: 10_000_000))),
     ("url", .url(URL(string: "http://x/?q=%F0%9F%91%A9#a") ?? URL(filePath: "/"))),
-    ("file", .data(Data())), ("file", .data(Data(repeating: 7, count: isThorough ? 100_000_000 : 20_000_000))),
+    ("file", .data(Data())),
+    ("file", .data(Data(repeating: 7, count: isThorough ? 100_000_000 : 20_000_000))),
   ]
 
   // By their places, since Foundation traps where it is to describe the dates.

@@ -117,7 +117,8 @@ import Testing
         default: expected = .none
         }
       } catch { expected = .none }
-      #expect(found.map { Answer.value($0) } ?? Answer.none == expected, "\(compiled.sql.text) of \(object.values)")
+      let answer = found.map { Answer.value($0) } ?? Answer.none
+      #expect(answer == expected, "\(compiled.sql.text) of \(object.values)")
       switch expected {
       case .none: failures += 1
       case .value(.int(let number)): #expect(range.contains(number), "\(object.values)")
