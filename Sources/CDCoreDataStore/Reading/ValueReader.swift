@@ -141,7 +141,7 @@ struct ValueReader {
             "an archive that cannot be decoded as '\(type)'; an attribute of type Data would keep the archive"
         )
       }
-      return records == nil ? .text(json) : .bytes(Data(json.utf8))
+      return .text(json)
     case (.plain(let traits), _) where source.storageClass == traits.storageClass: return source.stored
     default: break
     }

@@ -24,6 +24,9 @@ public struct MigrationStep: Hashable, Sendable {
   public let changes: [ModelChange]
   /// The problems in the rules.
   public let problems: [MappingProblem]
+  /// The source entity that each destination entity was, by the destination's name. It follows all renames, also if the
+  /// step spans several versions.
+  package let origins: [String: String]
 
   /// Creates the step from a version to one that is based on it.
   ///
@@ -71,6 +74,7 @@ public struct MigrationStep: Hashable, Sendable {
     mapping = builder.mappingModel
     changes = builder.changes.finished(builder)
     problems = builder.problems.list
+    origins = match.entities
   }
 
   /// Whether every change is resolved, every loss is confirmed, and the rules contain no error.

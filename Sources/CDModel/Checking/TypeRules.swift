@@ -146,7 +146,8 @@ extension TypeRules {
     case (.bool, _) where rank(target) != nil: return true
     // Digits may be lost.
     case (_, .float), (_, .double): return raw == .date && target == .double || rank(raw) != nil
-    case (_, .date): return raw != .bool && rank(raw) != nil
+    // An infinite number is not a date.
+    case (_, .date): return ![.bool, .float, .double].contains(raw) && rank(raw) != nil
     case (.uuid, .data): return true
     default: return false
     }

@@ -17,7 +17,7 @@ public struct AttributeDescription: Hashable, Sendable {
   /// The expression from which a derived attribute is computed whenever its object is saved.
   public var derivation: ValueExpression?
 
-  /// Whether large values are kept in files beside the store.
+  /// Whether large values are kept in files beside the store. It has no effect on codable values, which are in their rows.
   public var storesExternally: Bool
 
   /// The smallest allowed number or date; nil for no limit.

@@ -70,6 +70,9 @@ public struct MigrationError: Error, Hashable, Sendable {
     /// A mapping's filter excludes an object that owns others by this relationship, and the mapping's `owned` is
     /// `refuse`.
     case ownsObjects(relationship: String)
+    /// The configurations of the new version give the entity to another store, or to none, but this store has objects
+    /// of it. A migration moves no objects between stores.
+    case leavesStore
     /// A rule gives a value that the property cannot have.
     case invalidValue(property: String, reason: String)
     /// Two objects have equal values under a new unique constraint.
@@ -168,6 +171,10 @@ extension MigrationError.Reason: CustomStringConvertible {
     case .ownsObjects(let relationship):
       "the 'where' of a mapping excludes this object, but not the objects that its '\(relationship)' owns; write "
         + "'owned: drop' or 'owned: keep' in the mapping, or include the object by 'where'"
+    case .leavesStore:
+      "the configurations of the new version give this entity to another store or to none, and a migration moves no "
+        + "objects between stores, so its objects would be lost; leave the entity in this store, or first move or "
+        + "delete its objects with the old version"
     case .invalidValue(let property, let reason): "'\(property)' cannot have the computed value: \(reason)"
     case .duplicate(let properties):
       "several objects have the same values of \(properties.joined(separator: ", ")), which must be unique; write an "

@@ -134,7 +134,9 @@ enum Conversion {
     case .value(.string(let text)):
       return (try? Date(text, strategy: Date.ISO8601FormatStyle()))
         ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-    default: return Number(value).map { Date(timeIntervalSinceReferenceDate: $0.double) }
+    default:
+      guard let seconds = Number(value)?.double, seconds.isFinite else { return nil }
+      return Date(timeIntervalSinceReferenceDate: seconds)
     }
   }
 

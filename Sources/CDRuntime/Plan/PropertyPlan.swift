@@ -22,7 +22,8 @@ package final class PropertyPlan: Sendable {
   /// Whether the property is an attribute that is computed from an expression. It is stored here because copying the
   /// attribute out of `kind` retains all of its values; the same is true of the next property.
   package let isDerived: Bool
-  /// Whether the property is an attribute whose large values are files beside the store.
+  /// Whether the property is an attribute whose large values are files beside the store. This is never so for a codable
+  /// value: its JSON is a text, and a text in the column of a large value is the name of a file.
   package let storesExternally: Bool
   /// Whether the rows of objects may leave the value out, so that the object reads it when it is used. See
   /// ``LargeValue``.
@@ -41,9 +42,13 @@ package final class PropertyPlan: Sendable {
     self.columns = columns
     reading = Reading(kind, columns)
     switch kind {
-    case .attribute(let attribute, _), .composite(let attribute, _):
+    case .attribute(let attribute, let storageType):
       isDerived = attribute.derivation != nil
-      storesExternally = attribute.storesExternally
+      storesExternally = attribute.storesExternally && storageType == .data
+      relationship = nil
+    case .composite(let attribute, _):
+      isDerived = attribute.derivation != nil
+      storesExternally = false
       relationship = nil
     case .relationship(let relationship):
       isDerived = false
@@ -57,7 +62,7 @@ package final class PropertyPlan: Sendable {
       return
     }
     self.storageType = storageType
-    isReadLater = attribute.storesExternally && storageType == .data && !columns.isEmpty
+    isReadLater = storesExternally && !columns.isEmpty
     var isEnumeration = false
     if case .enumeration = attribute.type { isEnumeration = true }
     isMerelyMandatory =

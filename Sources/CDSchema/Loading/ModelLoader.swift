@@ -33,7 +33,8 @@ public enum ModelLoader {
     diagnostics: DiagnosticCollector
   ) -> LoadedModel {
     let folderPlace = SourceLocation(path: folder.isEmpty ? name + ".cdmodel" : folder, line: 1, column: 1)
-    if let problem = NameRules.problem(with: name) {
+    // Some file systems change the Unicode form of a folder's name. No table has the name.
+    if let problem = NameRules.problem(with: NameRules.composed(name)) {
       diagnostics.error(folderPlace, "the folder's name is the model's: \(problem)")
     }
     let modelFiles = classify(files, folder: folder, diagnostics: diagnostics)

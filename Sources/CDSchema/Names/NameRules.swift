@@ -1,3 +1,5 @@
+import Foundation  // FoundationEssentials cannot normalise texts.
+
 /// The rules for names. Names become Swift identifiers, table columns and words in expressions.
 public enum NameRules {
   /// Whether a name consists of a letter or an underscore, followed by letters, digits and underscores. All scripts
@@ -17,6 +19,10 @@ public enum NameRules {
     if !isIdentifier(name) {
       return "'\(name)' is not a valid name: a name is a letter and then letters, digits and underscores"
     }
+    if !composed(name).utf8.elementsEqual(name.utf8) {
+      return "'\(name)' is not in Unicode's composed form (NFC), but a store compares names by their bytes; "
+        + "type the name again, or convert the file to NFC"
+    }
     if name.hasPrefix("_") {
       return "'\(name)' starts with an underscore; such names are reserved for cdgen's own columns and tables"
     }
@@ -24,6 +30,11 @@ public enum NameRules {
       return "'\(name)' starts with 'sqlite_'; such names are reserved for SQLite"
     }
     return nil
+  }
+
+  /// The name in Unicode's composed form. Swift takes two forms of a name for equal, but the tables of a store do not.
+  public static func composed(_ name: String) -> String {
+    name.utf8.allSatisfy { $0 < 0x80 } ? name : name.precomposedStringWithCanonicalMapping
   }
 
   /// Whether an attribute or relationship can have this name in Swift.

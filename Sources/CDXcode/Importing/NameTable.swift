@@ -130,8 +130,9 @@ struct NameTable {
     name + (count == 1 ? "_" : "_\(count)")
   }
 
-  /// Replaces the characters that a name cannot contain.
+  /// Replaces the characters that a name cannot contain, and composes the others (NFC).
   static func valid(_ name: String) -> String {
+    let name = NameRules.composed(name)
     if NameRules.problem(with: name) == nil { return name }
     var result = ""
     for character in name.unicodeScalars {

@@ -24,8 +24,8 @@ struct TypeConversionTests {
         "lp=llllll---",  // Int16
         "lpp=lilll---",  // Int32
         "lppp=iili---",  // Int64
-        "lpppp=lpl---",  // Float
-        "lppppi=pl---",  // Double
+        "lpppp=lpp---",  // Float
+        "lppppi=pp---",  // Double
         "lppppii=i---",  // Decimal
         "ippppplp=---",  // Date
         "l--------=p-",  // Data

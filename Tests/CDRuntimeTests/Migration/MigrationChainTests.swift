@@ -265,6 +265,93 @@ import Testing
     #expect(try coordinator.verify().isEmpty)
   }
 
+  private static func divided(_ number: Int, _ configurations: [String: [String]]) -> ModelVersion {
+    var result = MigrationFixture.version(number, [entity("Note", [text]), entity("Log", [text])])
+    result.configurations = configurations.sorted { $0.key < $1.key }.map {
+      ConfigurationDescription(name: $0.key, entities: $0.value)
+    }
+    return result
+  }
+
+  private func descriptions(
+    _ fixture: MigrationFixture, _ configurations: [String?]
+  ) -> [PersistentStoreDescription] {
+    configurations.map { name in
+      PersistentStoreDescription(
+        StoreKind.ofEnvironment.location(fixture.folder.appending(path: name ?? "Rest")), configuration: name)
+    }
+  }
+
+  /// Saves an object of each entity.
+  private func fill(
+    _ stores: [PersistentStoreDescription], _ version: ModelVersion, _ names: [String]
+  ) throws {
+    let context = ManagedObjectContext(
+      try PersistentStoreCoordinator(model: MigrationFixture.model([version]), stores: stores))
+    for name in names {
+      try context.insert(entityNamed: name).setValue(.attribute(.string(name)), forKey: "text")
+    }
+    try context.save()
+  }
+
+  private func names(_ stores: [PersistentStoreDescription], _ model: ManagedObjectModel) throws -> [String] {
+    let coordinator = try PersistentStoreCoordinator(model: model, stores: stores)
+    let context = ManagedObjectContext(coordinator)
+    #expect(try coordinator.verify().isEmpty)
+    return try ["Log", "Note"].filter {
+      try !context.fetch(FetchRequest<ManagedObject>(entityName: $0)).isEmpty
+    }
+  }
+
+  /// The first store had all entities, and the second one is new.
+  @Test func aWholeStoreThatIsDividedLosesNoObjects() throws {
+    let fixture = try MigrationFixture()
+    let old = Self.divided(1, [:])
+    let model = MigrationFixture.model([old, Self.divided(2, ["Local": ["Log"], "Cloud": ["Note"]])])
+    let location = descriptions(fixture, ["Local"])[0].location
+    try fill([PersistentStoreDescription(location)], old, ["Note", "Log"])
+    let stores = descriptions(fixture, ["Local", "Cloud"])
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: stores)
+    }
+    #expect(error?.reason == .leavesStore && error?.entity == "Note" && error?.objectKey == 1)
+    // The objects are still there, and the store can be opened as a whole.
+    #expect(try names([PersistentStoreDescription(location)], model) == ["Log", "Note"])
+  }
+
+  @Test func aStoreWithoutObjectsOfALeavingEntityIsDivided() throws {
+    let fixture = try MigrationFixture()
+    let old = Self.divided(1, [:])
+    let model = MigrationFixture.model([old, Self.divided(2, ["Local": ["Log"], "Cloud": ["Note"]])])
+    let stores = descriptions(fixture, ["Local", "Cloud"])
+    try fill([PersistentStoreDescription(stores[0].location)], old, ["Log"])
+    #expect(try names(stores, model) == ["Log"])
+  }
+
+  /// The store without a configuration had the entity, because no configuration listed it.
+  @Test func anEntityThatLeavesTheRestLosesNoObjects() throws {
+    let fixture = try MigrationFixture()
+    let old = Self.divided(1, ["Cloud": ["Note"]])
+    let model = MigrationFixture.model([old, Self.divided(2, ["Cloud": ["Note", "Log"]])])
+    let stores = descriptions(fixture, ["Cloud", nil])
+    try fill(stores, old, ["Note", "Log"])
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: stores)
+    }
+    #expect(error?.reason == .leavesStore && error?.entity == "Log" && error?.objectKey == 1)
+  }
+
+  @Test func aConfirmedLossLeavesTheStore() throws {
+    let fixture = try MigrationFixture()
+    let old = Self.divided(1, ["Cloud": ["Note", "Log"]])
+    let drop = MappingRules(source: 1, destination: 2, drops: ["Cloud.Log"])
+    let model = MigrationFixture.model(
+      [old, Self.divided(2, ["Cloud": ["Note"], "Local": ["Log"]])], mappings: [drop])
+    let stores = descriptions(fixture, ["Cloud", "Local"])
+    try fill([stores[0]], old, ["Note", "Log"])
+    #expect(try names(stores, model) == ["Note"])
+  }
+
   // MARK: Drafts
 
   @Test func aDraftIsMigratedWhereNothingIsLost() throws {

@@ -278,6 +278,48 @@ import Testing
     try fixture.verify(model)
   }
 
+  /// The rename is in a version that the step jumps over.
+  @Test func identifiersLeadToTheirObjectsAfterAJump() throws {
+    let old = MigrationFixture.version(
+      1,
+      [
+        entity("Animal", isAbstract: true, [Self.name]), entity("Dog", parent: "Animal"),
+        entity("Cat", [Self.name]),
+      ])
+    var second = old
+    second.number = 2
+    second.basedOn = [1]
+    second.entities[2] = entity("Feline", renamedFrom: "Cat", [Self.name])
+    var third = second
+    third.number = 3
+    third.basedOn = [2]
+    third.entities[2] = entity("Feline", parent: "Animal")
+    let jump = MappingRules(
+      source: 1, destination: 3,
+      entities: [
+        EntityRule(
+          destination: "Feline",
+          attributes: [PropertyMapping(name: "name", value: try ValueExpression(format: "name + '!'"))])
+      ])
+    let fixture = try MigrationFixture()
+    let uris = try fixture.using(MigrationFixture.model([old])) { context in
+      try ["Dog", "Dog", "Cat", "Cat"].enumerated().map { number, name in
+        let object = try context.insert(entityNamed: name)
+        try object.setValue(.attribute(.string("\(name)\(number)")), forKey: "name")
+        return object.objectID.uriRepresentation
+      }
+    }
+    let model = MigrationFixture.model([old, second, third], mappings: [jump])
+    let names = try fixture.using(model) { context in
+      try uris.map { uri in
+        let id = context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri)
+        return try id.map { try context.existingObject(with: $0) }?.value(forKey: "name").attribute
+      }
+    }
+    #expect(names == [.string("Dog0"), .string("Dog1"), .string("Cat2!"), .string("Cat3!")])
+    try fixture.verify(model)
+  }
+
   /// The objects that were of the entity before keep their keys, whichever mapping comes first, and each identifier leads
   /// to its own object.
   @Test(arguments: [false, true], [false, true])

@@ -84,6 +84,37 @@ import Testing
     #expect(try fixture.rows("SELECT x, y FROM Item") == [["2", "1"]])
   }
 
+  @Test func fieldsOfACompositeExchangeTheirNames() throws {
+    func version(_ number: Int, _ fields: [AttributeDescription]) -> ModelVersion {
+      MigrationFixture.version(
+        number, [entity("Item", [attribute("size", .composite("Size"), isOptional: true)])],
+        composites: [CompositeDescription(name: "Size", fields: fields)])
+    }
+    let first = version(1, [attribute("width", .int32), attribute("height", .int32)])
+    let second = version(
+      2,
+      [
+        attribute("width", .int32, renamedFrom: "height"), attribute("height", .int32, renamedFrom: "width"),
+      ])
+    let fixture = try MigrationFixture()
+    try fixture.create([first]) { context in
+      let item = try context.insert(entityNamed: "Item")
+      try item.setValue(.attribute(.composite(["width": .int(1), "height": .int(2)])), forKey: "size")
+    }
+    let model = MigrationFixture.model([first, second])
+    for isFirst in [true, false] {
+      let coordinator = try PersistentStoreCoordinator(
+        model: model, stores: [PersistentStoreDescription(fixture.location)])
+      #expect(coordinator.migrations.count == (isFirst ? 1 : 0))
+      #expect(try coordinator.verify().isEmpty)
+    }
+    let size = try fixture.using(model) { context in
+      let item = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Item")).first)
+      return try item.value(forKey: "size").attribute
+    }
+    #expect(size == .composite(["width": .int(2), "height": .int(1)]))
+  }
+
   // MARK: Branches
 
   private static let base = MigrationFixture.version(1, [entity("Item", [attribute("text", .string)])])

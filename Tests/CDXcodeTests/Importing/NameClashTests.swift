@@ -19,6 +19,16 @@ import Testing
     names.map { #"<attribute name="\#($0)" optional="YES" attributeType="String"/>"# }.joined()
   }
 
+  /// The same name to Swift, but not to a store.
+  @Test func namesAreComposed() throws {
+    let (version, messages) = try imported(
+      "<entity name=\"Cafe\u{301}\">\(Self.attributes("nai\u{308}ve"))</entity>")
+    let entity = try #require(version.entities.first)
+    #expect(Array(entity.name.utf8) == Array("Caf\u{E9}".utf8))
+    #expect(entity.attributes.map { Array($0.name.utf8) } == [Array("na\u{EF}ve".utf8)])
+    #expect(!messages.contains { $0.contains("cannot be a name") })
+  }
+
   @Test func whoCanKeepANameHasItAndTheOtherIsNumbered() throws {
     let body =
       #"<entity name="Doc" representedClassName="Doc">\#(Self.attributes("_id", "id", "__id"))</entity>"#

@@ -14,6 +14,7 @@ extension InPlaceStep {
   /// Makes the step. The caller has opened a transaction and has turned off the enforcement of foreign keys.
   @_optimize(none)
   func run(_ session: MigrationSession) throws {
+    try plan.checkLeaving(session)
     let counts = try changes.map { change in
       change.isTouched ? try session.number("SELECT count(*) FROM \(SQLText.quoted(change.old.name))") : 0
     }

@@ -28,6 +28,7 @@ struct StepCopy {
   /// - Parameter read: Opens the old store, to be read as objects.
   @_optimize(none)
   func run(reading read: () throws -> PersistentStoreCoordinator) throws {
+    try plan.checkLeaving(session)
     try checkRows()
     let layout = SQLSchema(plan.destination, store: 0)
     for sql in SQLSchema.systemTables {
@@ -641,6 +642,17 @@ extension MigrationError {
 }
 
 extension StepPlan {
+  /// Throws if the store has objects that the configurations of the new version give to another store.
+  @_optimize(none)
+  func checkLeaving(_ session: MigrationSession) throws {
+    for entity in leaving {
+      let condition = entity.hasEntityColumn ? " WHERE _entity = \(SQLText.literal(entity.name))" : ""
+      let key = try session.key(
+        SQLText(text: "SELECT _pk FROM main.\(SQLText.quoted(entity.table))\(condition) LIMIT 1"))
+      if let key { throw error(.leavesStore, entity.name, key) }
+    }
+  }
+
   /// The error for a unique index that could not be created. It names the greatest key of a group of equal rows.
   @_optimize(none)
   func duplicate(_ index: String, _ session: MigrationSession, schema: String) throws -> MigrationError {

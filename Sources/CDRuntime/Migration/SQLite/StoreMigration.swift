@@ -262,7 +262,8 @@ struct StoreMigration {
 
   func makePlan(_ routeStep: MigrationRoute.RouteStep, now: Date) throws -> StepPlan {
     try StepPlan(
-      routeStep, source: plan(routeStep.source), destination: plan(routeStep.destination), url: url, now: now)
+      routeStep, source: plan(routeStep.source), destination: plan(routeStep.destination), url: url,
+      configuration: description.configuration, now: now)
   }
 
   /// The plans of a route's steps, whether or not the app has code of its own for them.

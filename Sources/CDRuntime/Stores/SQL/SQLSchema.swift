@@ -39,10 +39,13 @@ package struct SQLSchema {
     for kind in root.subtree.map({ model.entities[$0] }) {
       for column in kind.columns where columns[column.name] == nil {
         let owner = model.entities.first { $0.name == kind.slots[column.slot].owner } ?? kind
-        let mayNameFile = kind.slots[column.slot].storesExternally
+        let slot = kind.slots[column.slot]
+        // The column of an external codable value names no file. It is declared as if it did, because a store whose
+        // tables have another declaration is refused, and existing stores have this one.
+        let isExternal = slot.attribute?.storesExternally ?? false
         var declared = ColumnLayout(
-          name: column.name, type: dialect.columnType(column.storageType, mayNameFile: mayNameFile),
-          mayNameFile: mayNameFile)
+          name: column.name, type: dialect.columnType(column.storageType, mayNameFile: isExternal),
+          mayNameFile: slot.storesExternally)
         if column.isMandatory, isUnconditional(column, in: kind) {
           if owner.index == root.index {
             declared.isNotNull = true

@@ -40,7 +40,10 @@ extension MatrixCase {
         .int64, .int16, rule("value", "CAST(value, 'Int16', 0)"), value: { .int(Int64($0) * 40_000) },
         reads: { _ in "0" }),
       conversion(.float, .double, value: { .double(Double($0) / 4) }, reads: { "\(Double($0) / 4)" }),
-      conversion(.double, .date, value: { .double(Double($0) / 8) }, reads: { "\(Double($0) / 8)" }),
+      conversion(
+        .double, .date, rule("value", "CAST(value, 'Date', CAST(1, 'Date'))"),
+        value: { .double($0 % 3 == 1 ? .infinity : Double($0) / 8) },
+        reads: { $0 % 3 == 1 ? "1.0" : "\(Double($0) / 8)" }),
       conversion(
         .double, .float, dropping("value"), value: { .double(Double($0) / 4) }, reads: { "\(Double($0) / 4)" }
       ),

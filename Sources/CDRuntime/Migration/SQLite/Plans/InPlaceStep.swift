@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 #if canImport(FoundationEssentials)
@@ -51,7 +52,9 @@ struct InPlaceStep {
     guard plan.keepsKeys, !plan.hasCustom, plan.mapping.duplicates.isEmpty,
       plan.sourceMappings.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(),
       findJoins(),
-      keepsReferences(), changes.allSatisfy(isPossible)
+      keepsReferences(), changes.allSatisfy(isPossible), keepsDerivedValues(),
+      // Only a step in a file looks for objects that no other store would get.
+      !means.isServer || plan.leaving.isEmpty
     else { return nil }
     let used = Set(changes.map(\.old.name))
     dropped = oldSchema.layouts.map(\.name).filter { !used.contains($0) }
@@ -316,6 +319,45 @@ struct InPlaceStep {
         return old == change.new.columns.first { $0.name == kept.new }?.reference
       }
     }
+  }
+}
+
+// The derived values.
+extension InPlaceStep {
+  /// Whether the derived values that stay in their rows are correct after the step.
+  ///
+  /// Nothing computes them again after a step in the store itself. So every property that a derivation may read must keep
+  /// its values. After a step in a copy, `StepDerivation` computes them.
+  private func keepsDerivedValues() -> Bool {
+    if case .copy = means { return true }
+    guard plan.destination.hasDerivedSlots else { return true }
+    return plan.sourceMappings.allSatisfy { sourceMapping in
+      sourceMapping.mapping.attributes.allSatisfy { keepsValues($0, of: sourceMapping) }
+        && sourceMapping.mapping.relationships.allSatisfy { keepsObjects($0, of: sourceMapping) }
+    }
+  }
+
+  private func keepsValues(_ attribute: PropertyMapping, of sourceMapping: StepPlan.SourceMapping) -> Bool {
+    let own = ValueExpression.keyPath(attribute.name)
+    if attribute.value == own { return true }
+    // A value of another type that stays in its column is the same value.
+    if case .cast(let inner, _, _) = attribute.value.kind, inner == own { return true }
+    // A derivation that both versions have cannot read a property that only the new version has.
+    let names = attribute.name.split(separator: ".").map(String.init)
+    guard let name = names.first, let slot = sourceMapping.source.slot(name) else { return true }
+    guard names.count > 1, case .composite(_, let fields) = slot.kind else { return false }
+    return !fields.contains { $0.description.name == names[1] }
+  }
+
+  private func keepsObjects(
+    _ relationship: RelationshipMapping, of sourceMapping: StepPlan.SourceMapping
+  ) -> Bool {
+    guard let slot = sourceMapping.source.slot(relationship.name) else { return true }
+    guard relationship.value == .objects(.keyPath(relationship.name)), let old = slot.relationship,
+      let new = sourceMapping.destination.slot(relationship.name)?.relationship
+    else { return false }
+    return plan.keepsAll(
+      plan.source.entities[old.destination], as: plan.destination.entities[new.destination])
   }
 }
 

@@ -19,6 +19,9 @@ final class StepPlan {
   /// The current time, the same for the whole step.
   let now: Date
   private(set) var sourceMappings: [SourceMapping] = []
+  /// The source entities of this store whose objects the destination's configurations give to another store, without
+  /// those whose loss a rule confirms. No step moves objects between stores, so the store must have no such objects.
+  private(set) var leaving: [EntityPlan] = []
   /// The source entities whose objects may stay behind because their owners do.
   private(set) lazy var ownership = Ownership(in: source.graph, sourceMappings.lazy.map(\.mapping)) {
     [source] in
@@ -76,10 +79,11 @@ final class StepPlan {
     var isPair: Bool { storageType == nil }
   }
 
+  /// - Parameter configuration: The configuration of the store.
   @_optimize(none)
   init(
     _ routeStep: MigrationRoute.RouteStep, source: ModelPlan, destination: ModelPlan, url: URL,
-    now: Date = Date()
+    configuration: String?, now: Date = Date()
   ) throws(MigrationError) {
     self.routeStep = routeStep
     self.source = source
@@ -87,6 +91,7 @@ final class StepPlan {
     self.url = url
     self.now = now
     makeSourceMappings()
+    findLeaving(configuration)
     for index in sourceMappings.indices where !sourceMappings[index].isCustom {
       sourceMappings[index].mayBeExcludedWithOwner =
         ownership.excludedWithOwners[sourceMappings[index].source.name] != nil
@@ -114,7 +119,7 @@ final class StepPlan {
     let branches = self.branches(of: ordered)
     for rootPlan in destination.entities where rootPlan.root == rootPlan.index && rootPlan.storeIndex == 0 {
       let own = ordered.filter { destination.entity($0.destination ?? "")?.root == rootPlan.index }
-      let name = rootPlan.description.renamedFrom ?? rootPlan.name
+      let name = step.origins[rootPlan.name] ?? rootPlan.name
       let first =
         own.first { $0.destination == rootPlan.name && $0.source == name }
         ?? own.first { $0.source.flatMap(source.entity).map { source.entities[$0.root].name } == name }
@@ -143,11 +148,26 @@ final class StepPlan {
     sources = groups.mapValues { $0.map(\.root) }
   }
 
+  @_optimize(none)
+  private func findLeaving(_ configuration: String?) {
+    for each in mapping.entityMappings {
+      guard let from = each.source.flatMap(source.entity), from.storeIndex == 0,
+        let to = each.destination.flatMap(destination.entity), to.storeIndex != 0,
+        !leaving.contains(where: { $0 === from })
+      else { continue }
+      let isConfirmed = step.changes.contains { change in
+        guard case .entityLeftConfiguration(to.name, let left) = change.kind else { return false }
+        return left == configuration && !change.isOpen
+      }
+      if !isConfirmed { leaving.append(from) }
+    }
+  }
+
   /// Whether the mapping's source is the entity that the destination was in the old version: the entity of the same
-  /// name, or the one that it was renamed from.
+  /// name, or the one that it was renamed from, also in a version in between.
   func isContinuation(_ mapping: EntityMapping) -> Bool {
-    guard let entity = mapping.destination.flatMap(destination.entity)?.description else { return false }
-    return mapping.source == entity.renamedFrom ?? entity.name
+    guard let destination = mapping.destination, let origin = step.origins[destination] else { return false }
+    return mapping.source == origin
   }
 
   private struct GroupKey: Hashable {

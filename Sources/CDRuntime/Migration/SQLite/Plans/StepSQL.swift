@@ -118,7 +118,7 @@ extension StepPlan {
   private static func converted(_ value: SQLText, _ old: StorageType, to new: StorageType) -> SQLText? {
     switch (old, new) {
     case (let old, let new) where old == new: value
-    case (.float, .double), (.double, .date), (.float, .date), (.date, .double), (.uuid, .data): value
+    case (.float, .double), (.date, .double), (.uuid, .data): value
     case (.bool, let new) where new.integerRange != nil: value
     case (let old, .string) where old.integerRange != nil: "CAST(\(value) AS TEXT)"
     case (let old, let new):

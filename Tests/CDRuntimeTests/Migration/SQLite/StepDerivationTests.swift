@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// Derived attributes whose derivation stays, in steps that change what it reads.
+@Suite(.needs(.migrations)) struct StepDerivationTests {
+  private static func derived(_ name: String, _ format: String) throws -> AttributeDescription {
+    var result = attribute(name, .int64, isOptional: true)
+    result.derivation = try ValueExpression(format: format)
+    return result
+  }
+
+  /// Migrates a store with three objects of `Item`, whose attributes have the values 1 to 3 times a factor.
+  ///
+  /// - Parameters:
+  ///   - values: The factor of each attribute.
+  ///   - staysInFile: Whether a SQLite store is migrated in place.
+  private func migrate(
+    _ old: [EntityDescription], _ new: [EntityDescription], _ rules: EntityRule? = nil,
+    values: [String: Int64], staysInFile: Bool = false, also fill: (ManagedObject) throws -> Void = { _ in }
+  ) throws -> MigrationFixture {
+    let fixture = try MigrationFixture()
+    try fixture.create([MigrationFixture.version(1, old)]) { context in
+      for number in Int64(1)...3 {
+        let item = try context.insert(entityNamed: "Item")
+        for (key, factor) in values { try item.setValue(.attribute(.int(number * factor)), forKey: key) }
+        try fill(item)
+      }
+    }
+    let model = MigrationFixture.model(
+      [MigrationFixture.version(1, old), MigrationFixture.version(2, new)],
+      mappings: rules.map { [MappingRules(source: 1, destination: 2, entities: [$0])] } ?? [])
+    do {
+      let coordinator = try PersistentStoreCoordinator(
+        model: model, stores: [PersistentStoreDescription(fixture.location)])
+      let result = try #require(coordinator.migrations.first)
+      if StoreKind.ofEnvironment == .sqlite { #expect(result.isInPlace == staysInFile) }
+    }
+    try fixture.verify(model)
+    return fixture
+  }
+
+  @Test func exchangedAttributesAreReadAgain() throws {
+    let twice = try Self.derived("twice", "x * 2")
+    let fixture = try migrate(
+      [entity("Item", [attribute("x", .int64), attribute("y", .int64), twice])],
+      [
+        entity(
+          "Item",
+          [attribute("x", .int64, renamedFrom: "y"), attribute("y", .int64, renamedFrom: "x"), twice])
+      ], values: ["x": 1, "y": 10])
+    #expect(
+      try fixture.rows("SELECT x, y, twice FROM Item ORDER BY _pk")
+        == [["10", "1", "20"], ["20", "2", "40"], ["30", "3", "60"]])
+  }
+
+  @Test func anAttributeThatGetsTheNameOfARemovedOneIsRead() throws {
+    let total = try Self.derived("total", "price * 2")
+    let fixture = try migrate(
+      [entity("Item", [attribute("price", .int64), attribute("newPrice", .int64), total])],
+      [entity("Item", [attribute("price", .int64, renamedFrom: "newPrice"), total])],
+      EntityRule(destination: "Item", drops: ["price"]), values: ["price": 1, "newPrice": 100])
+    #expect(
+      try fixture.rows("SELECT price, total FROM Item ORDER BY _pk")
+        == [["100", "200"], ["200", "400"], ["300", "600"]])
+  }
+
+  @Test func aConstantRuleIsReadHereAndThroughARelationship() throws {
+    let item = entity("Item", [attribute("state", .int64), try Self.derived("open", "state + 1")])
+    let box = entity(
+      "Box", [try Self.derived("open", "item.state + 5")],
+      relationships: [toOne("item", "Item", inverse: nil)])
+    let fixture = try migrate(
+      [item, box], [item, box],
+      EntityRule(
+        destination: "Item",
+        attributes: [PropertyMapping(name: "state", value: try ValueExpression(format: "0"))]),
+      values: ["state": 7]
+    ) { object in
+      let box = try #require(try object.managedObjectContext?.insert(entityNamed: "Box"))
+      try box.setValue(.object(object), forKey: "item")
+    }
+    #expect(try fixture.rows("SELECT state, open FROM Item") == [["0", "1"], ["0", "1"], ["0", "1"]])
+    #expect(try fixture.column("SELECT open FROM Box") == ["5", "5", "5"])
+  }
+
+  /// What no derivation reads may change in place.
+  @Test func newNamesStayInTheFile() throws {
+    let twice = try Self.derived("twice", "x * 2")
+    let fixture = try migrate(
+      [entity("Item", [attribute("x", .int64), attribute("y", .int64), twice])],
+      [
+        entity(
+          "Item",
+          [
+            attribute("x", .int64), attribute("z", .int64, renamedFrom: "y"),
+            attribute("more", .int64, .int(4)), twice,
+          ])
+      ], values: ["x": 1, "y": 10], staysInFile: true)
+    #expect(
+      try fixture.rows("SELECT x, z, more, twice FROM Item ORDER BY _pk")
+        == [["1", "10", "4", "2"], ["2", "20", "4", "4"], ["3", "30", "4", "6"]])
+  }
+}
