@@ -75,6 +75,7 @@ private final class SQLiteLookup: ValueLookup {
   }
 
   private func statement(_ isSingle: Bool) throws -> SQLiteStatement {
+    session.connection.countLookup()
     if let statement = statements[isSingle ? 1 : 0] { return statement }
     let statement = try session.connection.makeStatement(sql + (isSingle ? " LIMIT 2" : ""))
     statements[isSingle ? 1 : 0] = statement
