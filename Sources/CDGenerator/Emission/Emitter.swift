@@ -176,7 +176,7 @@ extension Emitter {
       open("", "context", isOverride: initializers.overridesEmpty, isComplete: false, of: declaration)
       out.close()
     }
-    out.line(spi, "override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }")
+    out.line(spi, "override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }")
     out.blank()
     out.line(access, "override class var entityName: Swift.String { ", declaration.entity, " }")
   }

@@ -301,7 +301,7 @@ extension ManagedObjectContext {
     var keys: [ObjectKey] = []
     keys.reserveCapacity(rows.count)
     if pending.isEmpty {
-      for member in rows { keys.append(member.key) }
+      for index in rows.indices { keys.append(rows[index].key) }
       state.keys = KeyList(keys)
       registry.cache(rows, of: state)
       return rows

@@ -69,7 +69,8 @@ extension ManagedObjectContext {
     guard rows.isMixed else {
       guard let kind = rowKind(of: plan, rows) else { return [] }
       while try rows.next() {
-        if let object = object(of: kind, rows, map) { objects.append(object) }
+        // Consumed: the array takes the reference over that the map has left.
+        if let object = object(of: kind, rows, map) { objects.append(consume object) }
       }
       return objects
     }
@@ -81,7 +82,7 @@ extension ManagedObjectContext {
         guard let entity = model.entity(name), let kind = rowKind(of: entity, rows) else { continue }
         current = (name, kind)
       }
-      if let current, let object = object(of: current.kind, rows, map) { objects.append(object) }
+      if let current, let object = object(of: current.kind, rows, map) { objects.append(consume object) }
     }
     return objects
   }
@@ -143,7 +144,8 @@ extension ManagedObjectContext {
       return nil
     }
     map.missedLast = false
-    guard object.scope === scope else {
+    // By the addresses, for which nothing is retained.
+    guard ObjectIdentifier(object.scope) == ObjectIdentifier(scope) else {
       removeMisclassified(object)
       return nil
     }

@@ -292,7 +292,8 @@ extension ManagedObjectContext {
     // A removal of a store replaces the connection. So this comes first, because a statement belongs to its connection.
     noticeRemovals()
     guard let match = try valueMatch(path) else { return nil }
-    return try match.objects(value, isSingle: isSingle, in: self).map(ManagedObject.cast)
+    guard let found = try match.objects(value, isSingle: isSingle, in: self) else { return nil }
+    return ManagedObject.cast(found)
   }
 
   private func valueMatch<Object: EntityClass, Value>(

@@ -30,7 +30,7 @@ nonisolated class Album: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Album", in: context))
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   override class var entityName: Swift.String { "Album" }
   override func _decode(_ row: CDRuntime.RowReader) {
@@ -97,7 +97,7 @@ nonisolated class Photo: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Photo", in: context))
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   override class var entityName: Swift.String { "Photo" }
   override func _decode(_ row: CDRuntime.RowReader) {
@@ -166,7 +166,7 @@ nonisolated class Portrait: Photo {
   override init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Portrait", in: context))
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   override class var entityName: Swift.String { "Portrait" }
   override func _decode(_ row: CDRuntime.RowReader) {

@@ -64,7 +64,7 @@ nonisolated class Publication: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     set { _setToOne(newValue, 2) }
   }
 
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
   override class var entityName: String { "Publication" }
   override func _setInsertionDefaults() {
     super._setInsertionDefaults()
@@ -223,7 +223,7 @@ nonisolated class Book: Publication {
   init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Book", in: context))
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
   override class var entityName: String { "Book" }
   override func _setInsertionDefaults() {
     super._setInsertionDefaults()
@@ -283,7 +283,7 @@ nonisolated final class Magazine: Publication {
     _issue = issue
     _setToOne(author, 2)
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
   override class var entityName: String { "Magazine" }
   override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
@@ -331,7 +331,7 @@ nonisolated class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context, isComplete: true))
     _name = name
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
   override class var entityName: String { "Author" }
   override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
@@ -388,7 +388,7 @@ nonisolated final class Review: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Review", in: context, isComplete: true))
     _stars = stars
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
   override class var entityName: String { "Review" }
   override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
@@ -434,7 +434,7 @@ nonisolated final class Tag: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Tag", in: context, isComplete: true))
     _name = name
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
   override class var entityName: String { "Tag" }
   override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
@@ -476,7 +476,7 @@ nonisolated final class Shelf: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Shelf", in: context))
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
   override class var entityName: String { "Shelf" }
   override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)

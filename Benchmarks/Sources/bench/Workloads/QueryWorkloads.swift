@@ -157,7 +157,7 @@ struct TypeCheckWorkload: Workload {
 
     class Item: ManagedObject, EntityClass {
       override class var entityName: String { "Item" }
-      override init(_seed: ObjectSeed) { super.init(_seed: _seed) }
+      override init(_seed: borrowing ObjectSeed) { super.init(_seed: _seed) }
     }
     extension Fields where Root: Item {
       var title: Attribute<String> { .init("title") }

@@ -22,6 +22,10 @@ final class ValueMatch {
   {
     // Called each time, because it may have to begin a snapshot.
     _ = try context.reader()
-    return try lookup.withRows(of: value, isSingle: isSingle) { try context.objects(from: $0, of: entity) }
+    var found: [ManagedObject] = []
+    let isFound = try lookup.withRows(of: value, isSingle: isSingle) { rows in
+      found = try context.objects(from: rows, of: entity)
+    }
+    return isFound ? found : nil
   }
 }

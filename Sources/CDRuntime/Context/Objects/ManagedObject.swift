@@ -68,7 +68,7 @@ open class ManagedObject {
   /// The name of the class's entity; empty for ``ManagedObject`` itself.
   open class var entityName: String { "" }
 
-  @_spi(Generated) public init(_seed seed: ObjectSeed) {
+  @_spi(Generated) public init(_seed seed: borrowing ObjectSeed) {
     let state = seed.state
     // If the object's class does not match the model's class for the entity, a wrong plan would read and write the
     // object.

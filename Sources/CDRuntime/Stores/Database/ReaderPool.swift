@@ -49,6 +49,7 @@ extension SQLiteConnection {
       statement = sqlite3_next_stmt(handle, current)
     }
     if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+    shrinkCache()
     return sqlite3_get_autocommit(handle) != 0
   }
 }

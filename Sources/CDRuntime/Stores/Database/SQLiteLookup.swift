@@ -36,13 +36,13 @@ private final class SQLiteLookup: ValueLookup {
   }
 
   @_optimize(speed)
-  func withRows<R>(
-    of value: AttributeValue, isSingle: Bool, _ body: (RowCursor) throws -> R
-  ) throws -> R? {
+  func withRows(
+    of value: AttributeValue, isSingle: Bool, _ body: (RowCursor) throws -> Void
+  ) throws -> Bool {
     switch (value, storageType) {
     case (.string(var text), .string):
       let statement = try statement(isSingle)
-      return try text.withUTF8 { bytes in
+      try text.withUTF8 { bytes in
         // SQLite uses the bytes without a copy. The statement has ended before the bytes become invalid.
         bytes.withMemoryRebound(to: CChar.self) {
           // SQLite would bind a nil address as NULL.
@@ -53,27 +53,29 @@ private final class SQLiteLookup: ValueLookup {
             : sqlite3_bind_text(statement.handle, 1, $0.baseAddress, Int32(clamping: $0.count), nil)
         }
         defer { sqlite3_bind_null(statement.handle, 1) }
-        return try body(session.cursor(statement, select))
+        try body(session.cursor(statement, select))
       }
-    case (.bool(let isTrue), .bool): return try withRows(isTrue ? 1 : 0, isSingle, body)
-    case (.int(let number), _) where isInteger: return try withRows(number, isSingle, body)
+    case (.bool(let isTrue), .bool): try withRows(isTrue ? 1 : 0, isSingle, body)
+    case (.int(let number), _) where isInteger: try withRows(number, isSingle, body)
     case (.uuid(let uuid), .uuid):
       let statement = try statement(isSingle)
       withUnsafeBytes(of: uuid.uuid) {
         _ = sqlite3_bind_blob(statement.handle, 1, $0.baseAddress, 16, SQLite.copied)
       }
-      return try body(session.cursor(statement, select))
-    default: return nil
+      try body(session.cursor(statement, select))
+    default: return false
     }
+    return true
   }
 
-  private func withRows<R>(_ number: Int64, _ isSingle: Bool, _ body: (RowCursor) throws -> R) throws -> R {
+  private func withRows(_ number: Int64, _ isSingle: Bool, _ body: (RowCursor) throws -> Void) throws {
     let statement = try statement(isSingle)
     statement.bind(number, at: 1)
-    return try body(session.cursor(statement, select))
+    try body(session.cursor(statement, select))
   }
 
   private func statement(_ isSingle: Bool) throws -> SQLiteStatement {
+    session.connection.countLookup()
     if let statement = statements[isSingle ? 1 : 0] { return statement }
     let statement = try session.connection.makeStatement(sql + (isSingle ? " LIMIT 2" : ""))
     statements[isSingle ? 1 : 0] = statement

@@ -35,6 +35,7 @@ final class SQLiteSession: StoreSession {
   // MARK: Rows by their keys
 
   func row(_ key: ObjectKey, of entity: EntityPlan) throws -> RowCursor {
+    connection.countLookup()
     let statement = try connection.faultStatement(entity.index) { sql.rows[entity.index].selectByKey }
     statement.bind(key, at: 1)
     return RowCursor(statement)
@@ -42,6 +43,7 @@ final class SQLiteSession: StoreSession {
 
   func row(_ key: ObjectKey, inSubtreeOf entity: EntityPlan) throws -> RowCursor {
     let select = sql.selects[entity.index]
+    connection.countLookup()
     let statement = try connection.rowStatement(entity.index) {
       select.sql + " WHERE t0._pk = ?1" + (select.condition.map { " AND " + $0 } ?? "")
     }

@@ -21,6 +21,7 @@ package final class SQLiteConnection {
   private var rowStatements: [SQLiteStatement?] = []
   private var faultStatements: [SQLiteStatement?] = []
   private var scanGuard: ScanGuard?
+  private var pageCache = PageCache()
 
   /// The key of a statement that serves one entity or join.
   struct StatementKey: Hashable {
@@ -114,6 +115,14 @@ package final class SQLiteConnection {
       try SQLiteStatement(sql(), on: handle, of: stores)
     }
   }
+
+  /// Counts a lookup of a single row.
+  @inline(__always) func countLookup() {
+    if pageCache.countLookup() { pageCache.adapt(on: self) }
+  }
+
+  /// Gives the memory back that lookups needed.
+  func shrinkCache() { pageCache.shrink(on: self) }
 
   private static func statement(
     _ index: Int, in list: inout [SQLiteStatement?], _ make: () throws -> SQLiteStatement

@@ -280,7 +280,8 @@ extension RowReader {
     if let statement {
       let value = sqlite3_column_value(statement, index(column))
       if let bytes = sqlite3_value_blob(value), sqlite3_value_bytes(value) == 16 {
-        return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
+        // A UUID is its bytes, in their order; RowReaderTests checks it.
+        return bytes.loadUnaligned(as: UUID.self)
       }
     } else if case .uuid(let value)? = values?[column] {
       return value

@@ -296,6 +296,6 @@ package protocol ValueLookup: AnyObject {
   /// Calls a body with the rows of the objects that have a value.
   ///
   /// - Parameter isSingle: Whether two rows are enough.
-  /// - Returns: The body's result, or nil if a fetch must search for the value.
-  func withRows<R>(of value: AttributeValue, isSingle: Bool, _ body: (RowCursor) throws -> R) throws -> R?
+  /// - Returns: Whether the body was called. If not, a fetch must search for the value.
+  func withRows(of value: AttributeValue, isSingle: Bool, _ body: (RowCursor) throws -> Void) throws -> Bool
 }

@@ -188,7 +188,7 @@ nonisolated public class Errand: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Errand", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Errand" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -295,7 +295,7 @@ nonisolated public class ErrandOwner: CDRuntime.ManagedObject, CDRuntime.EntityC
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ErrandOwner", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "ErrandOwner" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -350,7 +350,7 @@ nonisolated public class ErrandList: CDRuntime.ManagedObject, CDRuntime.EntityCl
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ErrandList", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "ErrandList" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -398,7 +398,7 @@ nonisolated public class ErrandLabel: CDRuntime.ManagedObject, CDRuntime.EntityC
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ErrandLabel", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "ErrandLabel" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -437,7 +437,7 @@ nonisolated public class Unrelated: CDRuntime.ManagedObject, CDRuntime.EntityCla
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Unrelated", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Unrelated" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {

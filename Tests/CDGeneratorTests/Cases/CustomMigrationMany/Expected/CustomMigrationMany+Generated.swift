@@ -25,7 +25,7 @@ nonisolated public class Medium: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     set { _setToOne(newValue, 2) }
   }
 
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Medium" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -90,7 +90,7 @@ nonisolated public class Novel: Medium {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Novel", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Novel" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -134,7 +134,7 @@ nonisolated public class Record: Medium {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Record", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Record" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -188,7 +188,7 @@ nonisolated public class MediaShelf: CDRuntime.ManagedObject, CDRuntime.EntityCl
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "MediaShelf", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "MediaShelf" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -238,7 +238,7 @@ nonisolated public class Reader: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Reader", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Reader" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -287,7 +287,7 @@ nonisolated public class Guest: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Guest", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Guest" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -336,7 +336,7 @@ nonisolated public class Statistic: CDRuntime.ManagedObject, CDRuntime.EntityCla
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Statistic", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Statistic" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {

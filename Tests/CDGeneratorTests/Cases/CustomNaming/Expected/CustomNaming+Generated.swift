@@ -65,7 +65,7 @@ nonisolated class Version1: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Version1", in: context))
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   override class var entityName: Swift.String { "Version1" }
   override func _decode(_ row: CDRuntime.RowReader) {
@@ -148,7 +148,7 @@ nonisolated class NewVersion2: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "NewVersion2", in: context))
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   override class var entityName: Swift.String { "NewVersion2" }
   override func _decode(_ row: CDRuntime.RowReader) {
@@ -198,7 +198,7 @@ nonisolated class Migrations: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Migrations", in: context))
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   override class var entityName: Swift.String { "Migrations" }
   override func _decode(_ row: CDRuntime.RowReader) {
@@ -240,7 +240,7 @@ nonisolated class CustomNamingThing: CDRuntime.ManagedObject, CDRuntime.EntityCl
   init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "CustomNamingModel", in: context))
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   override class var entityName: Swift.String { "CustomNamingModel" }
   override func _decode(_ row: CDRuntime.RowReader) {

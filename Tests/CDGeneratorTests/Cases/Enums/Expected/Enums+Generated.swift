@@ -97,7 +97,7 @@ nonisolated public class Painting: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Painting", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Painting" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {

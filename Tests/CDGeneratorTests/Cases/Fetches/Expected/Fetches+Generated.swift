@@ -116,7 +116,7 @@ nonisolated public class Ticket: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Ticket", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Ticket" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -243,7 +243,7 @@ nonisolated public class Event: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Event", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Event" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -281,7 +281,7 @@ nonisolated public class Visitor: CDRuntime.ManagedObject, CDRuntime.EntityClass
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Visitor", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Visitor" }
 }

@@ -13,7 +13,7 @@ nonisolated public class Thing: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     set { _willWrite(0); _name = newValue }
   }
 
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Thing" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -78,7 +78,7 @@ nonisolated public class Creature: Thing {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Creature", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Creature" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -130,7 +130,7 @@ nonisolated public class Pet: Creature {
   public override init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Pet", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Pet" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -161,7 +161,7 @@ nonisolated extension CDRuntime.EntityClass where Self: Pet {
 
 nonisolated public class Cat: Pet {
 
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Cat" }
 }
@@ -195,7 +195,7 @@ nonisolated public class Kitten: Cat {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Kitten", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Kitten" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -237,7 +237,7 @@ nonisolated public class Dog: Pet {
   public override init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Dog", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Dog" }
 }
@@ -256,7 +256,7 @@ nonisolated public class Keeper: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Keeper", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Keeper" }
 }

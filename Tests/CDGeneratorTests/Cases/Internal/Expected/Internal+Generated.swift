@@ -59,7 +59,7 @@ nonisolated class InternalBase: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     set { _willWrite(1); _added = newValue }
   }
 
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   override class var entityName: Swift.String { "InternalBase" }
   override func _setInsertionDefaults() {
@@ -154,7 +154,7 @@ nonisolated class InternalLeaf: InternalBase {
   init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "InternalLeaf", in: context))
   }
-  override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   override class var entityName: Swift.String { "InternalLeaf" }
   override func _decode(_ row: CDRuntime.RowReader) {

@@ -203,7 +203,7 @@ nonisolated public class Publication: CDRuntime.ManagedObject, CDRuntime.EntityC
   public final func removeFromCopies(_ object: Copy) { _remove(object, 11) }
   public final func removeFromCopies(_ objects: [Copy]) { _remove(objects, 11) }
 
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Publication" }
   @_spi(Generated) public override func _setInsertionDefaults() {
@@ -366,7 +366,7 @@ nonisolated public class Book: Publication {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Book", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Book" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -468,7 +468,7 @@ nonisolated public class Magazine: Publication {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Magazine", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Magazine" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -557,7 +557,7 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Author" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -650,7 +650,7 @@ nonisolated public class Publisher: CDRuntime.ManagedObject, CDRuntime.EntityCla
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Publisher", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Publisher" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -733,7 +733,7 @@ nonisolated public class Review: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Review", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Review" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -856,7 +856,7 @@ nonisolated public class LibraryReader: CDRuntime.ManagedObject, CDRuntime.Entit
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Reader", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Reader" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -949,7 +949,7 @@ nonisolated public class Copy: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Copy", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Copy" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -1036,7 +1036,7 @@ nonisolated public class Loan: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Loan", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Loan" }
   @_spi(Generated) public override func _setInsertionDefaults() {

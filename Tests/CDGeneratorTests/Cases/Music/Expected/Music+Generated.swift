@@ -117,7 +117,7 @@ nonisolated public class Artist: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Artist", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Artist" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -207,7 +207,7 @@ nonisolated public class Album: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Album", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Album" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -355,7 +355,7 @@ nonisolated public class Track: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Track", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Track" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -460,7 +460,7 @@ nonisolated public class MediaType: CDRuntime.ManagedObject, CDRuntime.EntityCla
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "MediaType", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "MediaType" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -518,7 +518,7 @@ nonisolated public class Genre: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Genre", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Genre" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -594,7 +594,7 @@ nonisolated public class Playlist: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Playlist", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Playlist" }
   @_spi(Generated) public override func _setInsertionDefaults() {
@@ -671,7 +671,7 @@ nonisolated public class Person: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     get { _willRead(); return _displayName }
   }
 
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Person" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -759,7 +759,7 @@ nonisolated public class Customer: Person {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Customer", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Customer" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -863,7 +863,7 @@ nonisolated public class Employee: Person {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Employee", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Employee" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -960,7 +960,7 @@ nonisolated public class Invoice: CDRuntime.ManagedObject, CDRuntime.EntityClass
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Invoice", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Invoice" }
   @_spi(Generated) public override func _setInsertionDefaults() {
@@ -1062,7 +1062,7 @@ nonisolated public class InvoiceLine: CDRuntime.ManagedObject, CDRuntime.EntityC
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "InvoiceLine", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "InvoiceLine" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {

@@ -59,7 +59,7 @@ nonisolated package class PackageBase: CDRuntime.ManagedObject, CDRuntime.Entity
     set { _willWrite(1); _added = newValue }
   }
 
-  package override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  package override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   package override class var entityName: Swift.String { "PackageBase" }
   package override func _setInsertionDefaults() {
@@ -154,7 +154,7 @@ nonisolated package class PackageLeaf: PackageBase {
   package init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "PackageLeaf", in: context))
   }
-  package override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  package override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   package override class var entityName: Swift.String { "PackageLeaf" }
   package override func _decode(_ row: CDRuntime.RowReader) {

@@ -20,7 +20,7 @@ nonisolated public class PerEntityBase: CDRuntime.ManagedObject, CDRuntime.Entit
     set { _willWrite(1); _added = newValue }
   }
 
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "PerEntityBase" }
   @_spi(Generated) public override func _setInsertionDefaults() {

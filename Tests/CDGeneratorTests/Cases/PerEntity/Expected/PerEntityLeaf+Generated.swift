@@ -65,7 +65,7 @@ nonisolated public class PerEntityLeaf: PerEntityBase {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "PerEntityLeaf", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "PerEntityLeaf" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {

@@ -94,7 +94,7 @@ nonisolated public class Node: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Node", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Node" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -171,7 +171,7 @@ nonisolated public class Label: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Label", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Label" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -224,7 +224,7 @@ nonisolated public class Owner: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Owner", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Owner" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -271,7 +271,7 @@ nonisolated public class Passport: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Passport", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Passport" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -316,7 +316,7 @@ nonisolated public class Desk: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Desk", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Desk" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -359,7 +359,7 @@ nonisolated public class Key: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Key", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Key" }
 }

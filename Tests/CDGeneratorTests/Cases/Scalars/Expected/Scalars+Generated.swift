@@ -98,7 +98,7 @@ nonisolated public class Sample: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Sample", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Sample" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -268,7 +268,7 @@ nonisolated public class OptionalSample: CDRuntime.ManagedObject, CDRuntime.Enti
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "OptionalSample", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "OptionalSample" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {

@@ -54,7 +54,7 @@ nonisolated public class ToDo: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToDo", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "ToDo" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
@@ -134,7 +134,7 @@ nonisolated public class Category: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Category", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Category" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {

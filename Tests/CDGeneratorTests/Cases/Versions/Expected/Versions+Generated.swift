@@ -27,7 +27,7 @@ nonisolated public class Document: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Document", in: context))
   }
-  @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  @_spi(Generated) public override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Document" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
