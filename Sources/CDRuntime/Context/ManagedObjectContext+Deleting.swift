@@ -101,16 +101,16 @@ extension ManagedObjectContext {
     object.flags.remove(.deleted)
     for case let relationship? in object.scope.plan.relationships {
       guard let inverse = inverse(of: relationship) else { continue }
-      let root = model.entities[relationship.destination].root
+      let destination = model.entities[relationship.destination]
       switch relationship.storage {
       case .reference where relationship.isSymmetric: break
       case .reference:
         let key = object.referenceKey(relationship.slot)
         // An object that is not in memory needs no update. An object that is gone must not become a changed object,
         // and its row may exist again.
-        guard key != 0, registered(key, root: root) != nil, let other = referent(key, relationship) else {
-          continue
-        }
+        guard key != 0, registered(key, root: destination.root) != nil,
+          let other = referent(key, relationship)
+        else { continue }
         other.willChange(inverse.slot)
         if inverse.isToMany {
           revertRemoval(of: object.key, from: other, inverse)
@@ -119,8 +119,9 @@ extension ManagedObjectContext {
         }
         other.noteChangeOutsideRow(inverse.slot)
       case .join:
-        // Objects that had pairs with it. The object itself has read its relationships again by now.
-        for other in pending where other.scope.plan.root == root && other !== object {
+        // Objects that had pairs with it. The object itself has read its relationships again by now. Entities that share a
+        // table may have another property at the slot.
+        for other in pending where other.scope.plan.isKind(of: destination) && other !== object {
           guard let state = other.extras?.toManyState(inverse.slot), state.removed.contains(object.key) else {
             continue
           }
@@ -136,7 +137,8 @@ extension ManagedObjectContext {
       case .inverseReference, .referencesOfOthers: break
       }
       guard !inverse.isToMany else { continue }
-      for other in pending where other.scope.plan.root == root && !other.flags.contains(.deleted) {
+      for other in pending
+      where other.scope.plan.isKind(of: destination) && !other.flags.contains(.deleted) {
         guard let old = other.extras?.oldValue(inverse.slot),
           old == .int(object.key), other.referenceKey(inverse.slot) == 0
         else { continue }

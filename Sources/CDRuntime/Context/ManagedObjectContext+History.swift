@@ -327,7 +327,7 @@ extension ManagedObjectContext {
 extension ManagedObject {
   /// Whether the object's own row has changes. The row of an object that was only related to others can be read
   /// again.
-  fileprivate final var hasOwnChanges: Bool {
+  final var hasOwnChanges: Bool {
     !flags.isDisjoint(with: [.inserted, .updated, .deleted]) || isPending && extras?.old.isEmpty == false
   }
 

@@ -30,10 +30,22 @@ extension ManagedObjectContext {
   /// A hook may change any object, including objects whose hooks have been called. The schema's rules are checked
   /// last, for the values that will be written. An object's own methods are called once each.
   ///
-  /// - Throws: ``SaveError/validation(_:)`` with every mistake, ``SaveError/unstableObjects(_:)``.
+  /// - Throws: ``SaveError/validation(_:)`` with every mistake, ``SaveError/unstableObjects(_:)``, and ``StoreError`` if the
+  ///   history cannot be read.
   func prepareToWrite(_ hooks: inout SaveHooks) throws {
+    try learnOfFormerRows()
     // Cancelling the task must not make the save fail halfway.
     try MatchBudget.run(isCancellable: false) { try prepareChanges(&hooks) }
+  }
+
+  /// Learns of the saves of others if the save will insert a row again. The history may have the deletion of the former row.
+  /// If the context read it after the save, it would take the object for deleted.
+  private func learnOfFormerRows() throws {
+    guard parent == nil, importTarget == nil,
+      pending.contains(where: { $0.isInserted && $0.version != 0 })
+    else { return }
+    endSnapshot()
+    try catchUp(reader(), with: storeReader.stores.all)
   }
 
   private func prepareChanges(_ hooks: inout SaveHooks) throws {

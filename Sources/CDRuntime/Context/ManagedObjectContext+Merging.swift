@@ -24,12 +24,16 @@ extension ManagedObjectContext {
       noteReturn(to: group.keys, of: plan.root)
       referrers.formUnion(forgetReferences(to: group.keys, of: plan.root))
     }
-    for group in changes.updated.groups + changes.refreshed.groups {
+    // Combined changes have a row that was deleted and inserted again in both sets. The row exists.
+    let returned =
+      changes.deleted.isEmpty
+      ? ManagedObjectIDs() : changes.inserted.subtracting(changes.inserted.subtracting(changes.deleted))
+    for group in changes.updated.groups + changes.refreshed.groups + returned.groups {
       guard let plan = plan(of: group) else { continue }
       roots.insert(plan.root)
       merge(group.keys, of: plan.root) { noteUpdate(of: $0) }
     }
-    for group in changes.deleted.groups {
+    for group in changes.deleted.subtracting(returned).groups {
       guard let plan = plan(of: group) else { continue }
       roots.insert(plan.root)
       lost.insert(plan.root)
@@ -84,7 +88,7 @@ extension ManagedObjectContext {
     let full = SaveConflict(
       reason: .notUnique, objectID: object.objectID, keys: conflict.keys, values: differing.values,
       otherID: id)
-    let resolution = try self.resolution(of: full)
+    let resolution = try self.resolution(of: full, for: isNew ? other : object)
     guard isNew else { return try resolveChanged(object, conflict, resolution, error) }
     // A new object cannot become an object of another entity.
     guard object.scope.plan === other.scope.plan || resolution == .rollback else { throw error }

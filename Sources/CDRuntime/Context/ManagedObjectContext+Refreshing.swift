@@ -59,6 +59,45 @@ extension ManagedObjectContext {
     object.setStoredValues(Dictionary(changes, uniquingKeysWith: { first, _ in first }))
   }
 
+  /// Reads an object's relationships again, and one reference that its row has.
+  ///
+  /// An object with values of its own keeps its other values and its version. Its save then still finds what another
+  /// context has changed, and nothing decides about that conflict before. Any other object is refreshed as a whole.
+  ///
+  /// - Parameter reference: The reference, which is read unless it has been changed here.
+  @_optimize(none)
+  func refreshRelationships(of object: ManagedObject, reading reference: RelationshipPlan?) {
+    forgetEqualChanges(of: object)
+    forgetDerivedChanges(of: object)
+    guard object.hasOwnChanges, !object.flags.contains(.inserted) else {
+      return refresh(object, mergeChanges: true)
+    }
+    object._willRead()
+    if let slot = reference?.slot, object.extras?.changed.contains(slot) != true {
+      // Only the refresh handles a row that is gone.
+      guard let key = newestReferenceKey(of: object, slot) else { return refresh(object, mergeChanges: true) }
+      object._setReference(slot, key)
+    }
+    noteChange(of: object)
+    if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
+  }
+
+  /// The key of a reference in the object's row or in its parent's instance, which the object itself may not have read.
+  /// Nil if there is no row, or if the store cannot be read.
+  private func newestReferenceKey(of object: ManagedObject, _ slot: Int) -> ObjectKey? {
+    if parent != nil {
+      guard let parentObject = parentInstance(of: object) else { return nil }
+      if case .int(let key) = parentObject.comparableValue(slot) { return key }
+      return 0
+    }
+    let plan = object.scope.plan
+    guard let rows = try? reader().row(object.key, of: plan) else { return nil }
+    defer { rows.close() }
+    guard (try? rows.next()) == true, let row = rows.reader(of: plan, nil) else { return nil }
+    if case .int(let key) = ManagedObject.storedValue(of: row, plan.slots[slot]) { return key }
+    return 0
+  }
+
   /// Turns an insertion of a row again into an update of the row that another context has inserted meanwhile: all of
   /// the object's values and pairs become changes. Does nothing to other new objects.
   func becomeUpdate(_ object: ManagedObject) {

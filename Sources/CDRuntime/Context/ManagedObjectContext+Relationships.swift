@@ -91,7 +91,7 @@ extension ManagedObjectContext {
         old.extras?.changed.contains(slot) != true
       {
         // Its changes have kept it from being read again since another context made the two partners.
-        refresh(old, mergeChanges: true)
+        refreshRelationships(of: old, reading: relationship)
       }
       if referenceKey(of: old, slot) == object.key { old.writeReference(0, slot) }
     }

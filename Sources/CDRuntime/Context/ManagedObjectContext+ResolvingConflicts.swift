@@ -69,6 +69,20 @@ extension ManagedObjectContext {
   /// A merge policy has rolled back or reset the context.
   private struct RevertedByPolicy: Error {}
 
+  /// Returns the merge policy's resolution of a conflict, after a check that an object can take the values that the policy
+  /// has chosen. Otherwise the conflict would be half resolved when the save throws the error, and the next save would write
+  /// what nobody has decided.
+  func resolution(
+    of conflict: SaveConflict, for object: ManagedObject
+  ) throws -> MergePolicy.Resolution {
+    let resolution = try self.resolution(of: conflict)
+    guard case .values(let values) = resolution else { return resolution }
+    for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+      try object.checkValue(chosen(value, object), forKey: key)
+    }
+    return resolution
+  }
+
   /// Returns the merge policy's resolution of a conflict.
   func resolution(of conflict: SaveConflict) throws -> MergePolicy.Resolution {
     let reverts = pendingChanges.revertCount
@@ -101,14 +115,28 @@ extension ManagedObjectContext {
 
   // MARK: Rows
 
-  /// Takes back what the refresh of an object has forgotten, after a merge policy has thrown an error instead of deciding.
-  /// The next save then meets the same conflict, and does not overwrite the other context's values.
-  private func keepConflict(of object: ManagedObject, version: Int64, snapshot: [Int: AttributeValue]) {
+  /// Takes back what the refresh of an object has forgotten, after a merge policy has not decided: it has thrown an error, or
+  /// has chosen values that the object cannot take. The next save then meets the same conflict, and does not overwrite the
+  /// other context's values.
+  ///
+  /// - Parameter former: The object's flags before the refresh.
+  private func keepConflict(
+    of object: ManagedObject, version: Int64, snapshot: [Int: AttributeValue], _ former: ObjectFlags
+  ) {
     object.version = version
+    if former.contains(.inserted), !object.flags.contains(.inserted) {
+      // The refresh has turned the insertion of a row again into an update. It has no values from before.
+      becomeNew(object)
+      object.flags.formUnion(former.intersection([.draft, .tracked, .reinserted]))
+      return
+    }
+    // If the changes are taken back instead, the object reads its row again.
+    if parent == nil { object.flags.insert(.outdated) }
     guard let extras = object.extras else { return }
     for index in extras.old.indices {
       if let value = snapshot[extras.old[index].slot] { extras.old[index].value = value }
     }
+    noteContestedReferences(of: object)
   }
 
   /// Resolves a conflict with the object's row as it is now. The row may have changed again since the save met the
@@ -123,7 +151,7 @@ extension ManagedObjectContext {
     // Its row has no other changes: the object was only related to others.
     let isDerived = object.hasOnlyDerivedChanges
     let pairs = pendingChanges.addingPairsOfLostRow(of: object, to: knownPairs(of: object))
-    let version = object.version
+    let (version, flags) = (object.version, object.flags)
     refresh(object, mergeChanges: true)
     if object.flags.contains(.inaccessible) {
       if isDeleting { return }
@@ -131,7 +159,7 @@ extension ManagedObjectContext {
       try checkIsGone(object)
       if isDerived { return acceptDeletion(of: object) }
       switch try self.resolution(
-        of: object.conflict(.deleted, object: mine, snapshot: snapshot, store: nil))
+        of: object.conflict(.deleted, object: mine, snapshot: snapshot, store: nil), for: object)
       {
       case .storeWins, .rollback: acceptDeletion(of: object)
       case .objectWins, .overwrite: try reviveRow(of: object, pairs)
@@ -150,8 +178,13 @@ extension ManagedObjectContext {
       return
     }
     let resolution: MergePolicy.Resolution
-    do { resolution = try self.resolution(of: conflict) } catch {
-      if !(error is RevertedByPolicy) { keepConflict(of: object, version: version, snapshot: snapshot) }
+    do {
+      // A deletion is carried out or taken back: it takes no values.
+      resolution = try isDeleting ? self.resolution(of: conflict) : self.resolution(of: conflict, for: object)
+    } catch {
+      if !(error is RevertedByPolicy) {
+        keepConflict(of: object, version: version, snapshot: snapshot, flags)
+      }
       throw error
     }
     if isDeleting {
@@ -226,7 +259,7 @@ extension ManagedObjectContext {
       let key = object.referenceKey(slot)
       guard key != 0, key != object.key, let partner = self.object(key, relationship) else { continue }
       // Without a snapshot the context may not know of changes to the other row yet.
-      refresh(partner, mergeChanges: true)
+      refreshRelationships(of: partner, reading: relationship)
       partner._willRead()
       if partner.referenceKey(slot) == object.key { continue }
       let isOwn = object.extras?.changed.contains(slot) == true
@@ -248,7 +281,7 @@ extension ManagedObjectContext {
         key != object.key, key != object.referenceKey(relationship.slot),
         let partner = self.object(key, relationship)
       else { continue }
-      refresh(partner, mergeChanges: true)
+      refreshRelationships(of: partner, reading: relationship)
       partner._willRead()
       if partner.referenceKey(relationship.slot) == object.key {
         setReference(of: partner, relationship, to: nil)
@@ -282,10 +315,16 @@ extension ManagedObjectContext {
   /// Gives an object the values that a custom policy has chosen.
   func setChosenValues(_ values: [String: FetchedValue], _ object: ManagedObject) throws {
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
-      switch value {
-      case .attribute(let value): try object.setValue(.attribute(value), forKey: key)
-      case .object(let id): try object.setValue(.object(id.map(existingObject)), forKey: key)
-      }
+      try object.setValue(chosen(value, object), forKey: key)
+    }
+  }
+
+  /// A value that a custom policy has chosen for an object. It may lead to the object itself, whose row may be gone.
+  private func chosen(_ value: FetchedValue, _ object: ManagedObject) throws -> PropertyValue {
+    switch value {
+    case .attribute(let value): .attribute(value)
+    case .object(let id):
+      .object(try id.map { id in try id == object.objectID ? object : existingObject(with: id) })
     }
   }
 
@@ -473,7 +512,7 @@ extension ManagedObjectContext {
         object._setReference(relationship.slot, 0)
       } else if relationship.isSymmetric, key != object.key, let partner = self.object(key, relationship) {
         // The partner's own row may have lost the reference, or may refer to another object by now.
-        refresh(partner, mergeChanges: true)
+        refreshRelationships(of: partner, reading: relationship)
         partner._willRead()
         object._setReference(relationship.slot, 0)
         if partner.referenceKey(relationship.slot) == object.key {
@@ -542,8 +581,9 @@ extension ManagedObjectContext {
     let wanted = object.referenceKey(slot.number)
     // The other object may have lost the partner since.
     guard wanted != 0, let id = conflict.otherID, let rival = try? existingObject(with: id) else { return }
-    refresh(rival, mergeChanges: true)
-    guard rival !== object, !rival.isInaccessible else { return }
+    guard rival !== object else { return }
+    refreshRelationships(of: rival, reading: relationship)
+    guard !rival.isInaccessible else { return }
     rival._willRead()
     guard rival.referenceKey(slot.number) == wanted else { return }
     let old = object.extras?.oldValue(slot.number) ?? .null
@@ -570,7 +610,7 @@ extension ManagedObjectContext {
       partner.requireExtras().partners[inverse.slot] = object.key
       partner.noteChangeOutsideRow(inverse.slot)
     }
-    switch try self.resolution(of: full) {
+    switch try self.resolution(of: full, for: object) {
     case .objectWins, .overwrite: claimPartner()
     case .values(let values):
       try self.setChosenValues(values, object)
@@ -663,13 +703,12 @@ extension ManagedObjectContext {
     load(object, relationship, stored)
     var removed = object.extras?.toManyState(relationship.slot)?.removed
     let others = (stored.keys?.keys ?? []).compactMap { self.object($0, relationship) }
+    let reference = inverse(of: relationship).flatMap { $0.isToMany ? nil : $0 }
     return others.filter { other in
-      if other.isPending { refresh(other, mergeChanges: true) }
+      if other.isPending { refreshRelationships(of: other, reading: reference) }
       other._willRead()
-      guard let inverse = inverse(of: relationship), !inverse.isToMany else {
-        return removed?.contains(other.key) != true
-      }
-      return other.referenceKey(inverse.slot) == object.key
+      guard let reference else { return removed?.contains(other.key) != true }
+      return other.referenceKey(reference.slot) == object.key
     }
   }
 }

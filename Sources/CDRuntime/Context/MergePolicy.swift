@@ -83,7 +83,8 @@ public struct MergePolicy: Sendable {
     case rollback
     /// Resolves the conflict like ``objectWins``, and then sets these values by their keys. The save throws a
     /// ``PropertyError`` for a key of no property, for a property that cannot be set, and for a value of another
-    /// type.
+    /// type, and ``FetchError/unknownObject(_:)`` for an object that does not exist. None of the values is set then, and the
+    /// next save meets the conflict again.
     case values([String: FetchedValue])
   }
 
@@ -100,7 +101,8 @@ public struct MergePolicy: Sendable {
   /// Creates a custom policy.
   ///
   /// - Parameter resolve: Called for each conflict, with the newest values of the store, and called again if another
-  ///   context has saved in the meantime. The save throws the errors that it throws. It must not change the context:
+  ///   context has saved in the meantime. The save throws the errors that it throws, and the next save meets the
+  ///   conflict and those after it again. It must not change the context:
   ///   a save in it throws ``SaveError/nested(in:)``, and after a rollback or a reset nothing of the conflict is left
   ///   to save.
   public init(_ resolve: @escaping @Sendable (SaveConflict) throws -> Resolution) {

@@ -56,6 +56,9 @@ public final class PersistentContainer: Sendable {
   /// only when it reads the next time. A screen that only shows what it has read does not read again. The default is
   /// false.
   ///
+  /// If the history is purged of saves that the context has not merged, the context reads everything again. If a store cannot
+  /// be read, the context tries again until it can.
+  ///
   /// ```swift
   /// container.automaticallyMergesChangesFromParent = true
   /// for await changes in container.viewContext.changes { print(changes.refreshed) }
@@ -184,13 +187,25 @@ public final class PersistentContainer: Sendable {
     // If the store cannot be read, the next fetch throws the error.
     guard let changes = try? coordinator.changes() else { return }
     merging = Task { @MainActor [weak self] in
-      do {
-        for try await _ in changes {
+      var stream: AsyncThrowingStream<HistoryTransaction, any Error>? = changes
+      while !Task.isCancelled {
+        do {
+          if let stream {
+            for try await _ in stream {
+              guard let self else { return }
+              try self.context.learnOfSaves()
+            }
+            return
+          }
           guard let self else { return }
+          stream = try self.coordinator.changes()
+          // The new stream has later saves only.
           try self.context.learnOfSaves()
+        } catch {
+          // Saves were purged from the history before the stream had them, or the store cannot be read now.
+          stream = nil
+          try? await Task.sleep(for: HistoryWatcher.interval)
         }
-      } catch {
-        self?.merging = nil
       }
     }
   }

@@ -7,6 +7,10 @@ extension EntityClass {
   }
 
   /// Returns the objects whose attribute has a value. Nil matches nil.
+  ///
+  /// The objects have the values of their newest rows. Unlike other fetches, the lookup does not read what other contexts
+  /// have saved if the context holds no snapshot: relationships that were read before stay as they are until the next fetch
+  /// or ``ManagedObjectContext/perform(_:)``.
   public static func objects<Value: AttributeValueConvertible>(
     matching path: KeyPath<Fields<Self>, Attribute<Value>>, _ value: Value, in context: ManagedObjectContext
   ) throws -> [Self] {
@@ -14,7 +18,8 @@ extension EntityClass {
     return try context.fetch(FetchRequest<Self>(where: Fields()[keyPath: path] == value))
   }
 
-  /// Returns the object whose attribute has a value; nil if there is none.
+  /// Returns the object whose attribute has a value; nil if there is none. Reads what other contexts have saved in the same
+  /// way as `objects(matching:_:in:)`.
   ///
   /// - Throws: ``FetchError/tooManyObjects(entity:)`` if several objects match. The fetch reads at most two rows.
   public static func object<Value: AttributeValueConvertible>(

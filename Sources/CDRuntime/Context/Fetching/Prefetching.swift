@@ -121,6 +121,9 @@ extension ManagedObjectContext {
     for object in objects where object.flags.isDisjoint(with: [.inserted, .inaccessible]) {
       if let known = object.extras?.partners[relationship.slot] {
         if known != 0, let partner = self.object(known, relationship) { related.append(partner) }
+      } else if isContested(object, relationship) {
+        // Rows alone do not tell its partner.
+        if let partner = partner(of: object, relationship) { related.append(partner) }
       } else {
         owners.append(object)
       }
@@ -128,12 +131,29 @@ extension ManagedObjectContext {
     if owners.isEmpty { return related }
     let rows = try reader().rows(ofSubtree: plan, referringBy: column, toAny: owners.map(\.key))
     var partners: [ObjectKey: ObjectKey] = [:]
-    for row in try self.objects(from: rows, of: plan) where !row.isDeleted {
-      partners[row.referenceKey(inverseSlot)] = row.key
-      related.append(row)
+    var owningDeleted: Set<ObjectKey> = []
+    for row in try self.objects(from: rows, of: plan) {
+      let owner = row.referenceKey(inverseSlot)
+      if row.isDeleted {
+        owningDeleted.insert(owner)
+      } else {
+        partners[owner] = row.key
+        related.append(row)
+      }
     }
-    for owner in owners { owner.requireExtras().partners[relationship.slot] = partners[owner.key] ?? 0 }
+    for owner in owners {
+      let partner = partners[owner.key]
+      // A deleted partner is not recorded, because a rollback brings it back.
+      if partner == nil, owningDeleted.contains(owner.key) { continue }
+      owner.requireExtras().partners[relationship.slot] = partner ?? 0
+    }
     return related
+  }
+
+  /// Whether an object with changes may still refer to an object although its row no longer does.
+  private func isContested(_ object: ManagedObject, _ relationship: RelationshipPlan) -> Bool {
+    pendingChanges.hasContestedReferrers
+      && !pendingChanges.contestedReferrers(to: OneToOnePartner(relationship, object.key, model)).isEmpty
   }
 
   // MARK: To-many
@@ -187,25 +207,39 @@ extension ManagedObjectContext {
   /// The objects of the rows with the given keys, in the order of the store.
   private func readRows(_ keys: [ObjectKey], of plan: EntityPlan) throws -> [ManagedObject] {
     if keys.isEmpty { return [] }
-    if let parent {
-      let originals = keys.map { FetchedKey(key: $0, entity: plan.index) }
-      return childInstances(of: try parent.objects(of: originals[...], plan).filter(\.exists))
-    }
     return try objects(from: reader().rows(keys, inSubtreeOf: plan), of: plan)
   }
 
-  /// The objects of the given keys, in their order. Objects that are not in memory are read at once. A deleted row
-  /// has an inaccessible object.
+  /// The objects of the given keys, in their order. Objects that are not in memory are read at once, and a child takes over
+  /// its parent's values. A deleted row has an inaccessible object.
   func objects(of keys: ArraySlice<FetchedKey>, _ plan: EntityPlan) throws -> [ManagedObject] {
     var found: [ObjectKey: ManagedObject] = [:]
-    var missing: [ObjectKey] = []
+    var missing: [FetchedKey] = []
     for key in keys {
       let known = registered(key.key, root: plan.root)
       if let known { found[key.key] = known }
-      if known?.isFault ?? true { missing.append(key.key) }
+      if known.map(isReadAgain) ?? true { missing.append(key) }
     }
-    for object in try readRows(missing, of: plan) { found[object.key] = object }
+    for object in try read(missing, of: plan) { found[object.key] = object }
     return keys.map { found[$0.key] ?? object(of: $0) }
+  }
+
+  /// Whether a fetch reads an object although it is in memory.
+  private func isReadAgain(_ object: ManagedObject) -> Bool {
+    // The parent may have changed any object that it has.
+    if parent != nil { return !object.flags.contains(.inserted) }
+    // An undo manager keeps objects whose deletion this context has saved. Another context may have inserted the row again.
+    return !object.flags.isDisjoint(with: [.fault, .deletionSaved])
+  }
+
+  /// Reads the rows of keys, or the parent's objects.
+  private func read(_ keys: [FetchedKey], of plan: EntityPlan) throws -> [ManagedObject] {
+    guard let parent else { return try readRows(keys.map(\.key), of: plan) }
+    if keys.isEmpty { return [] }
+    let originals = try parent.objects(of: keys[...], plan)
+    // The parent's fault may stand for a row that is gone.
+    for original in originals { original._willRead() }
+    return childInstances(of: originals.filter(\.exists))
   }
 
   /// The object of a key, as a fault if it is not in memory.

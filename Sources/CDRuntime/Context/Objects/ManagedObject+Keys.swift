@@ -53,33 +53,25 @@ extension ManagedObject {
   /// - Throws: ``PropertyError``; the object is unchanged then. ``StoreError`` if the former value is a large one that
   ///   the object has not read yet, and that cannot be read.
   public final func setValue(_ value: PropertyValue, forKey key: String) throws {
-    let name = scope.plan.name
-    guard let slot = scope.plan.slot(key) else {
-      if scope.context?.fetchedProperty(key, of: scope.plan) != nil {
-        throw PropertyError.readOnly(entity: name, key: key)
-      }
-      throw unknownKey(key)
-    }
+    guard let slot = scope.plan.slot(key) else { throw unsettableKey(key) }
     _willRead()
-    guard !isInaccessible else { throw PropertyError.inaccessible(entity: name, key: key) }
-    switch slot.kind {
-    case .attribute(let attribute, let storageType):
-      guard attribute.derivation == nil else { throw PropertyError.readOnly(entity: name, key: key) }
-      let fitted = value.attribute.flatMap(storageType.fitted)
-      try setAttribute(fitted, given: value, expected: attribute.type.schemaName, slot)
-    case .composite(let attribute, let fields):
-      guard attribute.derivation == nil else { throw PropertyError.readOnly(entity: name, key: key) }
-      var fitted = value.attribute.flatMap { Self.fitted($0, fields) }
-      // The columns are equal for nil and for a composite whose fields are all nil. A value must read the same before
-      // the save and after it.
-      if attribute.isOptional, case .composite(let values)? = fitted,
-        values.values.allSatisfy({ $0 == .null })
-      {
-        fitted = .null
-      }
-      try setAttribute(fitted, given: value, expected: attribute.type.schemaName, slot)
-    case .relationship(let relationship):
-      try setRelated(value, relationship)
+    guard !isInaccessible else { throw PropertyError.inaccessible(entity: scope.plan.name, key: key) }
+    if case .relationship(let relationship) = slot.kind {
+      try checkRelated(value, relationship)
+      setRelated(value, relationship)
+    } else {
+      try setAttribute(fitted(value, slot), slot)
+    }
+  }
+
+  /// Throws the error with which `setValue(_:forKey:)` would refuse a value, unless the object is inaccessible. Sets nothing.
+  @_optimize(none)
+  final func checkValue(_ value: PropertyValue, forKey key: String) throws {
+    guard let slot = scope.plan.slot(key) else { throw unsettableKey(key) }
+    if case .relationship(let relationship) = slot.kind {
+      try checkRelated(value, relationship)
+    } else {
+      _ = try fitted(value, slot)
     }
   }
 
@@ -137,6 +129,11 @@ extension ManagedObject {
       suggestion: scope.plan.closestKey(to: key, or: fetched))
   }
 
+  private func unsettableKey(_ key: String) -> PropertyError {
+    scope.context?.fetchedProperty(key, of: scope.plan) == nil
+      ? unknownKey(key) : .readOnly(entity: scope.plan.name, key: key)
+  }
+
   final func value(of slot: PropertyPlan) -> PropertyValue {
     switch slot.kind {
     case .attribute, .composite:
@@ -148,24 +145,52 @@ extension ManagedObject {
     }
   }
 
-  private func setAttribute(
-    _ fitted: AttributeValue?, given: PropertyValue, expected: String, _ slot: PropertyPlan
-  ) throws {
+  /// Returns a value as the attribute or composite of a slot stores it.
+  private func fitted(_ value: PropertyValue, _ slot: PropertyPlan) throws -> AttributeValue {
+    guard let attribute = slot.attribute, attribute.derivation == nil else {
+      throw PropertyError.readOnly(entity: scope.plan.name, key: slot.name)
+    }
+    var fitted: AttributeValue?
+    switch slot.kind {
+    case .attribute(_, let storageType): fitted = value.attribute.flatMap(storageType.fitted)
+    case .composite(_, let fields):
+      fitted = value.attribute.flatMap { Self.fitted($0, fields) }
+      // The columns are equal for nil and for a composite whose fields are all nil. A value must read the same before
+      // the save and after it.
+      if attribute.isOptional, case .composite(let values)? = fitted,
+        values.values.allSatisfy({ $0 == .null })
+      {
+        fitted = .null
+      }
+    case .relationship: break
+    }
     // A mandatory property of a generated class cannot be nil. An object without a generated class is validated at
     // the save.
-    let isImpossible =
-      fitted == .null && scope.plan.isTyped && slot.attribute?.isOptional == false
+    let isImpossible = fitted == .null && scope.plan.isTyped && !attribute.isOptional
     guard let fitted, !isImpossible else {
       throw PropertyError.wrongType(
-        entity: scope.plan.name, key: slot.name, expected: expected, given: given.typeName)
+        entity: scope.plan.name, key: slot.name, expected: attribute.type.schemaName, given: value.typeName)
     }
+    return fitted
+  }
+
+  private func setAttribute(_ fitted: AttributeValue, _ slot: PropertyPlan) throws {
     if slot.isReadLater { try readLargeValueForCaller(slot.number) }
     _willWrite(slot.number)
     setStoredValues([slot.number: fitted])
     didChange(slot.number)
   }
 
-  private func setRelated(_ value: PropertyValue, _ relationship: RelationshipPlan) throws {
+  private func setRelated(_ value: PropertyValue, _ relationship: RelationshipPlan) {
+    switch value {
+    case .object(let object): setRelatedObject(object, relationship)
+    case .objects(let objects): setRelatedObjects(objects, relationship)
+    // The check has let nil through only.
+    case .attribute: setRelatedObject(nil, relationship)
+    }
+  }
+
+  private func checkRelated(_ value: PropertyValue, _ relationship: RelationshipPlan) throws {
     let destination = relationship.description.destination
     func mistake() -> PropertyError {
       .wrongType(
@@ -177,12 +202,9 @@ extension ManagedObject {
     switch value {
     case .object(let object) where !relationship.isToMany:
       guard object.map(fits) ?? true else { throw mistake() }
-      setRelatedObject(object, relationship)
-    case .attribute(.null) where !relationship.isToMany:
-      setRelatedObject(nil, relationship)
+    case .attribute(.null) where !relationship.isToMany: break
     case .objects(let objects) where relationship.isToMany:
       guard objects.allSatisfy(fits) else { throw mistake() }
-      setRelatedObjects(objects, relationship)
     default: throw mistake()
     }
   }

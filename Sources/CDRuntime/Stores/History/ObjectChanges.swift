@@ -35,7 +35,8 @@ public struct ObjectChanges: Hashable, Sendable {
   }
 
   /// Returns these changes combined with later changes. An object that was inserted and then deleted is left out. An
-  /// object that was inserted and then updated is an inserted object.
+  /// object that was inserted and then updated is an inserted object. An object that was deleted and then inserted again is
+  /// in both sets.
   public func followed(by later: ObjectChanges) -> ObjectChanges {
     let passing = inserted.subtracting(inserted.subtracting(later.deleted))
     let inserted = inserted.subtracting(later.deleted).union(later.inserted)

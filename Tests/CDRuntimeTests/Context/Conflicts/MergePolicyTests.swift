@@ -85,6 +85,31 @@ import Testing
     }
   }
 
+  /// A policy that chooses values that the object cannot take decides nothing either, and none of the values is set.
+  @Test func valuesThatCannotBeSetLeaveTheConflict() throws {
+    let book = book("1")
+    try context.save()
+    try self.book("1", in: other).title = "theirs"
+    try other.save()
+    let unknown = Author(name: "B", in: other).objectID
+    book.title = "mine"
+    let choices: [[String: FetchedValue]] = [
+      ["nothing": .object(nil)], ["salesRank": .attribute(.int(1)), "title": .attribute(.int(1))],
+      ["author": .object(unknown)], ["salesRank": .attribute(.int(1)), "tags": .object(nil)],
+    ]
+    for values in choices {
+      context.mergePolicy = MergePolicy { _ in .values(values) }
+      #expect(throws: (any Error).self, "\(values.keys)") { try context.save() }
+      #expect(book.title == "mine" && book.salesRank == nil)
+    }
+    context.mergePolicy = .error
+    #expect(throws: SaveError.self) { try context.save() }
+    #expect(try self.book("1", in: store.freshContext()).title == "theirs")
+    context.mergePolicy = MergePolicy { _ in .values(["title": .attribute(.string("both"))]) }
+    try context.save()
+    #expect(try self.book("1", in: store.freshContext()).title == "both")
+  }
+
   @Test func theStoreWinsPropertyByProperty() throws {
     #expect(try contended(.mergeByPropertyStoreTrump) == ["theirs", "7", "5"])
   }

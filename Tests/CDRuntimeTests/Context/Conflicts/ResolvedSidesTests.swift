@@ -90,6 +90,112 @@ import Testing
     #expect(try shared.value("spouse", of: objects[1]) == .objects([objects[0].objectID]))
   }
 
+  private struct Undecided: Error {}
+
+  /// The conflict of the first one reads the reference of the second one anew.
+  @Test(arguments: [0, 1]) func aConflictThatAPolicyDoesNotDecideStaysBesideAnother(_ undecided: Int) throws {
+    let shared = try GraphStore(Self.entities(Self.spouses))
+    let (context, other) = (shared.context(), shared.context())
+    let objects = try Self.objects(2, in: context)
+    try objects[0].setValue(.object(objects[1]), forKey: "spouse")
+    try context.save()
+    for object in objects {
+      try object.setValue(.attribute(.int(1)), forKey: "number")
+      try shared.instance(object, in: other).setValue(.attribute(.int(7)), forKey: "number")
+    }
+    try other.save()
+    let id = objects[undecided].objectID
+    context.mergePolicy = MergePolicy { conflict in
+      if conflict.objectID == id { throw Undecided() }
+      return .objectWins
+    }
+    #expect(throws: Undecided.self) { try context.save() }
+    context.mergePolicy = .error
+    #expect(throws: SaveError.self) { try context.save() }
+    for object in objects { #expect(try shared.value("number", of: object) == .attribute(.int(7))) }
+    // Nothing has told the context of the others' save but the conflict.
+    context.rollback()
+    #expect(try objects[undecided].shared("number") == .attribute(.int(7)))
+  }
+
+  /// An undo has brought the object back, and others have inserted its row again since.
+  @Test func aConflictAboutANewRowStaysIfAPolicyDoesNotDecideIt() throws {
+    let shared = try GraphStore(Self.entities([]))
+    let (context, other) = (shared.context(), shared.context(.mergeByPropertyObjectTrump))
+    context.undoManager = ContextUndoManager()
+    let object = try Self.objects(1, in: context)[0]
+    try shared.instance(object, in: other).setValue(.attribute(.int(7)), forKey: "number")
+    context.delete(object)
+    try context.save()
+    context.undo()
+    #expect(object.isInserted)
+    try object.setValue(.attribute(.int(1)), forKey: "number")
+    try other.save()
+    context.mergePolicy = MergePolicy { _ in throw Undecided() }
+    for _ in 0..<2 {
+      #expect(throws: Undecided.self) { try context.save() }
+      #expect(object.isInserted)
+    }
+    #expect(try object.shared("number") == .attribute(.int(1)))
+    #expect(try shared.value("number", of: object) == .attribute(.int(7)))
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    try context.save()
+    try expectSettled(shared, context)
+    #expect(try object.shared("number") == .attribute(.int(7)))
+  }
+
+  /// Entities that share a table, each with a relationship of its own at the same slot.
+  private static func siblings(isToMany: Bool) -> [EntityDescription] {
+    [
+      EntityDescription(name: "Item"),
+      EntityDescription(
+        name: "Book", parent: "Item",
+        relationships: [
+          RelationshipDescription(
+            name: "series", destination: "Series", isToMany: isToMany, inverse: "books")
+        ]),
+      EntityDescription(
+        name: "Magazine", parent: "Item",
+        relationships: [
+          RelationshipDescription(
+            name: "editor", destination: "Person", isToMany: isToMany, inverse: "magazines")
+        ]),
+      EntityDescription(
+        name: "Series", attributes: [AttributeDescription(name: "number", type: .int32, isOptional: true)],
+        relationships: [
+          RelationshipDescription(name: "books", destination: "Book", isToMany: true, inverse: "series")
+        ]),
+      EntityDescription(
+        name: "Person",
+        relationships: [
+          RelationshipDescription(
+            name: "magazines", destination: "Magazine", isToMany: true, inverse: "editor")
+        ]),
+    ]
+  }
+
+  /// The series and the editor have the same key.
+  @Test(arguments: [false, true]) func aDeletionThatIsTakenBackLeavesTheReferencesOfOtherEntities(
+    isToMany: Bool
+  ) throws {
+    let shared = try GraphStore(Self.siblings(isToMany: isToMany))
+    let (context, other) = (shared.context(.mergeByPropertyStoreTrump), shared.context())
+    let (series, person) = (
+      try context.insert(entityNamed: "Series"), try context.insert(entityNamed: "Person")
+    )
+    let magazine = try context.insert(entityNamed: "Magazine")
+    try magazine.setValue(isToMany ? .objects([person]) : .object(person), forKey: "editor")
+    try context.save()
+    try magazine.setValue(isToMany ? .objects([]) : .object(nil), forKey: "editor")
+    context.delete(series)
+    try shared.instance(series, in: other).setValue(.attribute(.int(2)), forKey: "number")
+    try other.save()
+    try context.save()
+    #expect(try shared.ids(of: "Series") == [series.objectID])
+    #expect(try shared.value("editor", of: magazine) == .objects([]))
+    #expect(try magazine.shared("editor") == .objects([]))
+  }
+
   // MARK: References
 
   @Test func aPartnerWhomOthersHaveLeftIsThePartnerOfWhoHasHim() throws {

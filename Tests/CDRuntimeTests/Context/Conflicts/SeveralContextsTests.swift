@@ -30,6 +30,13 @@ import Testing
       ])
   ]
 
+  /// Objects that refer to each other, each in its own row.
+  private static let couples = [
+    EntityDescription(
+      name: "A", attributes: [AttributeDescription(name: "number", type: .int32, isOptional: true)],
+      relationships: [RelationshipDescription(name: "spouse", destination: "A", inverse: "spouse")])
+  ]
+
   /// An attribute that is derived along a relationship without an inverse.
   private static let derived = [
     EntityDescription(
@@ -130,6 +137,58 @@ import Testing
     #expect(try shared.value("partner", of: holder) == .objects([]))
     #expect(try shared.value("partner", of: next) == .objects([partner.objectID]))
     #expect(try shared.value("number", of: holder) == .attribute(.int(1)))
+  }
+
+  /// The partner's change has kept it from being read again. The save must still find that others have changed it too.
+  @Test(arguments: [false, true]) func aPartnerThatIsReleasedKeepsItsConflict(isChild: Bool) throws {
+    let shared = try GraphStore(Self.couples)
+    let parent = shared.context()
+    let (first, second) = (try parent.insert(entityNamed: "A"), try parent.insert(entityNamed: "A"))
+    try parent.save()
+    let context = isChild ? ManagedObjectContext(parent: parent) : parent
+    let other = isChild ? parent : shared.context()
+    let (mine, partner) = (try shared.instance(first, in: context), try shared.instance(second, in: context))
+    try partner.setValue(.attribute(.int(1)), forKey: "number")
+    let (left, right) = (try shared.instance(first, in: other), try shared.instance(second, in: other))
+    try right.setValue(.attribute(.int(2)), forKey: "number")
+    try left.setValue(.object(right), forKey: "spouse")
+    if isChild {
+      context.refresh(mine, mergeChanges: false)
+    } else {
+      try other.save()
+      try shared.learn(context)
+    }
+    try mine.setValue(.object(nil), forKey: "spouse")
+    #expect(try partner.value(forKey: "spouse").object == nil)
+    let error = #expect(throws: SaveError.self) { try context.save() }
+    guard case .conflict(let conflicts) = error else {
+      Issue.record("It is \(String(describing: error)).")
+      return
+    }
+    #expect(conflicts.map(\.objectID) == [second.objectID])
+    #expect(try right.shared("number") == .attribute(.int(2)))
+    if !isChild { #expect(try shared.value("number", of: second) == .attribute(.int(2))) }
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    try context.save()
+    if isChild { try parent.save() }
+    #expect(try shared.value("number", of: second) == .attribute(.int(2)))
+    for object in [first, second] { #expect(try shared.value("spouse", of: object) == .objects([])) }
+  }
+
+  @Test func aPrefetchKeepsAPartnerThatHasNotFollowedOthers() throws {
+    let shared = try GraphStore(Self.pairs)
+    let (context, other) = (shared.context(), shared.context())
+    let (holder, partner) = (try context.insert(entityNamed: "B"), try context.insert(entityNamed: "C"))
+    try holder.setValue(.object(partner), forKey: "partner")
+    try context.save()
+    try holder.setValue(1, forKey: "number")
+    try shared.instance(holder, in: other).setValue(.object(nil), forKey: "partner")
+    try other.save()
+    try shared.learn(context)
+    var request = FetchRequest<ManagedObject>(entityName: "C")
+    request.prefetch = ["holder"]
+    #expect(try context.fetch(request) == [partner])
+    #expect(try partner.value(forKey: "holder").object == holder)
   }
 
   @Test func aListHasWhatOthersHaveAddedOnceItIsSaved() throws {
@@ -541,6 +600,47 @@ import Testing
       return
     }
     #expect(conflicts.map(\.keys) == [["number"]])
+  }
+
+  /// The history still has the deletion of the former row, which the context reads later.
+  @Test(arguments: [false, true]) func anObjectThatIsWrittenAnewOutlivesTheDeletionOfItsFormerRow(
+    isDeleted: Bool
+  ) throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other) = (shared.context(.mergeByPropertyObjectTrump), shared.context())
+    let object = try context.insert(entityNamed: "A")
+    try context.save()
+    other.delete(try shared.instance(object, in: other))
+    try other.save()
+    try object.setValue(.attribute(.int(1)), forKey: "number")
+    try context.save()
+    #expect(!object.isInaccessible)
+    if isDeleted {
+      context.undoManager = ContextUndoManager()
+      context.delete(object)
+    }
+    try shared.learn(context)
+    if isDeleted { context.undo() }
+    #expect(!object.isDeleted && !object.isInaccessible)
+    #expect(try object.shared("number") == .attribute(.int(1)))
+    try context.save()
+    #expect(try shared.ids(of: "A") == [object.objectID])
+  }
+
+  @Test func combinedChangesLeaveAnObjectWhoseRowIsThereAgain() throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other) = (shared.context(), shared.context(.overwrite))
+    let remover = shared.context()
+    let object = try context.insert(entityNamed: "A")
+    try context.save()
+    try shared.instance(object, in: other).setValue(.attribute(.int(1)), forKey: "number")
+    remover.delete(try shared.instance(object, in: remover))
+    try remover.save()
+    try other.save()
+    let ids = ManagedObjectIDs([object.objectID])
+    context.mergeChanges(from: ObjectChanges(deleted: ids).followed(by: ObjectChanges(inserted: ids)))
+    #expect(!object.isInaccessible)
+    #expect(try object.shared("number") == .attribute(.int(1)))
   }
 
   /// A rule of `deny` is about what the store has.

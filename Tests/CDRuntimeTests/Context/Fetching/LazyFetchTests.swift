@@ -73,6 +73,34 @@ import Testing
     #expect(tags.count == Self.count + 1)
   }
 
+  @Test func aChildReadsWhatItsParentHasChanged() throws {
+    let parent = container.newContext()
+    let tag = try #require(try Tag.object(matching: \.name, "tag 7", in: parent))
+    let child = ManagedObjectContext(parent: parent)
+    let mine = try child.localInstance(of: tag)
+    let new = Tag(name: "new", in: child)
+    tag.name = "new"
+    let found = try child.lazyFetch(FetchRequest<Tag>(where: \.name == "new"))
+    #expect(Set(found) == [mine, new])
+    #expect(found.map(\.name) == ["new", "new"] && mine.name == "new")
+  }
+
+  /// The undo manager keeps an object whose deletion has been saved.
+  @Test func anObjectWhoseRowIsWrittenAnewIsReadAgain() throws {
+    let context = container.newContext()
+    context.undoManager = ContextUndoManager()
+    let other = container.newContext()
+    other.mergePolicy = .overwrite
+    let tag = try #require(try Tag.object(matching: \.name, "tag 7", in: context))
+    try #require(try other.existingObject(with: tag.objectID) as? Tag).name = "new"
+    context.delete(tag)
+    try context.save()
+    try other.save()
+    let found = try #require(try context.lazyFetch(FetchRequest<Tag>(where: \.name == "new")).first)
+    #expect(found === tag && !tag.isDeleted && !tag.isInaccessible)
+    #expect(tag.name == "new")
+  }
+
   @Test(.needs(.statements)) func relationshipsComeWithTheirBatch() throws {
     let library = try FetchLibrary(.inMemory)
     let context = library.container.newContext()

@@ -84,6 +84,19 @@ import Testing
     }
   }
 
+  @Test func aPartnerWhoseDeletionIsTakenBackIsThePartnerAgain() throws {
+    let library = try FetchLibrary(.inMemory)
+    let context = library.container.newContext()
+    let second = try #require(try Book.object(isbn: "1", in: context))
+    context.delete(second)
+    var request = FetchRequest<Book>(where: \.isbn == "0")
+    request.prefetch = ["sequel"]
+    let first = try #require(try context.fetch(request).first)
+    #expect(first.sequel == nil)
+    context.rollback()
+    #expect(first.sequel === second)
+  }
+
   @Test func orderedRelationshipsKeepTheirOrder() throws {
     let library = try FetchLibrary(.inMemory)
     let context = library.container.newContext()

@@ -152,6 +152,25 @@ import Testing
     #expect(!container.automaticallyMergesChangesFromParent)
   }
 
+  /// The saves that it has not followed yet are gone from the history.
+  @MainActor @Test(.timeLimit(.minutes(10)))
+  func theViewContextGoesOnMergingAfterAPurge() async throws {
+    let id = try saveTag("a", in: container)
+    let tag = try #require(try container.viewContext.existingObject(with: id) as? Tag)
+    #expect(tag.name == "a")
+    container.automaticallyMergesChangesFromParent = true
+    let other = try store.container()
+    for name in ["b", "c"] { _ = try saveTag(name, in: other) }
+    try other.persistentStoreCoordinator.purgeHistory(before: .distantFuture)
+    try await Task.sleep(for: .seconds(1))
+    try #require(container.automaticallyMergesChangesFromParent)
+    let changes = container.viewContext.changes
+    let last = try saveTag("d", in: other)
+    for await change in changes where change.inserted.contains(last) { break }
+    container.automaticallyMergesChangesFromParent = false
+    #expect(!container.automaticallyMergesChangesFromParent)
+  }
+
   /// Clocks go back, and machines have clocks of their own.
   @Test func aGapInTheMiddleIsRefusedToo() throws {
     _ = try saveTag("a", in: container)
