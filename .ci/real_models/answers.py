@@ -120,6 +120,17 @@ class Answers:
             rules.setdefault("onDuplicate", {}).setdefault(entity or name, {})[key] = "keepFirst"
             self.note("equal ones", step, change["message"].split(":")[0])
             return True
+        if kind == "relationshipBecameToOne" and ", the inverse of " in change["message"]:
+            # Only code could choose one of several: nobody stays related.
+            each = next(each for each in new.relationships(entity) if each["name"] == name)
+            inverse = new.inverse(each)
+            if not all(side.get("optional") for side in (each, inverse)):
+                return False
+            for owner, side in ((entity, each), (each["to"], inverse)):
+                for rule in self.rules(rules, owner):
+                    rule.setdefault("relationships", {})[side["name"]] = "nil"
+            self.note("side of a pair", step, f"{entity}.{name}")
+            return True
         if kind == "inverseChanged":
             # One side tells the other.
             each = next(each for each in new.relationships(entity) if each["name"] == name)

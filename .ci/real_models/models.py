@@ -25,7 +25,7 @@ export    identical, or what differs after 'cdgen export'
 
 QUESTIONS = [("gone", r" is gone from version "), ("value", r"(has become|is|: it is) mandatory"),
              ("digits", r" was \w+ and is \w+: "), ("equal", r" must be unique now: "), ("pairs", r"^the inverse of relationship "),
-             ("one", r" has become to-one: "), ("undecided", r" is undecided "), ("abstract", r" has become abstract: ")]
+             ("one", r" (has become to-one|is to-one now): "), ("undecided", r" is undecided "), ("abstract", r" has become abstract: ")]
 
 
 def imported(setting, bundle, rows, scalars="optional", mappings=True):

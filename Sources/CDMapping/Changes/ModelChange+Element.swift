@@ -23,7 +23,7 @@ extension ModelChange {
       .undecided(let element, _):
       (.destination, element)
     case .attributeRemoved(let name): (.source, .attribute(name.property))
-    case .relationshipRemoved(let name): (.source, .relationship(name))
+    case .relationshipRemoved(let name, _): (.source, .relationship(name))
     case .attributeAdded(let name), .attributeRenamed(_, let name), .attributeMoved(_, let name),
       .attributeTypeChanged(let name, _, _, _), .codableChanged(let name, _, _),
       .attributeBecameOptional(let name), .attributeBecameMandatory(let name),
@@ -36,9 +36,9 @@ extension ModelChange {
     case .casesAdded(let name, _), .casesRenamed(let name, _, _): (.destination, .enumeration(name))
     case .relationshipAdded(let name), .relationshipRenamed(_, let name), .relationshipMoved(_, let name),
       .relationshipDestinationChanged(let name, _, _, _), .relationshipBecameToMany(let name),
-      .relationshipBecameToOne(let name), .relationshipBecameOrdered(let name),
+      .relationshipBecameToOne(let name, _), .relationshipBecameOrdered(let name),
       .relationshipBecameUnordered(let name), .relationshipBecameOptional(let name),
-      .relationshipBecameMandatory(let name), .inverseChanged(let name, _, _, _),
+      .relationshipBecameMandatory(let name, _), .inverseChanged(let name, _, _, _),
       .deleteRuleChanged(let name):
       (.destination, .relationship(name))
     case .uniqueConstraintAdded(let name, _): (.destination, .uniquenessConstraints(entity: name))

@@ -66,7 +66,7 @@ extension ModelChange: CustomStringConvertible {
   private var relationshipSummary: String? {
     switch kind {
     case .relationshipAdded(let name): "relationship \(name) is new"
-    case .relationshipRemoved(let name): "relationship \(name) is gone from version \(destination)"
+    case .relationshipRemoved(let name, _): "relationship \(name) is gone from version \(destination)"
     case .relationshipRenamed(let from, let to): "relationship \(from) is now \(to)"
     case .relationshipMoved(let from, let to): "relationship \(from) is declared by '\(to.entity)' now"
     case .relationshipDestinationChanged(let name, let from, let to, _) where from == to:
@@ -74,11 +74,15 @@ extension ModelChange: CustomStringConvertible {
     case .relationshipDestinationChanged(let name, let from, let to, _):
       "relationship \(name) led to '\(from)' and leads to '\(to)'"
     case .relationshipBecameToMany(let name): "relationship \(name) has become to-many"
-    case .relationshipBecameToOne(let name): "relationship \(name) has become to-one"
+    case .relationshipBecameToOne(let name, nil): "relationship \(name) has become to-one"
+    case .relationshipBecameToOne(let name, let inverse?):
+      "relationship \(name), the inverse of \(inverse), is to-one now"
     case .relationshipBecameOrdered(let name): "relationship \(name) has become ordered"
     case .relationshipBecameUnordered(let name): "relationship \(name) is no longer ordered"
     case .relationshipBecameOptional(let name): "relationship \(name) has become optional"
-    case .relationshipBecameMandatory(let name): "relationship \(name) has become mandatory"
+    case .relationshipBecameMandatory(let name, nil): "relationship \(name) has become mandatory"
+    case .relationshipBecameMandatory(let name, _?):
+      "relationship \(name) must lead to an existing object now"
     case .inverseChanged(let name, let from, let to, _):
       "the inverse of relationship \(name) was \(Self.name(from)) and is \(Self.name(to))"
     case .deleteRuleChanged(let name): "relationship \(name) has another delete rule"
@@ -141,6 +145,7 @@ extension ModelChange {
     case .ownedObjectsLeft: "they are lost too"
     case .entityLeftConfiguration: "its objects in stores of that configuration are lost"
     case .attributeTypeChanged: "values lose digits"
+    case .relationshipRemoved(_, losesOnlyOrder: true): "the order of its objects is lost"
     case .relationshipRemoved: "the relations between objects are lost"
     case .relationshipBecameUnordered: "the order is lost"
     case .relationshipDestinationChanged(_, _, let to, let lost):
@@ -167,7 +172,11 @@ extension ModelChange {
     case .caseValuesChanged: return "\(objects) have the old value"
     case .becameEnumeration: return "\(objects) may have values that belong to no case"
     case .relationshipAdded: return "it is mandatory, so \(objects) need one"
-    case .relationshipBecameToOne: return "\(objects) may have several, of which one can stay"
+    case .relationshipBecameToOne(_, nil): return "\(objects) may have several, of which one can stay"
+    case .relationshipBecameToOne:
+      return "several \(objects) may refer to the same object, which can keep one of them"
+    case .relationshipBecameMandatory(_, let inverse?):
+      return "\(inverse) had the delete rule 'noAction', so \(objects) may refer to deleted objects"
     case .relationshipBecameMandatory: return "\(objects) may have none"
     case .relationshipDestinationChanged(_, _, let to, let lost):
       return "it is mandatory, and not all objects of \(lost.map { "'\($0)'" }.joined(separator: ", ")) "

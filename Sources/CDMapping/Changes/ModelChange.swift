@@ -138,8 +138,9 @@ extension ModelChange {
 
     /// The objects have a new relationship.
     case relationshipAdded(PropertyName)
-    /// The objects no longer have a relationship.
-    case relationshipRemoved(PropertyName)
+    /// The objects no longer have a relationship. `losesOnlyOrder` is true if the relationship was ordered and its inverse
+    /// still contains which objects are related.
+    case relationshipRemoved(PropertyName, losesOnlyOrder: Bool = false)
     /// A relationship has another name.
     case relationshipRenamed(from: PropertyName, to: PropertyName)
     /// Another entity declares the relationship.
@@ -149,16 +150,18 @@ extension ModelChange {
     case relationshipDestinationChanged(PropertyName, from: String, to: String, lost: [String])
     /// The relationship contained at most one object, and can now contain several.
     case relationshipBecameToMany(PropertyName)
-    /// The relationship could contain several objects, and can now contain only one.
-    case relationshipBecameToOne(PropertyName)
+    /// The relationship could contain several objects, and can now contain only one. If the relationship gets its objects
+    /// from its inverse, `inverse` is that one: several objects could refer to the same object by it.
+    case relationshipBecameToOne(PropertyName, inverse: PropertyName? = nil)
     /// The relationship is now ordered.
     case relationshipBecameOrdered(PropertyName)
     /// The relationship is no longer ordered.
     case relationshipBecameUnordered(PropertyName)
     /// The relationship may now be without an object.
     case relationshipBecameOptional(PropertyName)
-    /// The relationship must now have an object.
-    case relationshipBecameMandatory(PropertyName)
+    /// The relationship must now have an object. `unenforced` is the inverse if the relationship was mandatory before, but
+    /// the inverse's rule `noAction` could leave it with a reference to a deleted object.
+    case relationshipBecameMandatory(PropertyName, unenforced: PropertyName? = nil)
     /// The relationship has another inverse. `isConflict` is true if both sides have objects of their own.
     case inverseChanged(PropertyName, from: String?, to: String?, isConflict: Bool)
     /// The delete rule has changed.

@@ -10,6 +10,8 @@ package enum Remedy: Hashable, Sendable {
   case relationshipRule(entity: String, relationship: String, example: String?)
   /// Another entity uses the objects as its source.
   case from(String)
+  /// A filter leaves out the objects of an entity for which the condition is not true.
+  case filter(entity: String, condition: String)
   /// Objects are left out together with their owners.
   case dropOwned(owner: String)
   /// A rule decides which of several duplicates is kept.
@@ -38,6 +40,7 @@ package enum Remedy: Hashable, Sendable {
     case .relationshipRule(let entity, let relationship, let example):
       "write a rule '\(relationship): \(example ?? "…")' under the relationships of '\(entity)' in \(mapping)"
     case .from(let entity): "write 'from: \(entity)' for the entity that its objects become in \(mapping)"
+    case .filter(let entity, let condition): "write 'where: \(condition)' for '\(entity)' in \(mapping)"
     case .dropOwned(let owner): "write 'owned: drop' for '\(owner)' in \(mapping)"
     case .duplicateRule(let entity, let properties):
       "write 'onDuplicate: { \(entity): { \(Self.key(properties)): keepFirst } }' in \(mapping)"

@@ -85,9 +85,12 @@ extension StepBuilder {
     } else {
       note(addition(of: stored, mappingIndex), additionVerdict(of: stored), of: mappingIndex, hasRule: true)
     }
-    // If the rule is wrong, the values that it reads are not also reported as lost.
-    keep(rule.value, of: mappingIndex)
-    guard let value = checkedValue(of: rule, for: stored, in: mappingIndex) else { return }
+    guard let value = checkedValue(of: rule, for: stored, in: mappingIndex) else {
+      // If the rule is wrong, the values that it reads are not also reported as lost.
+      return keep(rule.value, of: mappingIndex)
+    }
+    // A rule for a whole composite reads only the fields that the new composite has too.
+    if !rule.isWhole { keep(rule.value, of: mappingIndex) }
     keep(value, of: mappingIndex)
     mappings[mappingIndex].mapping.attributes.append(PropertyMapping(name: stored.path, value: value))
   }
@@ -585,6 +588,14 @@ extension StepBuilder {
         "'\(rule.value)' may be nil, and '\(relationship.name)' is mandatory: write 'policy: custom'")
       return nil
     }
+    if relationship.isMandatoryToOne, mayBeDeleted(checked.expression, as: relationship, mappingIndex) {
+      problem(
+        at: here,
+        "'\(rule.value)' may refer to a deleted object, because the delete rule of its inverse is "
+          + "'noAction', and '\(relationship.name)' is mandatory: write "
+          + "'where: \(rule.value) != nil', or 'policy: custom'")
+      return nil
+    }
     let mappingIndices = mappings(fromHierarchyOf: entity)
     // If the entity has no objects at all, no object can have a wrong type.
     guard
@@ -600,6 +611,18 @@ extension StepBuilder {
       return nil
     }
     return checked.expression
+  }
+
+  /// Whether an expression is a relationship of the source that may lead to a deleted object, but may not do so any more
+  /// as the new relationship. A filter can exclude the objects that have such references.
+  private func mayBeDeleted(
+    _ value: ValueExpression, as new: RelationshipDescription, _ mappingIndex: Int
+  ) -> Bool {
+    guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
+      case .key(let key) = steps[0],
+      case .relationship(let old)? = source.property(key, of: mappings[mappingIndex].sourceName)
+    else { return false }
+    return unenforcedInverse(of: old, as: new, mappingIndex) != nil && !isFiltered(old, mappingIndex)
   }
 }
 

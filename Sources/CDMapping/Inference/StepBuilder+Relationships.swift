@@ -101,6 +101,11 @@ extension StepBuilder {
         .relationshipAdded(name), verdict, resolution(verdict, of: mappingIndex, hasRule: false),
         mappings[mappingIndex].mapping)
       if verdict == .needsRule { continue }
+      if let inverse, let others,
+        noteShared(relationship, name, inverse, others, of: mappingIndex)
+      {
+        continue
+      }
       if relationship.isToMany, !relationship.isOptional || relationship.minimumCount ?? 0 > 0 {
         changes.add(
           .rulesTightened(.relationship(name)), .automatic,
@@ -145,6 +150,7 @@ extension StepBuilder {
     if otherHasRule, !hasRule {
       // A rule has priority over the objects inferred for the other side.
       mappings[mappingIndex].mapping.relationships[own].value = .inverse
+      noteShared(relationship, name, inverse, others, of: mappingIndex)
       if let origin = originRelationship(of: relationship, in: mappings[mappingIndex])?.relationship {
         mappings[mappingIndex].keptRelationships.remove(origin.name)
       }
@@ -165,6 +171,114 @@ extension StepBuilder {
     changes.add(
       .inverseChanged(name, from: before?.name, to: inverse.name, isConflict: true), .needsRule,
       resolution(.needsRule, of: mappingIndex, hasRule: false), mappings[mappingIndex].mapping)
+  }
+}
+
+// Finds objects that several objects refer to by the inverse of a to-one relationship.
+extension StepBuilder {
+  /// Records that a to-one relationship gets its objects from its inverse, if several objects may refer to the same
+  /// object by the inverse.
+  ///
+  /// - Parameter others: The mappings that give the inverse objects of its own.
+  /// - Returns: Whether this may be so.
+  @discardableResult
+  private func noteShared(
+    _ relationship: RelationshipDescription, _ name: PropertyName, _ inverse: RelationshipDescription,
+    _ others: [Int], of mappingIndex: Int
+  ) -> Bool {
+    guard !relationship.isToMany, mayShare(inverse, others, mappingIndex) else { return false }
+    let owner = destination.declaringEntity(of: inverse.name, in: relationship.destination)?.name
+    // If the app's own code creates all objects that refer to the object, it also decides which of them stay related.
+    let resolution: ModelChange.Resolution =
+      others.allSatisfy { mappings[$0].isCustom }
+      ? .custom : resolution(.needsRule, of: mappingIndex, hasRule: false)
+    changes.add(
+      .relationshipBecameToOne(
+        name, inverse: PropertyName(owner ?? relationship.destination, inverse.name)),
+      .needsRule, resolution, mappings[mappingIndex].mapping)
+    return true
+  }
+
+  /// Whether several migrated objects may refer to the same object of a mapping by a relationship.
+  ///
+  /// - Parameter others: The mappings that give the relationship objects of its own.
+  private func mayShare(
+    _ relationship: RelationshipDescription, _ others: [Int], _ mappingIndex: Int
+  ) -> Bool {
+    var inverses: [PropertyName]?
+    var found: [String: [Int]] = [:]
+    for other in others {
+      guard
+        case .objects(let value)? = mappings[other].mapping.relationships.first(where: {
+          $0.name == relationship.name
+        })?.value
+      else { continue }
+      guard let trail = self.trail(of: value, from: mappings[other].sourceName) else { return true }
+      guard concrete(trail.target).contains(mappings[mappingIndex].sourceName) else { continue }
+      // Two different ways to an object may begin at different objects.
+      guard let way = trail.inverses, inverses ?? way == way else { return true }
+      inverses = way
+      found[mappings[other].sourceName, default: []].append(other)
+    }
+    // If several mappings use the same object, their filters are meant to separate the objects.
+    return found.values.contains { list in
+      list.count > 1 && list.contains { mappings[$0].mapping.filter == nil }
+    }
+  }
+
+  /// The source objects that an expression leads to.
+  private struct Trail {
+    var target: String
+    /// The to-one inverses of the relationships on the way, by which at most one object leads to each target. Nil if one
+    /// of the relationships has no to-one inverse.
+    var inverses: [PropertyName]?
+  }
+
+  /// Follows an expression of relationships. Nil if the expression has other parts.
+  private func trail(of value: ValueExpression, from entity: String) -> Trail? {
+    switch value.kind {
+    case .object: return Trail(target: entity, inverses: [])
+    case .subquery(let collection, _, _): return trail(of: collection, from: entity)
+    case .path(let base, let steps):
+      guard var trail = self.trail(of: base, from: entity) else { return nil }
+      for step in steps {
+        switch step {
+        case .key(let key):
+          guard case .relationship(let relationship)? = source.property(key, of: trail.target) else {
+            return nil
+          }
+          let inverse = source.inverse(of: relationship, in: trail.target)
+          let owner = inverse.flatMap {
+            source.declaringEntity(of: $0.name, in: relationship.destination)?.name
+          }
+          if let inverse, let owner, !inverse.isToMany {
+            trail.inverses?.append(PropertyName(owner, inverse.name))
+          } else {
+            trail.inverses = nil
+          }
+          trail.target = relationship.destination
+        case .first, .last, .index: continue
+        default: return nil
+        }
+      }
+      return trail
+    default: return nil
+    }
+  }
+
+  /// The to-many relationship of the source that contained the objects which refer to an object by the inverse of a
+  /// relationship of the destination; nil if there was none.
+  func formerInverse(of relationship: RelationshipDescription, in entity: String) -> String? {
+    guard let inverse = destination.inverse(of: relationship, in: entity) else { return nil }
+    for builder in mappings
+    where builder.hasObjects && destination.isKind(builder.destinationName, of: relationship.destination) {
+      guard let name = builder.properties[inverse.name],
+        case .relationship(let old)? = source.property(name, of: builder.sourceName),
+        let former = source.inverse(of: old, in: builder.sourceName), former.isToMany
+      else { continue }
+      return former.name
+    }
+    return nil
   }
 }
 
@@ -230,8 +344,43 @@ extension StepBuilder {
     case (false, false): break
     }
     compareRules(new, name, old, note)
+    if new.isMandatoryToOne, !old.isOptional, !old.isToMany,
+      let inverse = unenforcedInverse(of: old, as: new, mappingIndex)
+    {
+      let kind = ModelChange.Kind.relationshipBecameMandatory(name, unenforced: inverse)
+      if isFiltered(old, mappingIndex) {
+        changes.add(kind, .needsRule, .mapped, mappings[mappingIndex].mapping)
+      } else {
+        note(kind, .needsRule)
+      }
+    }
     compareInverses(new, name, old, of: mappingIndex, note)
     return isEnough
+  }
+
+  /// The inverse of a source relationship whose rule `noAction` could leave references to deleted objects; nil if there
+  /// are no such references, or if they may stay.
+  func unenforcedInverse(
+    of old: RelationshipDescription, as new: RelationshipDescription, _ mappingIndex: Int
+  ) -> PropertyName? {
+    let (from, to) = (mappings[mappingIndex].sourceName, mappings[mappingIndex].destinationName)
+    // If the other side holds the reference, it was deleted together with its object.
+    guard let inverse = source.inverse(of: old, in: from), inverse.deleteRule.leavesReferences,
+      source.holdsReference(old, from),
+      destination.inverse(of: new, in: to)?.deleteRule.leavesReferences != true
+    else { return nil }
+    let owner = source.declaringEntity(of: inverse.name, in: old.destination)?.name
+    return PropertyName(owner ?? old.destination, inverse.name)
+  }
+
+  /// Whether a mapping's filter leaves out the objects whose relationship leads to no object.
+  func isFiltered(_ old: RelationshipDescription, _ mappingIndex: Int) -> Bool {
+    let condition = FetchPredicate(.keyPath([old.name]), .notEqualTo, .null)
+    return switch mappings[mappingIndex].mapping.filter?.kind {
+    case .and(let parts)?: parts.contains(condition)
+    case _?: mappings[mappingIndex].mapping.filter == condition
+    case nil: false
+    }
   }
 
   private func compareRules(

@@ -186,6 +186,13 @@ extension StepBuilder {
     }
     let wanted = Set(rule.properties)
     if entity.uniquenessConstraints.contains(where: { Set($0) == wanted }) { return }
+    // The references of a one-to-one relationship are unique without a constraint.
+    if rule.properties.count == 1,
+      case .relationship(let relationship)? = destination.property(rule.properties[0], of: rule.entity),
+      isOneToOneReference(relationship, of: rule.entity)
+    {
+      return
+    }
     let known = entity.uniquenessConstraints.map { $0.joined(separator: ", ") }
     problem(
       at: .duplicate(index),
@@ -337,7 +344,8 @@ extension StepBuilder {
         continue
       }
       let name = PropertyName(owner, relationship.name)
-      if isKeptByInverse(relationship, of: entity) {
+      let isKeptByInverse = isKeptByInverse(relationship, of: entity)
+      if isKeptByInverse, !losesOrder(relationship, mappingIndices) {
         changes.add(.relationshipRemoved(name))
         continue
       }
@@ -349,8 +357,8 @@ extension StepBuilder {
         .map(\.name)
       }
       add(
-        .relationshipRemoved(name), relationship.name, mappingIndices, candidates: candidates,
-        isMeant: isInverseDropped(relationship, of: entity))
+        .relationshipRemoved(name, losesOnlyOrder: isKeptByInverse), relationship.name, mappingIndices,
+        candidates: candidates, isMeant: isInverseDropped(relationship, of: entity))
     }
   }
 
@@ -360,7 +368,18 @@ extension StepBuilder {
     return mappings(fromHierarchyOf: relationship.destination).contains { isDropped(inverse.name, of: $0) }
   }
 
-  /// Whether the inverse still keeps the related objects.
+  /// Whether the order of a relationship is lost because no mapping uses the relationship. If the
+  /// relationship still exists but is not ordered any more, this is a change of its own.
+  private func losesOrder(_ relationship: RelationshipDescription, _ mappingIndices: [Int]) -> Bool {
+    guard relationship.isToMany, relationship.isOrdered else { return false }
+    return !mappingIndices.contains { mappingIndex in
+      destination.relationships(of: mappings[mappingIndex].destinationName).contains {
+        !($0.isToMany && $0.isOrdered) && mappings[mappingIndex].properties[$0.name] == relationship.name
+      }
+    }
+  }
+
+  /// Whether the inverse still keeps the related objects. It does not keep their order.
   private func isKeptByInverse(_ relationship: RelationshipDescription, of entity: String) -> Bool {
     guard let inverse = source.inverse(of: relationship, in: entity) else { return false }
     return mappings(fromHierarchyOf: relationship.destination).contains {
@@ -390,7 +409,7 @@ extension StepBuilder {
       renames(name.name, candidates) + [
         .drop(entity: destinationEntity(of: name.entity, entities), property: name.name)
       ]
-    case .relationshipRemoved(let name):
+    case .relationshipRemoved(let name, _):
       renames(name.name, candidates) + [
         .drop(entity: destinationEntity(of: name.entity, entities), property: name.name)
       ]
@@ -428,11 +447,22 @@ extension StepBuilder {
 
   private func relationshipRemedies(for kind: ModelChange.Kind, _ entities: [String]) -> [Remedy] {
     switch kind {
-    case .relationshipAdded(let name), .relationshipBecameMandatory(let name):
+    case .relationshipAdded(let name), .relationshipBecameMandatory(let name, nil):
       customs(entities) + [
         .relationshipRule(entity: name.entity, relationship: name.name, example: nil), .makeOptional,
       ]
-    case .relationshipBecameToOne(let name):
+    case .relationshipBecameMandatory(let name, _?):
+      [.filter(entity: name.entity, condition: "\(oldName(of: name, entities) ?? name.name) != nil")]
+        + customs(entities) + [
+          .relationshipRule(entity: name.entity, relationship: name.name, example: nil), .makeOptional,
+        ]
+    case .relationshipBecameToOne(let name, _?):
+      customs(entities) + [
+        .relationshipRule(
+          entity: name.entity, relationship: name.name,
+          example: formerInverse(of: name, entities).map { "\($0)[FIRST]" })
+      ]
+    case .relationshipBecameToOne(let name, nil):
       customs(entities) + [
         .relationshipRule(
           entity: name.entity, relationship: name.name,
@@ -455,6 +485,13 @@ extension StepBuilder {
       [.duplicateRule(entity: name, properties: properties)]
     default: []
     }
+  }
+
+  private func formerInverse(of name: PropertyName, _ entities: [String]) -> String? {
+    guard let builder = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
+      case .relationship(let relationship)? = destination.property(name.name, of: builder.destinationName)
+    else { return nil }
+    return formerInverse(of: relationship, in: builder.destinationName)
   }
 
   /// The entities whose rules have an `owned` other than drop, if a mandatory relationship refers to their objects and

@@ -481,7 +481,8 @@ extension StepBuilder {
   /// Finds unique constraints that objects of the source may violate.
   private func compareUniqueness() {
     for entity in destination.version.entities {
-      for properties in entity.uniquenessConstraints where !holds(properties, of: entity.name) {
+      let constraints = entity.uniquenessConstraints.filter { !holds($0, of: entity.name) }
+      for properties in constraints + mergedReferences(of: entity) {
         let hasRule = rules.duplicates.contains {
           $0.entity == entity.name && Set($0.properties) == Set(properties)
         }
@@ -503,6 +504,32 @@ extension StepBuilder {
       where !kept.contains(Set(properties.compactMap { news[$0] })) {
         changes.add(.uniqueConstraintRemoved(entity: entity.name, properties: properties))
       }
+    }
+  }
+
+  /// The one-to-one references of an entity, each as a constraint, to objects of which a rule for duplicates keeps one.
+  /// The references to the others then lead to this one too. Optional references become nil instead.
+  private func mergedReferences(of entity: EntityDescription) -> [[String]] {
+    guard
+      mappings.contains(where: { $0.hasObjects && destination.isKind($0.destinationName, of: entity.name) })
+    else { return [] }
+    return entity.relationships.filter { relationship in
+      relationship.isMandatoryToOne && mayBeMerged(relationship.destination)
+        && isOneToOneReference(relationship, of: entity.name)
+    }
+    .map { [$0.name] }
+  }
+
+  /// Whether an entity's table stores the references of a one-to-one relationship, so that they must be unique.
+  func isOneToOneReference(_ relationship: RelationshipDescription, of entity: String) -> Bool {
+    destination.inverse(of: relationship, in: entity)?.isToMany == false
+      && destination.holdsReference(relationship, entity)
+  }
+
+  /// Whether a rule for duplicates may change references to objects of an entity or of its subentities.
+  private func mayBeMerged(_ entity: String) -> Bool {
+    rules.duplicates.contains {
+      destination.isKind($0.entity, of: entity) || destination.isKind(entity, of: $0.entity)
     }
   }
 
@@ -541,8 +568,13 @@ extension StepBuilder {
     return value == .null || value == .function(.uuid, [])
   }
 
-  /// Whether a property is an unchanged copy of a property of the source.
+  /// Whether a property is an unchanged copy of a property of the source. References to merged objects change.
   private func isCopy(_ property: String, of name: String, in mappingIndex: Int) -> Bool {
+    if case .relationship(let relationship)? = destination.property(
+      property, of: mappings[mappingIndex].destinationName), mayBeMerged(relationship.destination)
+    {
+      return false
+    }
     let value =
       mappings[mappingIndex].mapping.attributes.first { $0.name == property }?.value
       ?? mappings[mappingIndex].mapping.relationships.first { $0.name == property }.flatMap {

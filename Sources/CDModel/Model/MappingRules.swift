@@ -134,7 +134,8 @@ package struct UndecidedPart: Hashable, Sendable {
 
 /// Which of several objects is kept if a new unique constraint allows only one.
 ///
-/// The others are deleted. References to them are changed to the object that is kept.
+/// The others are deleted. References to them are changed to the object that is kept. If several objects of an optional
+/// one-to-one relationship would then refer to this object, one of them still does.
 public struct DuplicateRule: Hashable, Sendable {
   /// Which object is kept, in the order of the objects' identifiers.
   public enum Survivor: String, Hashable, Sendable, CaseIterable {

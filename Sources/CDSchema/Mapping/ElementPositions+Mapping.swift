@@ -31,11 +31,16 @@ extension ElementPositions {
       }
     }
     let number = change.element.side == .source ? change.source : change.destination
-    if case .uniqueConstraintAdded(let entity, let properties) = change.kind,
-      let index = version?.entities.first(where: { $0.name == entity })?.uniquenessConstraints
-        .firstIndex(of: properties)
+    if case .uniqueConstraintAdded(let name, let properties) = change.kind,
+      let entity = version?.entities.first(where: { $0.name == name })
     {
-      return nearest(to: .uniquenessConstraint(version: number, entity: entity, index: index))
+      if let index = entity.uniquenessConstraints.firstIndex(of: properties) {
+        return nearest(to: .uniquenessConstraint(version: number, entity: name, index: index))
+      }
+      // The references of a one-to-one relationship are unique without a constraint.
+      if let reference = entity.relationships.first(where: { [$0.name] == properties }) {
+        return location(of: .relationship(entity: name, name: reference.name), version: number)
+      }
     }
     return location(of: change.element.element, version: number)
   }

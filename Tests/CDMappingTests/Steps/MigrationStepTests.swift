@@ -88,6 +88,101 @@ struct MigrationStepTests {
       step.mapping.entityMappings[0].attributes == [PropertyMapping(name: "name", value: .keyPath("title"))])
   }
 
+  // MARK: To-one inverses
+
+  private static func version(
+    _ number: Int, dog: [RelationshipDescription], person: [RelationshipDescription]
+  ) -> ModelVersion {
+    ModelVersion(
+      number: number, basedOn: number > 1 ? [number - 1] : [],
+      entities: [
+        EntityDescription(name: "Dog", relationships: dog),
+        EntityDescription(name: "Person", relationships: person),
+      ])
+  }
+
+  private static func toOne(
+    _ name: String, _ destination: String, _ inverse: String?
+  ) -> RelationshipDescription {
+    RelationshipDescription(name: name, destination: destination, inverse: inverse)
+  }
+
+  private static func toMany(
+    _ name: String, _ destination: String, _ inverse: String?
+  ) -> RelationshipDescription {
+    RelationshipDescription(name: name, destination: destination, isToMany: true, inverse: inverse)
+  }
+
+  /// A dog that several persons have in the first version can have one owner in the second.
+  private static let shared = version(1, dog: [], person: [toMany("dogs", "Dog", nil)])
+  private static let owned = version(
+    2, dog: [toOne("owner", "Person", "dogs")], person: [toMany("dogs", "Dog", "owner")])
+
+  @Test func `A to-one inverse of shared objects is not inferred`() {
+    let change = ModelChange.Kind.relationshipBecameToOne(
+      PropertyName("Dog", "owner"), inverse: PropertyName("Person", "dogs"))
+    #expect(MigrationStep(from: Self.shared, to: Self.owned).openChanges.map(\.kind) == [change])
+    #expect(!MigrationStep(fromDraft: Self.shared, to: Self.owned).isLossless)
+  }
+
+  @Test(arguments: ["Dog", "Person"])
+  func `The code of an app on either side gives shared objects a to-one inverse`(_ entity: String) {
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: entity, isCustom: true)])
+    let step = MigrationStep(from: Self.shared, to: Self.owned, rules: rules)
+    #expect(step.isProven)
+    #expect(step.changes.contains { $0.resolution == .custom })
+  }
+
+  @Test func `A rule for the other side does not make objects unshared`() throws {
+    let old = Self.version(
+      1, dog: [Self.toOne("owner", "Person", nil)], person: [Self.toMany("dogs", "Dog", nil)])
+    let rule = EntityRule(
+      destination: "Person",
+      relationships: [PropertyMapping(name: "dogs", value: try ValueExpression(format: "dogs"))])
+    let step = MigrationStep(
+      from: old, to: Self.owned, rules: MappingRules(source: 1, destination: 2, entities: [rule]))
+    #expect(
+      step.openChanges.contains {
+        $0.kind
+          == .relationshipBecameToOne(
+            PropertyName("Dog", "owner"), inverse: PropertyName("Person", "dogs"))
+      })
+  }
+
+  @Test func `A rule that reads a relationship with a to-one inverse leads to no shared objects`() throws {
+    let old = Self.version(
+      1, dog: [Self.toOne("owner", "Person", "dogs")], person: [Self.toMany("dogs", "Dog", "owner")])
+    let new = Self.version(
+      2, dog: [Self.toOne("owner", "Person", "dog")], person: [Self.toOne("dog", "Dog", "owner")])
+    #expect(!MigrationStep(from: old, to: new).isProven)
+    let rule = EntityRule(
+      destination: "Person",
+      relationships: [PropertyMapping(name: "dog", value: try ValueExpression(format: "dogs[FIRST]"))])
+    let step = MigrationStep(
+      from: old, to: new, rules: MappingRules(source: 1, destination: 2, entities: [rule]))
+    #expect(step.isProven, "\(step.openChanges) \(step.problems)")
+    let owner = RelationshipMapping(name: "owner", value: .inverse)
+    #expect(step.mapping.entityMappings[0].relationships == [owner])
+  }
+
+  @Test func `The two parts of a divided entity refer to each other`() throws {
+    let old = ModelVersion(number: 1, entities: [EntityDescription(name: "Contact")])
+    let new = Self.version(
+      2, dog: [Self.toOne("owner", "Person", "dog")], person: [Self.toOne("dog", "Dog", "owner")])
+    let rules = [
+      EntityRule(
+        destination: "Dog", source: "Contact",
+        relationships: [PropertyMapping(name: "owner", value: try ValueExpression(format: "SELF"))]),
+      EntityRule(destination: "Person", source: "Contact"),
+    ]
+    let step = MigrationStep(
+      from: old, to: new, rules: MappingRules(source: 1, destination: 2, entities: rules))
+    #expect(step.isProven, "\(step.openChanges) \(step.problems)")
+    let dog = RelationshipMapping(name: "dog", value: .inverse)
+    #expect(step.mapping.entityMappings[1].relationships == [dog])
+  }
+
   // MARK: Rules in code
 
   @Test func `Rules built in code are checked with their places`() throws {

@@ -111,6 +111,187 @@ import Testing
       })
   }
 
+  /// Opens a store that must not be migrated, and returns the open changes of the step.
+  private func refusal(
+    _ old: ModelVersion, _ new: ModelVersion, fill: (ManagedObjectContext) throws -> Void
+  ) throws -> [String] {
+    let fixture = try MigrationFixture()
+    try fixture.create([old]) { try fill($0) }
+    let error = try #require(throws: MigrationError.self) {
+      try fixture.open(MigrationFixture.model([old, new]))
+    }
+    guard case .notProven(let changes) = error.reason else { throw error }
+    #expect(fixture.files == ["store.cdstore"])
+    return changes
+  }
+
+  /// D0 belongs to P0 and P1. A to-one inverse could not contain both.
+  private static func share(_ context: ManagedObjectContext) throws {
+    try fill(context, key: nil)
+    let dogs = try context.fetch(FetchRequest<ManagedObject>(entityName: "Dog"))
+      .sorted { $0.objectID.key < $1.objectID.key }
+    let persons = try context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))
+      .sorted { $0.objectID.key < $1.objectID.key }
+    try persons[0].setValue(.objects([dogs[0], dogs[1]]), forKey: "dogs")
+    try persons[1].setValue(.objects([dogs[0]]), forKey: "dogs")
+  }
+
+  @Test func sharedObjectsGetNoToOneInverseUnasked() throws {
+    let plain = Self.version(1, [], [toMany("dogs", "Dog", inverse: nil)])
+    let new = Self.version(2, Self.owner, Self.dogs)
+    #expect(try refusal(plain, new, fill: Self.share).count == 1)
+
+    let pairs = Self.version(
+      1, [toMany("owners", "Person", inverse: "dogs")], [toMany("dogs", "Dog", inverse: "owners")])
+    #expect(try refusal(pairs, new, fill: Self.share).count == 1)
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(
+          destination: "Dog",
+          relationships: [
+            PropertyMapping(name: "owner", value: try ValueExpression(format: "owners[FIRST]"))
+          ])
+      ])
+    try migrate(
+      pairs, new, rules, inPlace: false, fill: Self.share,
+      check: { fixture throws in
+        #expect(
+          try owners(fixture) == [
+            ["D0", "P0"], ["D1", "P0"], ["D2", nil], ["D3", nil], ["D4", nil], ["D5", nil],
+          ])
+      })
+  }
+
+  /// Several dogs have one owner, who can have one dog now.
+  @Test(arguments: [nil, "dogs"] as [String?])
+  func severalObjectsDoNotBecomeOneUnasked(_ inverse: String?) throws {
+    let old = Self.version(
+      1, [toOne("owner", "Person", inverse: inverse)],
+      inverse.map { [toMany($0, "Dog", inverse: "owner")] } ?? [])
+    let new = Self.version(
+      2, [toOne("owner", "Person", inverse: "dog")], [toOne("dog", "Dog", inverse: "owner")])
+    let changes = try refusal(old, new, fill: { try Self.fill($0) })
+    #expect(changes.count == 1, "\(changes)")
+  }
+
+  /// The inverse contains which objects are related, but not their order.
+  @Test func theOrderOfARemovedRelationshipIsNotLostUnasked() throws {
+    let old = Self.version(1, Self.owner, [toMany("dogs", "Dog", inverse: "owner", isOrdered: true)])
+    let new = Self.version(
+      2, [toOne("owner", "Person", inverse: "pack")],
+      [toMany("pack", "Dog", inverse: "owner", isOrdered: true)])
+    let changes = try refusal(old, new, fill: { try Self.fill($0) })
+    #expect(changes.count == 1, "\(changes)")
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Person", drops: ["dogs"])])
+    let fixture = try MigrationFixture()
+    try fixture.create([old]) { try Self.fill($0) }
+    let model = MigrationFixture.model([old, new], mappings: [rules])
+    let report = try MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model).run()
+    #expect(report.succeeds, "\(String(describing: report.refusal))")
+    try fixture.open(model)
+    try fixture.verify(model)
+    #expect(try owners(fixture) == Self.expected)
+  }
+
+  /// The rule `noAction` leaves references to deleted objects, which a mandatory relationship with another rule refuses.
+  @Test func referencesToDeletedObjectsAreLeftOutByAFilter() throws {
+    func version(_ number: Int, _ rule: DeleteRule) -> ModelVersion {
+      var dogs = Self.dogs
+      dogs[0].deleteRule = rule
+      return Self.version(number, [toOne("owner", "Person", inverse: "dogs", isOptional: false)], dogs)
+    }
+    let (old, new) = (version(1, .noAction), version(2, .cascade))
+    func fill(_ context: ManagedObjectContext) throws {
+      var persons: [ManagedObject] = []
+      for number in 0..<2 {
+        let person = try context.insert(entityNamed: "Person")
+        try person.setValue(.attribute(.string("P\(number)")), forKey: "name")
+        let dog = try context.insert(entityNamed: "Dog")
+        try dog.setValue(.attribute(.string("D\(number)")), forKey: "name")
+        try dog.setValue(.object(person), forKey: "owner")
+        persons.append(person)
+      }
+      try context.save()
+      context.delete(persons[0])
+    }
+    #expect(try refusal(old, new, fill: fill).count == 1)
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [EntityRule(destination: "Dog", filter: try FetchPredicate(format: "owner != nil"))])
+    try migrate(
+      old, new, rules, inPlace: false, fill: fill,
+      check: { fixture throws in
+        #expect(try owners(fixture) == [["D1", "P1"]])
+      })
+  }
+
+  /// P0 and P1 have the same name, and each person has a passport and a ticket. The tickets of P0 and P1 are for the same
+  /// seat.
+  private static func passports(_ number: Int, isOptional: Bool) -> ModelVersion {
+    MigrationFixture.version(
+      number,
+      [
+        entity(
+          "Person", [name], relationships: [toOne("passport", "Passport", inverse: "person")],
+          unique: number == 1 ? [] : [["name"]]),
+        entity(
+          "Passport", [name],
+          relationships: [toOne("person", "Person", inverse: "passport", isOptional: isOptional)]),
+        entity(
+          "Ticket", [name], relationships: [toOne("person", "Person", inverse: nil, isOptional: false)],
+          unique: [["name", "person"]]),
+      ])
+  }
+
+  @Test(arguments: [true, false]) func whatRefersToDuplicatesStaysUnique(isOptional: Bool) throws {
+    let (old, new) = (
+      Self.passports(1, isOptional: isOptional), Self.passports(2, isOptional: isOptional)
+    )
+    func rules(_ constraints: [(entity: String, properties: [String])]) -> MappingRules {
+      MappingRules(
+        source: 1, destination: 2,
+        duplicates: constraints.map {
+          DuplicateRule(entity: $0.entity, properties: $0.properties, survivor: .keepFirst)
+        })
+    }
+    let person = (entity: "Person", properties: ["name"])
+    let ticket = (entity: "Ticket", properties: ["name", "person"])
+    let passport = (entity: "Passport", properties: ["person"])
+    let open = MigrationStep(from: old, to: new, rules: rules([person])).openChanges
+    #expect(open.count == (isOptional ? 1 : 2), "\(open)")
+    // Tickets become equal only after the persons, whose rule comes later.
+    let all = rules([ticket, person] + (isOptional ? [] : [passport]))
+
+    let fixture = try MigrationFixture()
+    try fixture.create([old]) { context in
+      for (number, text) in ["A", "A", "B"].enumerated() {
+        let person = try context.insert(entityNamed: "Person")
+        try person.setValue(.attribute(.string(text)), forKey: "name")
+        for (kind, text) in [("Passport", "\(number)"), ("Ticket", number < 2 ? "same" : "other")] {
+          let object = try context.insert(entityNamed: kind)
+          try object.setValue(.attribute(.string(text)), forKey: "name")
+          try object.setValue(.object(person), forKey: "person")
+        }
+      }
+    }
+    let model = MigrationFixture.model([old, new], mappings: [all])
+    let report = try MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model).run()
+    #expect(report.succeeds, "\(String(describing: report.refusal))")
+    try fixture.open(model)
+    try fixture.verify(model)
+    func related(_ table: String) throws -> [[String?]] {
+      try fixture.rows(
+        "SELECT o.name, p.name FROM \(table) o LEFT JOIN Person p ON p._pk = o.person ORDER BY o._pk")
+    }
+    var passports: [[String?]] = [["0", "A"], ["2", "B"]]
+    if isOptional { passports.insert(["1", nil], at: 1) }
+    #expect(try related("Passport") == passports)
+    #expect(try related("Ticket") == [["same", "A"], ["other", "B"]])
+    #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == ["A", "B"])
+  }
+
   @Test func toManyBecomesOrdered() throws {
     let new = Self.version(2, Self.owner, [toMany("dogs", "Dog", inverse: "owner", isOrdered: true)])
     try migrate(

@@ -51,7 +51,7 @@ struct StepCopy {
     plan.mayFail = false
     let madeCount = try plan.hasCustom ? runPolicies(nextKeys, read) : relate()
     session.report(0.9)
-    for rule in plan.mapping.duplicates { try deduplicate(by: rule) }
+    try deduplicate()
     try makeIndexes(layout)
     session.report(0.95)
     // A rehearsal leaves out the rows that could not be created, and has reported them.
@@ -525,17 +525,38 @@ extension StepCopy {
 
 // The last part of a step, after all rows are written: duplicates, indexes and verification.
 extension StepCopy {
+  /// Applies the rules for duplicates. A constraint may contain a reference, and a rule changes the references to deleted
+  /// objects, which can make further objects equal. The rules are then applied again.
+  @_optimize(none)
+  private func deduplicate() throws {
+    let rules = plan.mapping.duplicates
+    let readsReferences = rules.contains { rule in
+      rule.properties.contains { plan.destination.entity(rule.entity)?.slot($0)?.relationship != nil }
+    }
+    var isFirst = true
+    var hasDeleted = true
+    while hasDeleted, isFirst || readsReferences {
+      hasDeleted = false
+      for rule in rules {
+        if try deduplicate(by: rule, isFirst: isFirst) { hasDeleted = true }
+      }
+      isFirst = false
+    }
+  }
+
   /// Deletes objects that have the same values of a new constraint's properties, except one. References to the deleted
   /// objects are changed to the one that stays.
+  ///
+  /// - Returns: Whether objects were deleted.
   @_optimize(none)
-  private func deduplicate(by rule: DuplicateRule) throws {
-    guard let entity = plan.destination.entity(rule.entity), entity.storeIndex == 0 else { return }
+  private func deduplicate(by rule: DuplicateRule, isFirst: Bool) throws -> Bool {
+    guard let entity = plan.destination.entity(rule.entity), entity.storeIndex == 0 else { return false }
     session.entity = entity.name
     defer { session.entity = nil }
     let columns = rule.properties.flatMap { key -> [String] in
       entity.slot(key).map { slot in slot.columns.map { entity.columns[$0].name } } ?? []
     }.map(SQLText.quoted)
-    guard !columns.isEmpty else { return }
+    guard !columns.isEmpty else { return false }
     var conditions = columns.map { "\($0) IS NOT NULL" }
     if entity.root != entity.index {
       let names = entity.subtree.map { SQLText.literal(plan.destination.entities[$0].name) }
@@ -548,10 +569,14 @@ extension StepCopy {
       "INSERT INTO temp.gone SELECT _pk, kept FROM (SELECT _pk, \(survivor)(_pk) OVER "
         + "(PARTITION BY \(columns.joined(separator: ", "))) AS kept FROM \(newTable(entity.table)) "
         + "WHERE \(conditions.joined(separator: " AND "))) WHERE _pk <> kept")
-    try session.log?.countDuplicates(rule, session)
-    try redirect(to: entity)
-    try session.execute("DELETE FROM \(newTable(entity.table)) WHERE _pk IN (SELECT pk FROM temp.gone)")
+    let hasDeleted = try session.number("SELECT count(*) FROM temp.gone") > 0
+    if isFirst || hasDeleted { try session.log?.countDuplicates(rule, session) }
+    if hasDeleted {
+      try redirect(to: entity)
+      try session.execute("DELETE FROM \(newTable(entity.table)) WHERE _pk IN (SELECT pk FROM temp.gone)")
+    }
     try session.execute("DROP TABLE temp.gone")
+    return hasDeleted
   }
 
   @_optimize(none)
@@ -565,6 +590,9 @@ extension StepCopy {
           seen.insert("\(plan.table)\u{0}\(column.name)").inserted
         else { continue }
         let name = SQLText.quoted(column.name)
+        if relationship.isOneToOne, relationship.description.isOptional {
+          try clearSurplus(name, in: newTable(plan.table), isOwn: plan.table == entity.table)
+        }
         try session.execute(
           "UPDATE \(newTable(plan.table)) SET \(name) = (SELECT kept FROM temp.gone WHERE pk = \(name)) "
             + "WHERE \(name) IN (SELECT pk FROM temp.gone)")
@@ -580,6 +608,20 @@ extension StepCopy {
         try session.execute("DELETE FROM \(table) WHERE \(column) IN (SELECT pk FROM temp.gone)")
       }
     }
+  }
+
+  /// Clears one-to-one references that would lead to the same object after duplicates are deleted, except one. The
+  /// reference that led to this object before stays.
+  ///
+  /// - Parameter isOwn: Whether the table contains the duplicates.
+  @_optimize(none)
+  private func clearSurplus(_ column: String, in table: String, isOwn: Bool) throws {
+    let condition = isOwn ? " AND o._pk NOT IN (SELECT pk FROM temp.gone)" : ""
+    try session.execute(
+      "UPDATE \(table) SET \(column) = NULL WHERE _pk IN (SELECT pk FROM (SELECT o._pk AS pk, "
+        + "row_number() OVER (PARTITION BY coalesce(g.kept, o.\(column)) ORDER BY g.kept IS NOT NULL, o._pk) AS n "
+        + "FROM \(table) AS o LEFT JOIN temp.gone AS g ON g.pk = o.\(column) "
+        + "WHERE o.\(column) IS NOT NULL\(condition)) WHERE n > 1)")
   }
 
   @_optimize(none)

@@ -38,7 +38,9 @@ struct LossCount {
     case .attributeTypeChanged(let name, _, _, _), .attributeBecameTransient(let name),
       .attributeBecameDerived(let name):
       (try values(sourceName(name), of: change), .values)
-    case .relationshipRemoved(let name): (try pairs(name, of: change), .relations)
+    case .relationshipRemoved(let name, losesOnlyOrder: true):
+      (try pairs(name, of: change, where: "p.position IS NOT NULL"), .relations)
+    case .relationshipRemoved(let name, _): (try pairs(name, of: change), .relations)
     case .relationshipDestinationChanged(let name, _, _, let lost):
       (try pairs(sourceName(name), of: change, to: lost), .relations)
     case .relationshipBecameUnordered(let name):
