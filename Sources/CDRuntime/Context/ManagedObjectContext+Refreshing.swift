@@ -61,8 +61,9 @@ extension ManagedObjectContext {
 
   /// Reads an object's relationships again, and one reference that its row has.
   ///
-  /// An object with values of its own keeps its other values and its version. Its save then still finds what another
-  /// context has changed, and nothing decides about that conflict before. Any other object is refreshed as a whole.
+  /// An object with values of its own keeps its other values, and its version unless only the reference has changed in
+  /// the store. Its save then still finds what another context has changed, and nothing decides about that conflict
+  /// before. Any other object is refreshed as a whole.
   ///
   /// - Parameter reference: The reference, which is read unless it has been changed here.
   @_optimize(none)
@@ -75,27 +76,41 @@ extension ManagedObjectContext {
     object._willRead()
     if let slot = reference?.slot, object.extras?.changed.contains(slot) != true {
       // Only the refresh handles a row that is gone.
-      guard let key = newestReferenceKey(of: object, slot) else { return refresh(object, mergeChanges: true) }
-      object._setReference(slot, key)
+      guard let newest = newestReference(of: object, slot) else { return refresh(object, mergeChanges: true) }
+      object._setReference(slot, newest.key)
+      if let version = newest.version {
+        object.version = version
+        object.flags.remove(.outdated)
+      }
     }
     noteChange(of: object)
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
   }
 
-  /// The key of a reference in the object's row or in its parent's instance, which the object itself may not have read.
-  /// Nil if there is no row, or if the store cannot be read.
-  private func newestReferenceKey(of object: ManagedObject, _ slot: Int) -> ObjectKey? {
+  /// A reference in the object's row or in its parent's instance, which the object itself may not have read.
+  ///
+  /// - Returns: The key, and the row's version if the row has no other news for the object: then a save of the object
+  ///   overwrites nothing that it does not know. Nil if there is no row, or if the store cannot be read.
+  private func newestReference(of object: ManagedObject, _ slot: Int) -> (key: ObjectKey, version: Int64?)? {
+    func key(_ value: AttributeValue) -> ObjectKey {
+      if case .int(let key) = value { key } else { 0 }
+    }
     if parent != nil {
-      guard let parentObject = parentInstance(of: object) else { return nil }
-      if case .int(let key) = parentObject.comparableValue(slot) { return key }
-      return 0
+      return parentInstance(of: object).map { (key($0.comparableValue(slot)), nil) }
     }
     let plan = object.scope.plan
     guard let rows = try? reader().row(object.key, of: plan) else { return nil }
     defer { rows.close() }
     guard (try? rows.next()) == true, let row = rows.reader(of: plan, nil) else { return nil }
-    if case .int(let key) = ManagedObject.storedValue(of: row, plan.slots[slot]) { return key }
-    return 0
+    let isKnown = plan.slots.indices.allSatisfy { other in
+      let property = plan.slots[other]
+      guard other != slot, property.isStored, !property.isDerived else { return true }
+      // A value that is read later could be another one unseen.
+      guard !property.storesExternally else { return false }
+      let known = object.extras?.oldValue(other) ?? object.storedValue(other)
+      return ManagedObject.storedValue(of: row, property) == known
+    }
+    return (key(ManagedObject.storedValue(of: row, plan.slots[slot])), isKnown ? rows.version : nil)
   }
 
   /// Turns an insertion of a row again into an update of the row that another context has inserted meanwhile: all of
