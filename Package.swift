@@ -260,7 +260,7 @@ let package = Package(
       name: "CLITests",
       dependencies: [
         "cdgen", "cdgen-graph", "cdstore", "todo", "CDRuntime", "CDSchema", "CDMapping", "CDModel", "CSQLite",
-        "PredicateCases",
+        "PredicateCases", "SeededRandom",
       ],
       swiftSettings: settings),
     // A second model, whose version files are links to the first model's, with the app's own migration code. It is not
