@@ -81,10 +81,11 @@ public struct MergePolicy: Sendable {
     case overwrite
     /// Resolves the conflict like ``MergePolicy/rollback``.
     case rollback
-    /// Resolves the conflict like ``objectWins``, and then sets these values by their keys. The save throws a
-    /// ``PropertyError`` for a key of no property, for a property that cannot be set, and for a value of another
-    /// type, and ``FetchError/unknownObject(_:)`` for an object that does not exist. None of the values is set then, and the
-    /// next save meets the conflict again.
+    /// Resolves the conflict like ``objectWins``, and then sets these values by their keys.
+    ///
+    /// The save throws a ``PropertyError`` for a key of no property, for a property that cannot be set, and for a value of
+    /// another type. It throws ``FetchError/unknownObject(_:)`` for an object that does not exist. If it throws one of these
+    /// errors, it sets none of the values, and the next save meets the same conflict.
     case values([String: FetchedValue])
   }
 

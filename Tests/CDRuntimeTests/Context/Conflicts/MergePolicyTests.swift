@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  /// A policy that chooses values that the object cannot take decides nothing either, and none of the values is set.
+  /// A policy may choose values that the object cannot have. Then no value is set, and the conflict stays.
   @Test func valuesThatCannotBeSetLeaveTheConflict() throws {
     let book = book("1")
     try context.save()

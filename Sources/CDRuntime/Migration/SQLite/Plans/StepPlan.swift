@@ -19,8 +19,10 @@ final class StepPlan {
   /// The current time, the same for the whole step.
   let now: Date
   private(set) var sourceMappings: [SourceMapping] = []
-  /// The source entities of this store whose objects the destination's configurations give to another store, without
-  /// those whose loss a rule confirms. No step moves objects between stores, so the store must have no such objects.
+  /// The entities whose objects are in this store before the step, but belong into another store after it. An entity is
+  /// not in the list if a rule confirms that its objects are lost.
+  ///
+  /// No step moves objects between stores. So the step is refused if the store has objects of these entities.
   private(set) var leaving: [EntityPlan] = []
   /// The source entities whose objects may stay behind because their owners do.
   private(set) lazy var ownership = Ownership(in: source.graph, sourceMappings.lazy.map(\.mapping)) {
