@@ -4,47 +4,34 @@ extension StepBuilder {
   /// Maps the relationships of a mapping's destination by rules, or by the relationships that they were in the source.
   func mapOwnRelationships(of mappingIndex: Int) {
     for relationship in destination.relationships(of: mappings[mappingIndex].destinationName) {
-      let name = ownName(relationship, mappingIndex)
+      let name = destination.declaredName(of: relationship.name, in: mappings[mappingIndex].destinationName)
       let origin = originRelationship(of: relationship, in: mappings[mappingIndex])
-      if let origin {
-        mappings[mappingIndex].keptRelationships.insert(origin.relationship.name)
-      }
+      if let origin { mappings[mappingIndex].keptRelationships.insert(origin.name) }
       if let rule = mappings[mappingIndex].relationshipRules[relationship.name] {
-        mapByRule(relationship, name, origin?.relationship, rule, of: mappingIndex)
+        mapByRule(relationship, name, origin, rule, of: mappingIndex)
       } else if let origin {
-        guard compare(relationship, name, origin.relationship, origin.owner, of: mappingIndex, hasRule: false)
-        else { continue }
+        guard compare(relationship, name, origin, of: mappingIndex, hasRule: false) else { continue }
         mappings[mappingIndex].mapping.relationships.append(
-          RelationshipMapping(
-            name: relationship.name, value: .objects(.keyPath([origin.relationship.name]))))
+          RelationshipMapping(name: relationship.name, value: .objects(.keyPath([origin.name]))))
       }
     }
   }
 
-  private func ownName(_ relationship: RelationshipDescription, _ mappingIndex: Int) -> PropertyName {
-    let entity = mappings[mappingIndex].destinationName
-    return PropertyName(
-      destination.declaringEntity(of: relationship.name, in: entity)?.name ?? entity, relationship.name)
-  }
-
-  private func originRelationship(of relationship: RelationshipDescription, in builder: MappingBuilder) -> (
-    relationship: RelationshipDescription, owner: String
-  )? {
+  private func originRelationship(
+    of relationship: RelationshipDescription, in builder: MappingBuilder
+  ) -> RelationshipDescription? {
     guard let name = builder.properties[relationship.name],
-      case .relationship(let old)? = source.property(name, of: builder.sourceName),
-      let owner = source.declaringEntity(of: name, in: builder.sourceName)?.name
+      case .relationship(let old)? = source.property(name, of: builder.sourceName)
     else { return nil }
-    return (old, owner)
+    return old
   }
 
   private func mapByRule(
     _ relationship: RelationshipDescription, _ name: PropertyName, _ origin: RelationshipDescription?,
     _ rule: RuleReference, of mappingIndex: Int
   ) {
-    if let origin,
-      let owner = source.declaringEntity(of: origin.name, in: mappings[mappingIndex].sourceName)?.name
-    {
-      _ = compare(relationship, name, origin, owner, of: mappingIndex, hasRule: true)
+    if let origin {
+      _ = compare(relationship, name, origin, of: mappingIndex, hasRule: true)
     } else {
       let verdict: ModelChange.Verdict = relationship.isMandatoryToOne ? .needsRule : .automatic
       changes.add(
@@ -71,7 +58,7 @@ extension StepBuilder {
   /// finds conflicts, where both sides have objects of their own but were not inverses of each other.
   func mapOtherRelationships(of mappingIndex: Int) {
     for relationship in destination.relationships(of: mappings[mappingIndex].destinationName) {
-      let name = ownName(relationship, mappingIndex)
+      let name = destination.declaredName(of: relationship.name, in: mappings[mappingIndex].destinationName)
       let inverse = destination.inverse(of: relationship, in: mappings[mappingIndex].destinationName)
       let others = inverse.map { inverse in
         mappings.indices.filter { other in
@@ -151,15 +138,13 @@ extension StepBuilder {
       // A rule has priority over the objects inferred for the other side.
       mappings[mappingIndex].mapping.relationships[own].value = .inverse
       noteShared(relationship, name, inverse, others, of: mappingIndex)
-      if let origin = originRelationship(of: relationship, in: mappings[mappingIndex])?.relationship {
+      if let origin = originRelationship(of: relationship, in: mappings[mappingIndex]) {
         mappings[mappingIndex].keptRelationships.remove(origin.name)
       }
       return
     }
     if hasRule { return }
-    guard let origin = originRelationship(of: relationship, in: mappings[mappingIndex])?.relationship else {
-      return
-    }
+    guard let origin = originRelationship(of: relationship, in: mappings[mappingIndex]) else { return }
     let before = source.inverse(of: origin, in: mappings[mappingIndex].sourceName)
     let isPair = others.allSatisfy { other in
       mappings[other].properties[inverse.name] == before?.name
@@ -187,14 +172,13 @@ extension StepBuilder {
     _ others: [Int], of mappingIndex: Int
   ) -> Bool {
     guard !relationship.isToMany, mayShare(inverse, others, mappingIndex) else { return false }
-    let owner = destination.declaringEntity(of: inverse.name, in: relationship.destination)?.name
     // If the app's own code creates all objects that refer to the object, it also decides which of them stay related.
     let resolution: ModelChange.Resolution =
       others.allSatisfy { mappings[$0].isCustom }
       ? .custom : resolution(.needsRule, of: mappingIndex, hasRule: false)
     changes.add(
       .relationshipBecameToOne(
-        name, inverse: PropertyName(owner ?? relationship.destination, inverse.name)),
+        name, inverse: destination.declaredName(of: inverse.name, in: relationship.destination)),
       .needsRule, resolution, mappings[mappingIndex].mapping)
     return true
   }
@@ -247,12 +231,8 @@ extension StepBuilder {
           guard case .relationship(let relationship)? = source.property(key, of: trail.target) else {
             return nil
           }
-          let inverse = source.inverse(of: relationship, in: trail.target)
-          let owner = inverse.flatMap {
-            source.declaringEntity(of: $0.name, in: relationship.destination)?.name
-          }
-          if let inverse, let owner, !inverse.isToMany {
-            trail.inverses?.append(PropertyName(owner, inverse.name))
+          if let inverse = source.inverse(of: relationship, in: trail.target), !inverse.isToMany {
+            trail.inverses?.append(source.declaredName(of: inverse.name, in: relationship.destination))
           } else {
             trail.inverses = nil
           }
@@ -318,14 +298,14 @@ extension RelationshipMapping {
 extension StepBuilder {
   /// - Returns: Whether the origin's objects are sufficient.
   private func compare(
-    _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription, _ owner: String,
+    _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription,
     of mappingIndex: Int, hasRule: Bool
   ) -> Bool {
-    let oldName = PropertyName(owner, old.name)
+    let oldName = source.declaredName(of: old.name, in: mappings[mappingIndex].sourceName)
     var isEnough = true
     if isInferred(mappingIndex), new.name != old.name {
       changes.add(.relationshipRenamed(from: oldName, to: name))
-    } else if isInferred(mappingIndex), match.entities[name.entity] != owner {
+    } else if isInferred(mappingIndex), match.entities[name.entity] != oldName.entity {
       changes.add(.relationshipMoved(from: oldName, to: name))
     }
     func note(_ kind: ModelChange.Kind, _ verdict: ModelChange.Verdict = .automatic) {
@@ -369,8 +349,7 @@ extension StepBuilder {
       source.holdsReference(old, from),
       destination.inverse(of: new, in: to)?.deleteRule.leavesReferences != true
     else { return nil }
-    let owner = source.declaringEntity(of: inverse.name, in: old.destination)?.name
-    return PropertyName(owner ?? old.destination, inverse.name)
+    return source.declaredName(of: inverse.name, in: old.destination)
   }
 
   /// Whether a mapping's filter leaves out the objects whose relationship leads to no object.

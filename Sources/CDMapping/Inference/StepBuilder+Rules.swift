@@ -289,11 +289,10 @@ extension StepBuilder {
     if stored.isDerived { return changes.add(.attributeRemoved(name), .automatic, .automatic) }
     // The attribute may still exist, but as a transient attribute.
     if case .attribute(let now)? = destination.property(
-      stored.attribute.name, of: mappings[first].destinationName), now.isTransient,
-      let owner = destination.declaringEntity(
-        of: stored.attribute.name, in: mappings[first].destinationName)?.name
+      stored.attribute.name, of: mappings[first].destinationName), now.isTransient
     {
-      return add(.attributeBecameTransient(PropertyName(owner, stored.attribute.name)), path, mappingIndices)
+      let newName = destination.declaredName(of: stored.attribute.name, in: mappings[first].destinationName)
+      return add(.attributeBecameTransient(newName), path, mappingIndices)
     }
     add(
       .attributeRemoved(name), path, mappingIndices, candidates: candidates(for: stored, path, mappingIndices)
@@ -339,11 +338,10 @@ extension StepBuilder {
 
   private func findLostRelationships(of entity: String, _ mappingIndices: [Int]) {
     for relationship in source.relationships(of: entity) {
-      guard let owner = source.declaringEntity(of: relationship.name, in: entity)?.name else { continue }
       if mappingIndices.contains(where: { mappings[$0].keptRelationships.contains(relationship.name) }) {
         continue
       }
-      let name = PropertyName(owner, relationship.name)
+      let name = source.declaredName(of: relationship.name, in: entity)
       let isKeptByInverse = isKeptByInverse(relationship, of: entity)
       if isKeptByInverse, !losesOrder(relationship, mappingIndices) {
         changes.add(.relationshipRemoved(name))

@@ -44,8 +44,7 @@ package struct Ownership {
           continue
         }
         links.append(link)
-        let declaring = source.declaringEntity(of: relationship.name, in: owner)?.name ?? owner
-        let name = PropertyName(declaring, relationship.name)
+        let name = source.declaredName(of: relationship.name, in: owner)
         for target in source.concrete(relationship.destination) where !isCustom(target) {
           if excludedWithOwners[target]?.contains(name) != true {
             excludedWithOwners[target, default: []].append(name)

@@ -166,6 +166,12 @@ public struct EntityGraph: Sendable {
     find(key, in: name).map { version.entities[$0.owner] }
   }
 
+  /// A property's name with the entity that declares it: the entity itself or an ancestor. The entity itself if there is
+  /// no such property.
+  package func declaredName(of key: String, in name: String) -> PropertyName {
+    PropertyName(declaringEntity(of: key, in: name)?.name ?? name, key)
+  }
+
   /// The inverse of an entity's relationship.
   ///
   /// - Parameters:
