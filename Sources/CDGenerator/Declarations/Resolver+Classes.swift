@@ -217,7 +217,7 @@ extension Resolver {
     return AttributeDeclaration(
       key: SwiftLiteral.string(attribute.name), property: SwiftName.escaped(name), storage: storage(name),
       type: type, isOptional: attribute.isOptional, slot: String(slot),
-      isReadLater: attribute.storesExternally && attribute.type == .data && column != nil,
+      isReadLater: attribute.mayNameFile && column != nil,
       column: column.map { String($0) },
       initialValue: initialValue, sharedDefault: sharedDefault, insertionDefault: insertionDefault,
       fallback: fallback(attribute.type, default: attribute.defaultValue),

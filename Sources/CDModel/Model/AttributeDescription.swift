@@ -82,6 +82,10 @@ public struct AttributeDescription: Hashable, Sendable {
 
   /// Whether a store keeps the value. It does for every attribute that is not transient, including derived ones.
   public var isStored: Bool { !isTransient }
+
+  /// Whether the attribute's column may have the name of a file that contains a large value. This is never so for a codable
+  /// attribute: its JSON is a text, and a text in such a column is the name of a file.
+  package var mayNameFile: Bool { storesExternally && type == .data }
 }
 
 /// The initial value of an attribute of a new object.

@@ -38,7 +38,7 @@ extension BatchRun {
     // Everything that depends on former values needs the keys of the rows first.
     let needsKeys =
       isCalculated || model.hasDerivedSlots || !references.isEmpty
-      || properties.contains { $0.slot.storesExternally }
+      || properties.contains { $0.slot.mayNameFile }
     if !needsKeys, let found = try selection(run), !found.readRoots.contains(entity.root) {
       return try writing { try write(properties, given, found.rows) }
     }

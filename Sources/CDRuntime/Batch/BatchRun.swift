@@ -318,7 +318,7 @@ extension BatchRun {
 
   /// Lists the files that rows refer to, for a later collection.
   func listFiles(_ slots: [PropertyPlan], of entity: EntityPlan, _ selected: RowSelection) throws {
-    let columns = slots.filter { $0.storesExternally }
+    let columns = slots.filter { $0.mayNameFile }
       .flatMap { $0.columns.map { entity.columns[$0].name } }
     try rows.listFiles(columns, of: entity, selected, at: now)
   }

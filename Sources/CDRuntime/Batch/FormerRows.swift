@@ -36,7 +36,7 @@ extension BatchRun {
   }
 
   private func hasFiles(_ property: BatchProperty) -> Bool {
-    property.slot.storesExternally && stores.store(of: entity)?.files != nil
+    property.slot.mayNameFile && stores.store(of: entity)?.files != nil
   }
 
   /// Adds the former state of rows whose properties are about to be set.

@@ -106,7 +106,7 @@ extension ManagedObjectContext {
       let property = plan.slots[other]
       guard other != slot, property.isStored, !property.isDerived else { return true }
       // A value that is read later could be another one unseen.
-      guard !property.storesExternally else { return false }
+      guard !property.mayNameFile else { return false }
       let known = object.extras?.oldValue(other) ?? object.storedValue(other)
       return ManagedObject.storedValue(of: row, property) == known
     }

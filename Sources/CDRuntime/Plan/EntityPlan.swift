@@ -110,7 +110,7 @@ package final class EntityPlan: Sendable {
     storedSlots = slots.filter(\.isStored).map(\.number)
     transientSlots = slots.filter { $0.attribute?.isTransient == true }.map(\.number)
     derivedSlots = slots.filter { $0.isDerived }.map(\.number)
-    externalSlots = slots.filter { $0.isStored && $0.storesExternally }.map(\.number)
+    externalSlots = slots.filter { $0.isStored && $0.mayNameFile }.map(\.number)
     laterSlots = slots.filter(\.isReadLater).map(\.number)
     requiredSlots =
       !traits.isTyped

@@ -22,9 +22,9 @@ package final class PropertyPlan: Sendable {
   /// Whether the property is an attribute that is computed from an expression. It is stored here because copying the
   /// attribute out of `kind` retains all of its values; the same is true of the next property.
   package let isDerived: Bool
-  /// Whether the property is an attribute whose large values are files beside the store. This is never so for a codable
-  /// value: its JSON is a text, and a text in the column of a large value is the name of a file.
-  package let storesExternally: Bool
+  /// Whether the property is an attribute whose large values are files beside the store: see
+  /// `AttributeDescription.mayNameFile`.
+  package let mayNameFile: Bool
   /// Whether the rows of objects may leave the value out, so that the object reads it when it is used. See
   /// ``LargeValue``.
   package let isReadLater: Bool
@@ -42,17 +42,17 @@ package final class PropertyPlan: Sendable {
     self.columns = columns
     reading = Reading(kind, columns)
     switch kind {
-    case .attribute(let attribute, let storageType):
+    case .attribute(let attribute, _):
       isDerived = attribute.derivation != nil
-      storesExternally = attribute.storesExternally && storageType == .data
+      mayNameFile = attribute.mayNameFile
       relationship = nil
     case .composite(let attribute, _):
       isDerived = attribute.derivation != nil
-      storesExternally = false
+      mayNameFile = false
       relationship = nil
     case .relationship(let relationship):
       isDerived = false
-      storesExternally = false
+      mayNameFile = false
       self.relationship = relationship
     }
     guard case .attribute(let attribute, let storageType) = kind else {
@@ -62,7 +62,7 @@ package final class PropertyPlan: Sendable {
       return
     }
     self.storageType = storageType
-    isReadLater = storesExternally && !columns.isEmpty
+    isReadLater = mayNameFile && !columns.isEmpty
     var isEnumeration = false
     if case .enumeration = attribute.type { isEnumeration = true }
     isMerelyMandatory =

@@ -52,7 +52,7 @@ struct RowImport {
     outsideForm = OutsideForm(graph)
     for entity in graph.version.entities {
       externalAttributes[entity.name] = Set(
-        graph.attributes(of: entity.name).filter { $0.storesExternally && $0.type == .data }.map(\.name))
+        graph.attributes(of: entity.name).filter(\.mayNameFile).map(\.name))
     }
     total = Double(try file.seekToEnd())
   }

@@ -95,7 +95,7 @@ package struct StoreTables {
 
   private static func type(of column: ColumnPlan, in entity: EntityPlan) -> StoreColumn.ValueType {
     if column.isReference { return .key }
-    if entity.slots[column.slot].storesExternally { return .externalData }
+    if entity.slots[column.slot].mayNameFile { return .externalData }
     return StoreColumn.ValueType(column.storageType)
   }
 

@@ -129,7 +129,7 @@ extension SQLCompiler {
     if let storageType = slot.storageType {
       guard slot.isStored else { return nil }
       var value = column(slot.columns.lowerBound, storageType, of: pathObject, slot)
-      if slot.storesExternally { value.kind = .opaque }
+      if slot.mayNameFile { value.kind = .opaque }
       return .value(value)
     }
     switch slot.kind {

@@ -45,7 +45,7 @@ package struct SQLSchema {
         let isExternal = slot.attribute?.storesExternally ?? false
         var declared = ColumnLayout(
           name: column.name, type: dialect.columnType(column.storageType, mayNameFile: isExternal),
-          mayNameFile: slot.storesExternally)
+          mayNameFile: slot.mayNameFile)
         if column.isMandatory, isUnconditional(column, in: kind) {
           if owner.index == root.index {
             declared.isNotNull = true

@@ -312,7 +312,7 @@ extension StepPlan {
 
   /// Whether large values of a column are stored as files.
   func isExternal(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
-    entity.slots[column.slot].storesExternally
+    entity.slots[column.slot].mayNameFile
   }
 
   /// The source column whose value is copied without a change; nil if the value is not a copy.
