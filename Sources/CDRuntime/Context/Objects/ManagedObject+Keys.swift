@@ -57,8 +57,10 @@ extension ManagedObject {
     _willRead()
     guard !isInaccessible else { throw PropertyError.inaccessible(entity: scope.plan.name, key: key) }
     if case .relationship(let relationship) = slot.kind {
-      try checkRelated(value, relationship)
-      setRelated(value, relationship)
+      switch try fitted(value, relationship) {
+      case .one(let object): setRelatedObject(object, relationship)
+      case .many(let objects): setRelatedObjects(objects, relationship)
+      }
     } else {
       try setAttribute(fitted(value, slot), slot)
     }
@@ -69,7 +71,7 @@ extension ManagedObject {
   final func checkValue(_ value: PropertyValue, forKey key: String) throws {
     guard let slot = scope.plan.slot(key) else { throw unsettableKey(key) }
     if case .relationship(let relationship) = slot.kind {
-      try checkRelated(value, relationship)
+      _ = try fitted(value, relationship)
     } else {
       _ = try fitted(value, slot)
     }
@@ -181,16 +183,14 @@ extension ManagedObject {
     didChange(slot.number)
   }
 
-  private func setRelated(_ value: PropertyValue, _ relationship: RelationshipPlan) {
-    switch value {
-    case .object(let object): setRelatedObject(object, relationship)
-    case .objects(let objects): setRelatedObjects(objects, relationship)
-    // The check has let nil through only.
-    case .attribute: setRelatedObject(nil, relationship)
-    }
+  /// The objects that a relationship can be set to.
+  private enum RelatedObjects {
+    case one(ManagedObject?)
+    case many([ManagedObject])
   }
 
-  private func checkRelated(_ value: PropertyValue, _ relationship: RelationshipPlan) throws {
+  /// Returns the objects of a value. Throws an error if the relationship cannot be set to them.
+  private func fitted(_ value: PropertyValue, _ relationship: RelationshipPlan) throws -> RelatedObjects {
     let destination = relationship.description.destination
     func mistake() -> PropertyError {
       .wrongType(
@@ -202,9 +202,11 @@ extension ManagedObject {
     switch value {
     case .object(let object) where !relationship.isToMany:
       guard object.map(fits) ?? true else { throw mistake() }
-    case .attribute(.null) where !relationship.isToMany: break
+      return .one(object)
+    case .attribute(.null) where !relationship.isToMany: return .one(nil)
     case .objects(let objects) where relationship.isToMany:
       guard objects.allSatisfy(fits) else { throw mistake() }
+      return .many(objects)
     default: throw mistake()
     }
   }
