@@ -186,27 +186,47 @@ public final class PersistentContainer: Sendable {
     guard isWanted else { return }
     // If the store cannot be read, the next fetch throws the error.
     guard let changes = try? coordinator.changes() else { return }
+    // The task does not retain the view context while it waits.
     merging = Task { @MainActor [weak self] in
-      var stream: AsyncThrowingStream<HistoryTransaction, any Error>? = changes
-      while !Task.isCancelled {
-        do {
-          if let stream {
-            for try await _ in stream {
-              guard let self else { return }
-              try self.context.learnOfSaves()
-            }
-            return
-          }
-          guard let self else { return }
-          stream = try self.coordinator.changes()
-          // The new stream has later saves only.
-          try self.context.learnOfSaves()
-        } catch {
-          // Saves were purged from the history before the stream had them, or the store cannot be read now.
-          stream = nil
-          try? await Task.sleep(for: HistoryWatcher.interval)
+      await ViewContext.mergeSaves(changes) { self }
+    }
+  }
+
+  private typealias Saves = AsyncThrowingStream<HistoryTransaction, any Error>
+
+  /// Merges the saves of a stream into the context, and those of its renewals, until the task is cancelled or the view
+  /// context is released.
+  ///
+  /// - Parameter current: Returns the view context; nil if it was released.
+  private static func mergeSaves(_ saves: Saves, into current: () -> ViewContext?) async {
+    var saves = saves
+    while !Task.isCancelled {
+      do {
+        for try await _ in saves {
+          guard let view = current() else { return }
+          try view.context.learnOfSaves()
         }
+        return
+      } catch {
+        // Saves were purged from the history before the stream had them, or the store cannot be read now.
+        guard let renewed = await renewedSaves(for: current) else { return }
+        saves = renewed
       }
+    }
+  }
+
+  /// Waits until the store can be read, merges all saves until now, and returns a stream of the later ones. Nil if the
+  /// task was cancelled or the view context was released.
+  private static func renewedSaves(for current: () -> ViewContext?) async -> Saves? {
+    while true {
+      try? await Task.sleep(for: HistoryWatcher.interval)
+      guard !Task.isCancelled, let view = current() else { return nil }
+      do {
+        let saves = try view.coordinator.changes()
+        // After the stream has begun, so that no save is missed.
+        try view.context.learnOfSaves()
+        return saves
+      } catch {}
     }
   }
 
