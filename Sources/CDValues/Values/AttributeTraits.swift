@@ -271,27 +271,11 @@ extension AttributeValue {
     }
   }
 
-  /// The value of a type whose ``stored`` form is an integer, a double, a string or data. Nil if the type has no such
-  /// value. An integer need not be in the type's range.
+  /// The value of a type, from its ``stored`` form, for a server that has no type of its own for such values. Nil if the
+  /// type has no such value, and for types that servers have: their values are not read from the stored form.
   package init?(stored: AttributeValue, of type: StorageType) {
-    switch (type, stored) {
-    case (.bool, .int(let number)): self = .bool(number != 0)
-    case (.decimal, .string(let text)):
-      guard let number = DecimalText.decode(text) else { return nil }
-      self = .decimal(number)
-    case (.date, .double(let seconds)):
-      guard seconds.isFinite else { return nil }
-      self = .date(Date(timeIntervalSinceReferenceDate: seconds))
-    case (.uuid, .data(let data)):
-      guard let uuid = ValueBytes.uuid(data) else { return nil }
-      self = .uuid(uuid)
-    case (.url, .string(let text)):
-      guard let url = URL(string: text) else { return nil }
-      self = .url(url)
-    default:
-      guard let own = stored.storageType, own.storageClass == type.storageClass else { return nil }
-      self = stored
-    }
+    guard case (.url, .string(let text)) = (type, stored), let url = URL(string: text) else { return nil }
+    self = .url(url)
   }
 
   /// Whether the value is NaN, or a date that is not finite. No store accepts such a value.

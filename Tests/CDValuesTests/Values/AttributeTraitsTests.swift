@@ -48,20 +48,14 @@ import Testing
     }
   }
 
-  @Test func storedFormsAreReadAsTheSameValues() throws {
-    let values: [AttributeValue] = [
-      .bool(true), .int(-3), .double(1.5), .decimal(Decimal(-15) / 10), .string("é"), .data(Data([0, 255])),
-      .date(Date(timeIntervalSinceReferenceDate: 0.1)), .uuid(UUID()), .url(URL(filePath: "/a")),
-    ]
-    for value in values + AttributeTraits.all.map(\.empty) {
-      let type = try #require(value.storageType)
-      #expect(AttributeValue(stored: value.stored, of: type) == value)
+  @Test func storedFormsOfURLsAreReadAsTheSameURLs() {
+    let empty = AttributeTraits.all.map(\.empty).filter { $0.storageType == .url }
+    for value in [AttributeValue.url(URL(filePath: "/a"))] + empty {
+      #expect(AttributeValue(stored: value.stored, of: .url) == value)
     }
-    let wrong: [(AttributeValue, StorageType)] = [
-      (.double(.nan), .date), (.string("x"), .decimal), (.data(Data([1])), .uuid), (.int(1), .string),
-      (.string("1"), .int64), (.null, .string), (.composite([:]), .url),
-    ]
-    for (value, type) in wrong { #expect(AttributeValue(stored: value, of: type) == nil) }
+    for wrong: AttributeValue in [.int(1), .null, .composite([:])] {
+      #expect(AttributeValue(stored: wrong, of: .url) == nil)
+    }
   }
 
   @Test func eachTagIsThatOfOneType() {
