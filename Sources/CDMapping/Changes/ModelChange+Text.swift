@@ -8,7 +8,7 @@ extension ModelChange: CustomStringConvertible {
   }
 
   /// The difference in words.
-  public var summary: String {
+  package var summary: String {
     entitySummary ?? attributeSummary ?? relationshipSummary ?? typeSummary ?? ""
   }
 
@@ -123,7 +123,7 @@ extension ModelChange: CustomStringConvertible {
 
 extension ModelChange {
   /// The consequence for objects of the source version, in words; nil if there is none.
-  public var consequence: String? {
+  package var consequence: String? {
     switch verdict {
     case .automatic: warning
     case .losesData: loss

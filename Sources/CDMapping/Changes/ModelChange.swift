@@ -33,11 +33,11 @@ public struct ModelChange: Hashable, Sendable {
   /// How the change is resolved.
   public let resolution: Resolution
   /// The number of the source version.
-  public let source: Int
+  package let source: Int
   /// The number of the destination version.
-  public let destination: Int
+  package let destination: Int
   /// The names of the affected entity mappings. If the change is open, only the mappings that do not resolve it.
-  public let mappings: [String]
+  package let mappings: [String]
   /// Elements that may be the same under another name: elements of the destination for a removed element, and elements
   /// of the source for a new one.
   public let candidates: [String]

@@ -1,4 +1,4 @@
-public import CDModel
+package import CDModel
 
 /// A problem in mapping rules, with its position.
 public struct MappingProblem: Error, Hashable, Sendable {
@@ -11,7 +11,7 @@ public struct MappingProblem: Error, Hashable, Sendable {
   }
 
   /// A part of `MappingRules`. Numbers are indices in its lists.
-  public enum Location: Hashable, Sendable {
+  package enum Location: Hashable, Sendable {
     /// The rules as a whole.
     case rules
     /// An entity whose loss is confirmed.
@@ -69,13 +69,13 @@ public struct MappingProblem: Error, Hashable, Sendable {
   /// How serious the problem is.
   public let severity: Severity
   /// The part of the rules that has the problem.
-  public let location: Location
+  package let location: Location
   /// The part of an expression that has the problem, in the text that it was read from; nil for the whole expression.
-  public let span: SourceSpan?
+  package let span: SourceSpan?
   /// The problem and its remedy, without ``suggestion``.
-  public let message: String
+  package let message: String
   /// The name that was probably meant.
-  public let suggestion: String?
+  package let suggestion: String?
 
   init(
     _ severity: Severity = .error, at location: Location, span: SourceSpan? = nil, _ message: String,

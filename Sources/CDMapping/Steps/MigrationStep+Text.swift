@@ -33,7 +33,7 @@ extension MigrationStep {
   }
 
   /// Whether the step is proven, and what it loses, in a few words: `proven; one loss, which is confirmed`.
-  public var conclusion: String {
+  package var conclusion: String {
     guard isProven else { return "not proven" }
     let left = changes.count { $0.verdict == .losesData && $0.resolution == .custom }
     let custom =

@@ -17,7 +17,7 @@ public struct MigrationStep: Hashable, Sendable {
   /// The number of the destination version.
   public let destination: Int
   /// The rules in addition to what can be inferred; nil if there are none.
-  public let rules: MappingRules?
+  package let rules: MappingRules?
   /// How objects are mapped to the destination. If the step is not proven, the mapping is incomplete.
   public let mapping: MappingModel
   /// All differences: first added and removed entities, then the changes of each entity, in order of declaration.
@@ -46,13 +46,13 @@ public struct MigrationStep: Hashable, Sendable {
   ///   - line: The versions from the source to the destination. For an empty list, the step is from an empty version to
   ///     itself.
   ///   - rules: Rules in addition to what can be inferred. The version numbers in them are ignored.
-  public init(line: [ModelVersion], rules: MappingRules? = nil) {
+  package init(line: [ModelVersion], rules: MappingRules? = nil) {
     self.init(ModelMatch(line: line.map(EntityGraph.init)), rules)
   }
 
   /// Creates the step between two forms of the same version: a store may have an earlier draft, or a version of another
   /// branch with the same number. Elements with the same name are the same; other elements are paired by `renamedFrom`.
-  public init(fromDraft source: ModelVersion, to destination: ModelVersion) {
+  package init(fromDraft source: ModelVersion, to destination: ModelVersion) {
     self.init(ModelMatch(from: source, to: destination, kind: .draft), nil)
   }
 
@@ -61,7 +61,7 @@ public struct MigrationStep: Hashable, Sendable {
   /// - Parameters:
   ///   - line: The versions from the source to the destination, each based on the next one.
   ///   - rules: Rules in addition to what can be inferred. The version numbers in them are ignored.
-  public init(backAlong line: [ModelVersion], rules: MappingRules? = nil) {
+  package init(backAlong line: [ModelVersion], rules: MappingRules? = nil) {
     self.init(ModelMatch(line: line.map(EntityGraph.init), kind: .back), rules)
   }
 
@@ -98,5 +98,7 @@ public struct MigrationStep: Hashable, Sendable {
   }
 
   /// Whether no row of a store has to change, because both versions store the same.
-  public var changesNoData: Bool { mapping.entityMappings.allSatisfy { $0.kind == .copy || $0.kind == .add } }
+  package var changesNoData: Bool {
+    mapping.entityMappings.allSatisfy { $0.kind == .copy || $0.kind == .add }
+  }
 }

@@ -53,7 +53,7 @@ public struct VersionPaths: Sendable {
   ///
   /// The path with the fewest steps is chosen. If there are several, they are compared at the first fork: a step with a
   /// mapping is preferred, then the lower number.
-  public func path(from start: Int, to end: Int) -> [Int]? {
+  package func path(from start: Int, to end: Int) -> [Int]? {
     let distances = distances(to: end)
     guard versions[start] != nil, distances[start] != nil else { return nil }
     var path = [start]
@@ -90,7 +90,7 @@ public struct VersionPaths: Sendable {
   // MARK: Steps
 
   /// The rules of a step in addition to what can be inferred; nil if there are none.
-  public func rules(from source: Int, to destination: Int) -> MappingRules? {
+  package func rules(from source: Int, to destination: Int) -> MappingRules? {
     model.mappings.first { $0.source == source && $0.destination == destination }
   }
 
