@@ -11,7 +11,10 @@ extension StepBuilder {
   func mapAttributes(of mappingIndex: Int) {
     for stored in destination.storedValues(of: mappings[mappingIndex].destinationName) {
       let origin = originValue(of: stored, in: mappings[mappingIndex])
-      if let origin { mappings[mappingIndex].keptValues.insert(origin.path) }
+      if let origin {
+        mappings[mappingIndex].keptValues.insert(origin.path)
+        mappings[mappingIndex].origins[stored.path] = origin.path
+      }
       if stored.isDerived {
         mapDerived(stored, origin, of: mappingIndex)
       } else if mappings[mappingIndex].attributeRules[stored.path] != nil {

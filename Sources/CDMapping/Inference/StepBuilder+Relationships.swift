@@ -6,7 +6,10 @@ extension StepBuilder {
     for relationship in destination.relationships(of: mappings[mappingIndex].destinationName) {
       let name = destination.declaredName(of: relationship.name, in: mappings[mappingIndex].destinationName)
       let origin = originRelationship(of: relationship, in: mappings[mappingIndex])
-      if let origin { mappings[mappingIndex].keptRelationships.insert(origin.name) }
+      if let origin {
+        mappings[mappingIndex].keptRelationships.insert(origin.name)
+        mappings[mappingIndex].origins[relationship.name] = origin.name
+      }
       if let rule = mappings[mappingIndex].relationshipRules[relationship.name] {
         mapByRule(relationship, name, origin, rule, of: mappingIndex)
       } else if let origin {

@@ -102,6 +102,11 @@ final class StepBuilder {
     return result
   }
 
+  /// The origins of each mapping's stored values and relationships, by the mapping's name.
+  var propertyOrigins: [String: [String: String]] {
+    Dictionary(mappings.map { ($0.mapping.name, $0.origins) }, uniquingKeysWith: { first, _ in first })
+  }
+
   /// Marks a mapping as a copy if both versions store the same and no rule changes anything.
   private func finishKind(of mappingIndex: Int) {
     let builder = mappings[mappingIndex]
@@ -129,6 +134,8 @@ struct MappingBuilder {
   /// The paths of stored values in the source that the mapping uses.
   var keptValues: Set<String> = []
   var keptRelationships: Set<String> = []
+  /// The path in the source of each stored value and relationship that the source has too, by the destination's path.
+  var origins: [String: String] = [:]
   /// The new stored values of the destination.
   var newValues: [StoredValue] = []
   var newRelationships: [RelationshipDescription] = []

@@ -27,6 +27,9 @@ public struct MigrationStep: Hashable, Sendable {
   /// The source entity that each destination entity was, by the destination's name. It follows all renames, also if the
   /// step spans several versions.
   package let origins: [String: String]
+  /// For each entity mapping, by its name: the source path of each stored value and relationship, by its destination path.
+  /// All renames are followed, as in `origins`. Values and relationships that the source does not have are left out.
+  package let propertyOrigins: [String: [String: String]]
 
   /// Creates the step from a version to one that is based on it.
   ///
@@ -75,6 +78,7 @@ public struct MigrationStep: Hashable, Sendable {
     changes = builder.changes.finished(builder)
     problems = builder.problems.list
     origins = match.entities
+    propertyOrigins = builder.propertyOrigins
   }
 
   /// Whether every change is resolved, every loss is confirmed, and the rules contain no error.

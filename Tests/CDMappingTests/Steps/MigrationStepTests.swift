@@ -55,6 +55,36 @@ struct MigrationStepTests {
     #expect(again.mapping.entityMappings.count >= step.mapping.entityMappings.count)
   }
 
+  // MARK: Several versions
+
+  @Test func `A step over several versions follows the renames of properties`() {
+    func version(
+      _ number: Int, _ attribute: String, from oldAttribute: String?, _ field: String, from oldField: String?
+    ) -> ModelVersion {
+      ModelVersion(
+        number: number, basedOn: number > 1 ? [number - 1] : [],
+        composites: [
+          CompositeDescription(
+            name: "Span",
+            fields: [AttributeDescription(name: field, type: .int64, renamedFrom: oldField)])
+        ],
+        entities: [
+          EntityDescription(
+            name: "Note",
+            attributes: [
+              AttributeDescription(name: attribute, type: .string, renamedFrom: oldAttribute),
+              AttributeDescription(name: "span", type: .composite("Span"), isOptional: true),
+              AttributeDescription(name: "new\(number)", type: .string, isOptional: true),
+            ])
+        ])
+    }
+    let step = MigrationStep(line: [
+      version(1, "a", from: nil, "x", from: nil), version(2, "b", from: "a", "y", from: "x"),
+      version(3, "c", from: "b", "y", from: nil),
+    ])
+    #expect(step.propertyOrigins == ["NoteToNote": ["c": "a", "span.y": "span.x"]])
+  }
+
   // MARK: Drafts
 
   private static func version(_ entities: [EntityDescription]) -> ModelVersion {

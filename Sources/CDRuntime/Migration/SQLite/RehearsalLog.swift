@@ -226,10 +226,9 @@ extension StepPlan {
     guard !column.isReference, !sourceMapping.mapping.attributes.contains(where: { $0.name == path }) else {
       return nil
     }
-    let parts = path.split(separator: ".").map(String.init)
-    let renamed = sourceMapping.destination.slots[column.slot].attribute?.renamedFrom
-    let name = renamed?.split(separator: ".").last.map(String.init) ?? parts[0]
-    return sourceColumn(.keyPath([name] + parts.dropFirst()), of: sourceMapping.source).map {
+    guard let origin = step.propertyOrigins[sourceMapping.mapping.name]?[path] else { return nil }
+    let keys = origin.split(separator: ".").map(String.init)
+    return sourceColumn(.keyPath(keys), of: sourceMapping.source).map {
       "t0.\(raw: SQLText.quoted($0.name))"
     }
   }

@@ -34,17 +34,17 @@ struct LossCount {
       (plan.destination.entity(name)?.storeIndex == 0 ? 0 : try objects(name), .objects)
     case .objectsFiltered(let name): (try filtered(name), .objects)
     case .ownedObjectsLeft(let name, _): (owned?[name], .objects)
-    case .attributeRemoved(let name): (try values(name, of: change), .values)
-    case .attributeTypeChanged(let name, _, _, _), .attributeBecameTransient(let name),
-      .attributeBecameDerived(let name):
-      (try values(sourceName(name), of: change), .values)
+    case .attributeRemoved(let name), .attributeBecameTransient(let name):
+      (try values(removed(name, by: change)), .values)
+    case .attributeTypeChanged(let name, _, _, _), .attributeBecameDerived(let name):
+      (try values(origins(of: name, in: change)), .values)
     case .relationshipRemoved(let name, losesOnlyOrder: true):
-      (try pairs(name, of: change, where: "p.position IS NOT NULL"), .relations)
-    case .relationshipRemoved(let name, _): (try pairs(name, of: change), .relations)
+      (try pairs(removed(name, by: change), where: "p.position IS NOT NULL"), .relations)
+    case .relationshipRemoved(let name, _): (try pairs(removed(name, by: change)), .relations)
     case .relationshipDestinationChanged(let name, _, _, let lost):
-      (try pairs(sourceName(name), of: change, to: lost), .relations)
+      (try pairs(origins(of: name, in: change), to: lost), .relations)
     case .relationshipBecameUnordered(let name):
-      (try pairs(sourceName(name), of: change, where: "p.position IS NOT NULL"), .relations)
+      (try pairs(origins(of: name, in: change), where: "p.position IS NOT NULL"), .relations)
     default: (nil, .objects)
     }
   }
@@ -75,40 +75,52 @@ struct LossCount {
     return try objects(name) - context.count(for: request)
   }
 
+  // MARK: Properties
+
+  /// A property of a source entity.
+  private struct SourceProperty {
+    let entity: EntityPlan
+    /// The property's name, or `attribute.field`.
+    let path: String
+  }
+
+  /// The source properties that a change removes. Such a change names the property as the source does.
+  private func removed(_ name: PropertyName, by change: ModelChange) -> [SourceProperty] {
+    properties(of: change) { _ in name.name }
+  }
+
+  /// The source properties that a property of the destination was before a change. `renamedFrom` does not give their names:
+  /// if the step spans several versions, it is a name of a version in between.
+  private func origins(of name: PropertyName, in change: ModelChange) -> [SourceProperty] {
+    properties(of: change) { plan.step.propertyOrigins[$0]?[name.name] }
+  }
+
+  /// Returns a property of each source entity that a change affects.
+  ///
+  /// - Parameter pathInSource: Returns the property's path in the source of the mapping with a name.
+  @_optimize(none)
+  private func properties(of change: ModelChange, _ pathInSource: (String) -> String?) -> [SourceProperty] {
+    var result: [SourceProperty] = []
+    for mapping in change.mappings {
+      guard let source = plan.mapping.entityMapping(named: mapping)?.source,
+        let entity = plan.source.entity(source), let path = pathInSource(mapping)
+      else { continue }
+      // Several mappings may use the objects of one entity.
+      if result.contains(where: { $0.entity === entity && $0.path == path }) { continue }
+      if entity.storeIndex == 0 { result.append(SourceProperty(entity: entity, path: path)) }
+    }
+    return result
+  }
+
   // MARK: Values
 
-  /// The name that a property of the destination had in the source. Losses name a property by its destination name if
-  /// it still exists there.
   @_optimize(none)
-  private func sourceName(_ name: PropertyName) -> PropertyName {
-    let parts = name.name.split(separator: ".", maxSplits: 1).map(String.init)
-    guard let entity = plan.destination.entity(name.entity), let slot = entity.slot(parts[0]) else {
-      return name
-    }
-    let old = slot.attribute?.renamedFrom ?? slot.relationship?.description.renamedFrom
-    let first = old.flatMap { $0.split(separator: ".").last.map(String.init) } ?? parts[0]
-    return PropertyName(name.entity, ([first] + parts.dropFirst()).joined(separator: "."))
-  }
-
-  /// The source entities whose objects a change concerns and that have the property.
-  @_optimize(none)
-  private func sources(_ name: PropertyName, of change: ModelChange) -> [EntityPlan] {
-    let taken = change.mappings.compactMap { plan.mapping.entityMapping(named: $0)?.source }
-    let names =
-      taken.isEmpty
-      ? plan.source.entity(name.entity)?.subtree.map { plan.source.entities[$0].name } ?? [] : taken
-    var seen: Set<String> = []
-    let first = name.name.prefix { $0 != "." }
-    return names.filter { seen.insert($0).inserted }.compactMap(plan.source.entity)
-      .filter { $0.storeIndex == 0 && !$0.description.isAbstract && $0.slot(String(first)) != nil }
-  }
-
-  @_optimize(none)
-  private func values(_ name: PropertyName, of change: ModelChange) throws -> Int {
-    try sources(name, of: change).reduce(0) { sum, entity in
+  private func values(_ properties: [SourceProperty]) throws -> Int {
+    try properties.reduce(0) { sum, property in
+      let entity = property.entity
       let columns = entity.columns.filter {
         let path = plan.path(of: $0, in: entity)
-        return path == name.name || path.hasPrefix(name.name + ".")
+        return path == property.path || path.hasPrefix(property.path + ".")
       }
       guard !columns.isEmpty else { return sum }
       var conditions = [
@@ -127,10 +139,11 @@ struct LossCount {
 
   @_optimize(none)
   private func pairs(
-    _ name: PropertyName, of change: ModelChange, to lost: [String]? = nil, where condition: String? = nil
+    _ properties: [SourceProperty], to lost: [String]? = nil, where condition: String? = nil
   ) throws -> Int {
-    try sources(name, of: change).reduce(0) { sum, entity in
-      guard let relationship = entity.slot(name.name)?.relationship else { return sum }
+    try properties.reduce(0) { sum, property in
+      let entity = property.entity
+      guard let relationship = entity.slot(property.path)?.relationship else { return sum }
       var conditions = [condition].compactMap(\.self)
       if entity.hasEntityColumn {
         conditions.append(

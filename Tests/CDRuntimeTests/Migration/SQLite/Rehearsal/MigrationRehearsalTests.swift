@@ -101,6 +101,83 @@ import Testing
     #expect(try fixture.column("SELECT count(*) FROM Note") == ["12"])
   }
 
+  /// A mapping leads from version 1 to version 3. The names in the store are those of version 1, and each `renamedFrom` is
+  /// a name of the version directly before.
+  @Test func lossesOfAStepOverRenamesAreCounted() throws {
+    func version(
+      _ number: Int, _ time: AttributeDescription, _ notes: RelationshipDescription
+    ) -> ModelVersion {
+      MigrationFixture.version(
+        number,
+        [
+          entity(
+            "Note", [Self.name, time], relationships: [toOne("owner", "Person", inverse: notes.name)]),
+          entity("Person", [Self.name], relationships: [notes]),
+        ])
+    }
+    let first = version(
+      1, attribute("made", .date, isOptional: true),
+      toMany("notes", "Note", inverse: "owner", isOrdered: true))
+    let second = version(
+      2, attribute("created", .date, isOptional: true, renamedFrom: "made"),
+      toMany("texts", "Note", inverse: "owner", isOrdered: true, renamedFrom: "notes"))
+    // The attribute is renamed again. The relationship keeps its name, so it has no `renamedFrom` any more.
+    let third = version(
+      3, attribute("begun", .string, isOptional: true, renamedFrom: "created"),
+      toMany("texts", "Note", inverse: "owner"))
+    let rules = MappingRules(
+      source: 1, destination: 3,
+      entities: [
+        EntityRule(destination: "Note", drops: ["made"]), EntityRule(destination: "Person", drops: ["notes"]),
+      ])
+    let fixture = try MigrationFixture()
+    try fixture.create([first]) { context in
+      var notes: [ManagedObject] = []
+      for number in 0..<5 {
+        let note = try context.insert(entityNamed: "Note")
+        try note.setValue(.attribute(.string("n\(number)")), forKey: "name")
+        if number > 1 {
+          let time = Date(timeIntervalSinceReferenceDate: Double(number))
+          try note.setValue(.attribute(.date(time)), forKey: "made")
+        }
+        notes.append(note)
+      }
+      let person = try context.insert(entityNamed: "Person")
+      try person.setValue(.attribute(.string("p")), forKey: "name")
+      try person.setValue(Array(notes.dropFirst()), forKey: "notes")
+    }
+    let report = try rehearse(fixture, MigrationFixture.model([first, second, third], mappings: [rules]))
+    #expect(report.succeeds && report.steps.count == 1, "\(String(describing: report.refusal))")
+    let losses = report.steps.first?.losses.map { "\($0.count ?? -1) \($0.unit)" } ?? []
+    #expect(Set(losses) == ["3 values", "4 relations"])
+  }
+
+  /// The stored draft has the new name already. It is not the name that `renamedFrom` gives.
+  @Test func lossesOfADraftAreCountedByItsNames() throws {
+    let first = MigrationFixture.version(1, [Self.note([attribute("made", .date, isOptional: true)])])
+    func second(_ type: AttributeType) -> ModelVersion {
+      MigrationFixture.version(
+        2, [Self.note([attribute("begun", type, isOptional: true, renamedFrom: "made")])])
+    }
+    let fixture = try MigrationFixture()
+    try fixture.create([first, second(.date)]) { context in
+      for number in 0..<3 {
+        let note = try context.insert(entityNamed: "Note")
+        try note.setValue(.attribute(.string("n\(number)")), forKey: "name")
+        if number > 0 {
+          let time = Date(timeIntervalSinceReferenceDate: Double(number))
+          try note.setValue(.attribute(.date(time)), forKey: "begun")
+        }
+      }
+    }
+    let report = try rehearse(fixture, MigrationFixture.model([first, second(.string)]))
+    guard case .losesData? = report.refusal?.reason else {
+      Issue.record("\(report)")
+      return
+    }
+    #expect(report.steps[0].losses.map(\.count) == [2])
+  }
+
   @Test func whatNobodyConfirmedIsCounted() throws {
     let second = MigrationFixture.version(2, [Self.note([attribute("age", .int32, isOptional: true)])])
     let fixture = try Self.filled()
@@ -158,6 +235,23 @@ import Testing
     #expect(age?.objects.map { $0.lastPathComponent } == ["p2", "p4", "p6", "p8", "p10"])
     let store = try fixture.column("SELECT value FROM _cdgen_metadata WHERE key = 'storeUUID'")[0]
     #expect(age?.objects.first?.absoluteString == "cdgen://\(store ?? "")/Note/p2")
+  }
+
+  /// An attribute that is mandatory now was renamed in a version which the step leads over.
+  @Test func missingValuesOfAStepOverARenameAreFound() throws {
+    let log = entity("Log", [attribute("text", .string)])
+    let extra = attribute("extra", .string, isOptional: true)
+    let second = MigrationFixture.version(
+      2, [Self.note([attribute("years", .int32, isOptional: true, renamedFrom: "age"), extra]), log])
+    let third = MigrationFixture.version(3, [Self.note([attribute("years", .int32), extra]), log])
+    let model = MigrationFixture.model(
+      [Self.first, second, third], mappings: [MappingRules(source: 1, destination: 3)])
+    let report = try rehearse(Self.filled(), model)
+    guard case .notProven? = report.refusal?.reason, report.steps.count == 1 else {
+      Issue.record("\(report)")
+      return
+    }
+    #expect(report.steps[0].problems.map { "\($0.property ?? "") \($0.count)" } == ["years 6"])
   }
 
   @Test func duplicatesAreFoundAndCounted() throws {
