@@ -82,6 +82,14 @@ final class ObjectRegistry {
   /// The object with a key; nil if it is not in memory.
   @inline(__always) func object(_ key: ObjectKey, root: Int) -> ManagedObject? { maps[root]?[key] }
 
+  /// Records where the objects of a to-one relationship are.
+  func noteTarget(_ relationship: RelationshipPlan, of scope: ObjectScope) {
+    let destination = model.entities[relationship.destination]
+    if let map = map(of: destination) {
+      scope.noteTarget(relationship.slot, map, scopes[destination.index])
+    }
+  }
+
   /// All objects in memory, in no order.
   var objects: [ManagedObject] { maps.flatMap { $0?.objects ?? [] } }
 
@@ -222,8 +230,7 @@ final class ObjectRegistry {
   func takeOver(_ released: ReleasedContext, for context: ManagedObjectContext) {
     for (index, scope) in released.liveScopes.enumerated() {
       guard let scope else { continue }
-      scope.live = context
-      scope.releasedContext = nil
+      scope.move(to: context)
       scopes[index] = scope
     }
     for (index, table) in released.tables.enumerated() { maps[index]?.orphans = table }

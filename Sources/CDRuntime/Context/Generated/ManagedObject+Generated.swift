@@ -3,10 +3,18 @@ extension ManagedObject {
   /// The object of a to-one relationship whose key the object has.
   @_optimize(speed)
   @_spi(Generated) public final func _toOne<T: ManagedObject>(_ key: ObjectKey, _ slot: Int) -> T? {
-    guard key != 0, let context = scope.context, let relationship = scope.plan.relationship(slot),
-      let object = context.object(key, relationship)
-    else { return nil }
-    return cast(object)
+    if key == 0 { return nil }
+    if let object = scope.target(key, slot) { return cast(object) }
+    return found(key, slot).map(cast)
+  }
+
+  /// The object of a to-one relationship that may have to be read.
+  @inline(never)
+  private final func found(_ key: ObjectKey, _ slot: Int) -> ManagedObject? {
+    guard let context = scope.context, let relationship = scope.plan.relationship(slot) else { return nil }
+    // Before the object is looked for: reading it calls methods of the app, which may reset the context.
+    context.registry.noteTarget(relationship, of: scope)
+    return context.object(key, relationship)
   }
 
   /// The object of a to-one relationship whose reference stands in the other table.
