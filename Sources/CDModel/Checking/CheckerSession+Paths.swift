@@ -58,7 +58,7 @@ extension CheckerSession {
       pathType = result(of: leading, over: pathType, span)
     }
     var result = CheckedValue(expression, pathType.type, isOptional: pathType.isOptional)
-    if start.isChanged || indices.values.contains(where: \.isChanged) {
+    if start.isChanged || indices.values.contains(where: { $0.isChanged }) {
       let changed = steps.enumerated().map { number, step in
         indices[number].map { PathStep.index($0.expression) } ?? step
       }

@@ -13,7 +13,9 @@ struct ModelEncoder {
   private func list<Element>(
     _ elements: [Element], by name: (Element) -> String, _ encode: (Element) -> JSONValue
   ) -> [JSONValue] {
-    switch purpose {
+    // Most lists of a model are empty.
+    if elements.isEmpty { return [] }
+    return switch purpose {
     case .canonical: elements.map(encode)
     case .definition: elements.map { (name($0), encode($0)) }.sortedByName()
     }
@@ -30,10 +32,10 @@ struct ModelEncoder {
     writer.add("label", comment(version.label))
     let basedOn = purpose == .canonical ? version.basedOn : version.basedOn.sorted()
     writer.add("basedOn", list: basedOn.map { .int(Int64($0)) })
-    writer.add("enums", list: list(version.enums, by: \.name, enumeration))
-    writer.add("composites", list: list(version.composites, by: \.name, composite))
-    writer.add("entities", list: list(version.entities, by: \.name, entity))
-    writer.add("configurations", list: list(version.configurations, by: \.name, configuration))
+    writer.add("enums", list: list(version.enums, by: { $0.name }, enumeration))
+    writer.add("composites", list: list(version.composites, by: { $0.name }, composite))
+    writer.add("entities", list: list(version.entities, by: { $0.name }, entity))
+    writer.add("configurations", list: list(version.configurations, by: { $0.name }, configuration))
     if purpose == .canonical { writer.add("info", dictionary: version.info) }
   }
 
@@ -64,7 +66,7 @@ struct ModelEncoder {
   func composite(_ composite: CompositeDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", composite.name)
-    writer.add("fields", list: list(composite.fields, by: \.name, attribute))
+    writer.add("fields", list: list(composite.fields, by: { $0.name }, attribute))
     writer.add("doc", comment(composite.doc))
     return writer.value
   }
@@ -92,10 +94,10 @@ extension ModelEncoder {
     writer.add("abstract", flag: entity.isAbstract)
     writer.add("parent", entity.parent)
     writer.add("renamedFrom", entity.renamedFrom)
-    writer.add("attributes", list: list(entity.attributes, by: \.name, attribute))
-    writer.add("relationships", list: list(entity.relationships, by: \.name, relationship))
-    writer.add("fetched", list: list(entity.fetchedProperties, by: \.name, fetchedProperty))
-    writer.add("fetches", list: list(entity.fetchTemplates, by: \.name, fetchTemplate))
+    writer.add("attributes", list: list(entity.attributes, by: { $0.name }, attribute))
+    writer.add("relationships", list: list(entity.relationships, by: { $0.name }, relationship))
+    writer.add("fetched", list: list(entity.fetchedProperties, by: { $0.name }, fetchedProperty))
+    writer.add("fetches", list: list(entity.fetchTemplates, by: { $0.name }, fetchTemplate))
     writer.add("indexes", list: indexes(of: entity))
     writer.add("unique", list: uniquenessConstraints(of: entity))
     writer.add("hashModifier", entity.hashModifier)

@@ -68,7 +68,7 @@ extension AttributeType {
   @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     if case .string(let name) = element.value {
-      guard let type = Self.byName[name] else {
+      guard let type = Self.type(named: name) else {
         throw element.error(.invalidValue(found: name, expected: "the name of a type"))
       }
       self = type
@@ -89,5 +89,9 @@ extension AttributeType {
     try reader.finish()
   }
 
-  private static let byName = Dictionary(uniqueKeysWithValues: named.map { ($0.name, $0.type) })
+  /// The type with a fixed name; nil if there is none. There are so few that a dictionary would not be faster.
+  private static func type(named name: String) -> AttributeType? {
+    for traits in AttributeTraits.all where traits.name == name { return traits.type }
+    return nil
+  }
 }

@@ -35,7 +35,6 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then
   ///   unchanged.
-  @_optimize(none)
   public convenience init(for models: [ModelWithMigrations], stores: [PersistentStoreDescription]) throws {
     var parsed: [ManagedObjectModel] = []
     var classes: [String: GeneratedClass] = [:]
@@ -49,21 +48,27 @@ extension PersistentStoreCoordinator {
       } catch {
         throw ModelError.unreadable(model: "\(model.declaration)", reason: "\(error)")
       }
-      // The merge below reports two classes of one name as an error.
-      classes.merge(definition.classes) { first, _ in first }
+      classes = classes.isEmpty ? definition.classes : Self.merged(classes, definition.classes)
     }
-    let merged = try ManagedObjectModel(merging: parsed)
-    let stores = stores.map { store in
-      var store = store
-      store.migrationPolicies = store.migrationPolicies.merging(policies)
-      return store
+    let merged = try parsed.count == 1 ? parsed[0] : ManagedObjectModel(merging: parsed)
+    var stores = stores
+    for index in stores.indices {
+      stores[index].migrationPolicies = stores[index].migrationPolicies.merging(policies)
     }
     var bindings = ClassBindings.none
-    let plan = try ModelPlan(merged, configurations: stores.map(\.configuration)) { graph in
+    let plan = try ModelPlan(merged, configurations: stores.map { $0.configuration }) { graph in
       bindings = try ClassBindings(classes, of: graph)
       return bindings.traits
     }
     self.init(plan: plan, classes: bindings, engine: try StoreOpener(plan, stores).open())
+  }
+
+  /// The classes of several models. The merge of the models reports two classes of one name as an error.
+  @_optimize(none)
+  private static func merged(
+    _ first: [String: GeneratedClass], _ second: [String: GeneratedClass]
+  ) -> [String: GeneratedClass] {
+    first.merging(second) { first, _ in first }
   }
 }
 

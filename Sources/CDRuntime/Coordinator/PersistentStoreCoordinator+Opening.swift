@@ -44,7 +44,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
   public convenience init(model: ManagedObjectModel, stores: [PersistentStoreDescription]) throws {
-    let plan = try ModelPlan(model, configurations: stores.map(\.configuration))
+    let plan = try ModelPlan(model, configurations: stores.map { $0.configuration })
     self.init(plan: plan, engine: try StoreOpener(plan, stores).open())
   }
 }

@@ -11,8 +11,15 @@ struct StoreOpener {
   /// Opens the stores.
   ///
   /// - Throws: ``StoreError`` or ``MigrationError``. Existing stores are then unchanged.
-  @_optimize(none)
   func open() throws -> any StoreEngine {
+    guard descriptions.count > 1 else {
+      return try open(descriptions.first.flatMap { engine(of: $0) }, Array(descriptions.indices))
+    }
+    return try openSeveral()
+  }
+
+  @_optimize(none)
+  private func openSeveral() throws -> any StoreEngine {
     let groups = groups
     guard groups.count > 1 else {
       return try open(groups.first?.engine, Array(descriptions.indices))
@@ -20,13 +27,17 @@ struct StoreOpener {
     return CombinedEngine(try groups.map { try open($0.engine, $0.stores) }, plan)
   }
 
+  /// The engine of a store; nil for SQLite.
+  private func engine(of description: PersistentStoreDescription) -> StoreEngineLocation? {
+    if case .engine(let location) = description.location { location } else { nil }
+  }
+
   /// The engines with the indexes of their stores; nil stands for SQLite, which is the first one if there are several. Its
   /// writes exclude each other.
   private var groups: [(engine: StoreEngineLocation?, stores: [Int])] {
     var groups: [(engine: StoreEngineLocation?, stores: [Int])] = []
     for (index, description) in descriptions.enumerated() {
-      var engine: StoreEngineLocation?
-      if case .engine(let location) = description.location { engine = location }
+      let engine = self.engine(of: description)
       if let group = groups.firstIndex(where: { $0.engine?.engine == engine?.engine }) {
         groups[group].stores.append(index)
       } else if engine == nil {
@@ -41,9 +52,8 @@ struct StoreOpener {
   /// Opens the stores of one engine.
   ///
   /// - Parameter location: A location of the engine; nil for SQLite.
-  @_optimize(none)
   private func open(_ location: StoreEngineLocation?, _ stores: [Int]) throws -> any StoreEngine {
-    let settings = stores.map(settings)
+    let settings = stores.map { self.settings($0) }
     guard let location else {
       return try SQLiteDatabase(settings, model: plan) { store, storeIndex in
         do { return try store.open() } catch StoreError.needsMigration
@@ -70,7 +80,7 @@ struct StoreOpener {
     others.remove(at: storeIndex)
     var settings = description.settings
     settings.index = storeIndex
-    settings.others = others.map(\.configuration)
+    settings.others = others.map { $0.configuration }
     if description.migratesStoreAutomatically, !description.isReadOnly, description.location.engineURL != nil
     {
       settings.migrator = RowMigration(

@@ -34,12 +34,14 @@ final class FolderLock {
     // The descriptor is of a folder. Closing it releases none of SQLite's locks, as closing a database file would.
     descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
-    let clock = ContinuousClock()
-    let end = clock.now + .seconds(timeout > 0.25 ? min(timeout, 1_000_000) : 0.25)
+    var end: ContinuousClock.Instant?
     while flock(descriptor, (mode == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
       let code = errno
       guard code == EWOULDBLOCK || code == EINTR else { return }
-      guard clock.now < end else {
+      let now = ContinuousClock.now
+      let last = end ?? now + .seconds(timeout > 0.25 ? min(timeout, 1_000_000) : 0.25)
+      end = last
+      guard now < last else {
         close(descriptor)
         throw .busy([store])
       }
@@ -55,15 +57,17 @@ final class FolderLock {
   ///   - timeout: The number of seconds during which others may write.
   ///   - open: A function that is called with the lock held. It must not wait for others itself.
   static func whileBusy<R>(_ store: URL, timeout: Double, _ open: () throws -> R) throws -> R {
-    let clock = ContinuousClock()
-    let end = clock.now + .seconds(timeout > 0 ? min(timeout, 1_000_000) : 0)
+    let start = ContinuousClock.now
+    func isInTime() -> Bool {
+      start.duration(to: .now) < .seconds(timeout > 0 ? min(timeout, 1_000_000) : 0)
+    }
     var pause: UInt32 = 500
     var replacements = 0
     while true {
       do {
         let lock = try FolderLock(.shared, of: store, timeout: timeout)
         return try withExtendedLifetime(lock) { try open() }
-      } catch StoreError.busy where clock.now < end {
+      } catch StoreError.busy where isInTime() {
       } catch StoreError.replaced where replacements < 10 {
         // This happens on file systems without such locks. The next attempt opens the new file.
         replacements += 1

@@ -1,11 +1,14 @@
+import Synchronization
+
 /// The facts about an entity's generated class that the runtime needs. All are false for an entity without a class.
 struct EntityTraits: Sendable {
   /// Whether there is a generated class, whose objects have their values as properties.
   var isTyped = false
-  /// Whether the class conforms to ``ManagedObjectLifecycle``.
-  var hasLifecycle = false
   /// Whether the class's properties can be observed.
   var isObservable = false
+  /// Returns whether the class conforms to ``ManagedObjectLifecycle``; nil for an entity without a class. To find out, Swift
+  /// searches the conformances of the whole program, which takes as long as reading the entity's description.
+  var findLifecycle: (@Sendable () -> Bool)?
 }
 
 /// An entity with all information that its objects and its table need. It is immutable, and all contexts share it.
@@ -35,8 +38,9 @@ package final class EntityPlan: Sendable {
   package let hasEntityColumn: Bool
   /// Whether there is a generated class, whose objects have their values as properties.
   let isTyped: Bool
-  /// Whether the class conforms to ``ManagedObjectLifecycle``.
-  let hasLifecycle: Bool
+  /// What is known of the class's conformance to ``ManagedObjectLifecycle``: see ``hasLifecycle``.
+  private let lifecycle: Atomic<UInt8>
+  private let findLifecycle: (@Sendable () -> Bool)?
   /// Whether the class's properties can be observed.
   let isObservable: Bool
   /// The initial values of an object without a generated class, by slot.
@@ -72,7 +76,6 @@ package final class EntityPlan: Sendable {
   /// Whether the entity has subentities.
   package var isPolymorphic: Bool { subtree.count > 1 }
 
-  @_optimize(none)
   init(
     index: Int, description: EntityDescription, root: Int, table: String, storeIndex: Int?,
     slots: [PropertyPlan],
@@ -85,50 +88,54 @@ package final class EntityPlan: Sendable {
     self.table = table
     self.storeIndex = storeIndex
     self.slots = slots
-    slotNumbers = Dictionary(slots.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
-    relationships = slots.map(\.relationship)
     self.columns = columns
     self.subtree = subtree
     self.lineage = lineage
     self.lineageNames = lineageNames
     self.hasEntityColumn = hasEntityColumn
     isTyped = traits.isTyped
-    hasLifecycle = traits.hasLifecycle
     isObservable = traits.isObservable
-    initialValues = slots.map { slot in
-      if case .value(let value)? = slot.attribute?.defaultValue { return value.withPlainZero }
-      return .null
-    }
-    readings = slots.map(\.reading)
-    insertionDefaults = slots.compactMap { slot in
-      switch slot.attribute?.defaultValue {
-      case .now?: (slot.number, .now)
-      case .uuid?: (slot.number, .uuid)
-      case .value?, nil: nil
-      }
-    }
-    storedSlots = slots.filter(\.isStored).map(\.number)
-    transientSlots = slots.filter { $0.attribute?.isTransient == true }.map(\.number)
-    derivedSlots = slots.filter { $0.isDerived }.map(\.number)
-    externalSlots = slots.filter { $0.isStored && $0.mayNameFile }.map(\.number)
-    laterSlots = slots.filter(\.isReadLater).map(\.number)
-    requiredSlots =
-      !traits.isTyped
-      ? []
-      : slots.filter { slot in
-        guard let attribute = slot.attribute, slot.isStored, attribute.derivation == nil else { return false }
-        return !attribute.isOptional && attribute.defaultValue == nil
-      }.map(\.number)
-    ruledSlots = slots.filter { $0.hasRules(isTyped: traits.isTyped) }.map(\.number)
-    largeSlots = slots.filter { slot in
-      if case .attribute(_, .data) = slot.kind { true } else { false }
-    }.map(\.number)
-    clearableSlots = slots.filter { slot in
-      guard let relationship = slot.relationship, case .reference = relationship.storage else { return false }
-      return relationship.description.isOptional && relationship.isGuaranteed
-    }.map(\.number)
-    hasRuledPairs = relationships.contains { $0?.hasRuledPairs == true }
-    leavesPairs = relationships.contains { $0?.leavesPairs == true }
+    findLifecycle = traits.findLifecycle
+    lifecycle = Atomic(traits.findLifecycle == nil ? Self.lacksLifecycle : Self.mayHaveLifecycle)
+    var lists = SlotLists(isTyped: traits.isTyped)
+    for slot in slots { lists.add(slot) }
+    slotNumbers = lists.numbers
+    relationships = lists.relationships
+    initialValues = lists.initialValues
+    readings = lists.readings
+    insertionDefaults = lists.insertionDefaults
+    storedSlots = lists.stored
+    transientSlots = lists.transient
+    derivedSlots = lists.derived
+    externalSlots = lists.external
+    laterSlots = lists.later
+    requiredSlots = lists.required
+    ruledSlots = lists.ruled
+    largeSlots = lists.large
+    clearableSlots = lists.clearable
+    hasRuledPairs = lists.hasRuledPairs
+    leavesPairs = lists.leavesPairs
+  }
+
+  // MARK: Lifecycle methods
+
+  // The values of `lifecycle`.
+  private static let mayHaveLifecycle: UInt8 = 0
+  private static let lacksLifecycle: UInt8 = 1
+  private static let providesLifecycle: UInt8 = 2
+
+  /// Whether the class conforms to ``ManagedObjectLifecycle``. The first call finds it out, so that opening a store does not
+  /// ask each class.
+  @inline(__always) var hasLifecycle: Bool {
+    let known = lifecycle.load(ordering: .relaxed)
+    return known == Self.mayHaveLifecycle ? askForLifecycle() : known == Self.providesLifecycle
+  }
+
+  @inline(never) private func askForLifecycle() -> Bool {
+    let isFound = findLifecycle?() ?? false
+    // Several threads may store the same value.
+    lifecycle.store(isFound ? Self.providesLifecycle : Self.lacksLifecycle, ordering: .relaxed)
+    return isFound
   }
 
   /// The relationship of a slot; nil for an attribute's slot and for an invalid number.
@@ -168,5 +175,64 @@ package final class EntityPlan: Sendable {
     EntityPlan(
       index: -1, description: EntityDescription(name: name), root: -1, table: "", storeIndex: nil, slots: [],
       columns: [], subtree: [], lineage: [], lineageNames: [], hasEntityColumn: false)
+  }
+}
+
+/// The slots of an entity, sorted by what the runtime does with them.
+private struct SlotLists {
+  let isTyped: Bool
+  private(set) var numbers: [String: Int] = [:]
+  private(set) var relationships: [RelationshipPlan?] = []
+  private(set) var initialValues: [AttributeValue] = []
+  private(set) var readings: [PropertyPlan.Reading] = []
+  private(set) var insertionDefaults: [(slot: Int, value: DefaultValue)] = []
+  private(set) var stored: [Int] = []
+  private(set) var transient: [Int] = []
+  private(set) var derived: [Int] = []
+  private(set) var external: [Int] = []
+  private(set) var later: [Int] = []
+  private(set) var required: [Int] = []
+  private(set) var ruled: [Int] = []
+  private(set) var large: [Int] = []
+  private(set) var clearable: [Int] = []
+  private(set) var hasRuledPairs = false
+  private(set) var leavesPairs = false
+
+  init(isTyped: Bool) { self.isTyped = isTyped }
+
+  mutating func add(_ slot: PropertyPlan) {
+    let number = slot.number
+    if numbers[slot.name] == nil { numbers[slot.name] = number }
+    readings.append(slot.reading)
+    if slot.isStored { stored.append(number) }
+    if slot.isDerived { derived.append(number) }
+    if slot.isStored, slot.mayNameFile { external.append(number) }
+    if slot.isReadLater { later.append(number) }
+    if slot.hasRules(isTyped: isTyped) { ruled.append(number) }
+    relationships.append(slot.relationship)
+    if let relationship = slot.relationship { add(relationship, of: number) }
+    guard let attribute = slot.attribute else { return initialValues.append(.null) }
+    if case .data? = slot.storageType { large.append(number) }
+    if attribute.isTransient { transient.append(number) }
+    var initial = AttributeValue.null
+    switch attribute.defaultValue {
+    case .value(let value)?: initial = value.withPlainZero
+    case .now?: insertionDefaults.append((number, .now))
+    case .uuid?: insertionDefaults.append((number, .uuid))
+    case nil:
+      if isTyped, slot.isStored, attribute.derivation == nil, !attribute.isOptional {
+        required.append(number)
+      }
+    }
+    initialValues.append(initial)
+  }
+
+  private mutating func add(_ relationship: RelationshipPlan, of number: Int) {
+    if relationship.hasRuledPairs { hasRuledPairs = true }
+    if relationship.leavesPairs { leavesPairs = true }
+    if case .reference = relationship.storage, relationship.description.isOptional, relationship.isGuaranteed
+    {
+      clearable.append(number)
+    }
   }
 }

@@ -67,7 +67,7 @@ package final class ModelPlan: Sendable {
   }
 
   /// Whether the class of an entity conforms to ``ManagedObjectLifecycle``.
-  let hasLifecycle: Bool
+  var hasLifecycle: Bool { entities.contains { $0.hasLifecycle } }
 
   /// Resolves the model's current version, for a store of all entities.
   package convenience init(ofAllEntitiesIn model: ManagedObjectModel) throws { try self.init(model) }
@@ -108,8 +108,7 @@ package final class ModelPlan: Sendable {
     self.entities = entities
     self.joins = joins
     derivedNames = Set(entities.flatMap { plan in plan.derivedSlots.map { plan.slots[$0].name } })
-    triggers = DerivationTrigger.all(in: entities)
-    hasLifecycle = entities.contains(where: \.hasLifecycle)
+    triggers = derivedNames.isEmpty ? [] : DerivationTrigger.all(in: entities)
     hasExternalSlots = entities.contains { !$0.externalSlots.isEmpty }
     var cleared: [Int: [(entity: EntityPlan, slot: Int)]] = [:]
     for entity in entities {

@@ -42,7 +42,6 @@ struct ModelPlanBuilder {
     return (plans, joins)
   }
 
-  @_optimize(none)
   private mutating func slots(of entity: EntityDescription, columns: [StoredColumn]) throws -> [PropertyPlan]
   {
     let slots = graph.slots(of: entity.name)
@@ -52,12 +51,15 @@ struct ModelPlanBuilder {
       let range = ranges[column.slot].isEmpty ? column.ordinal..<column.ordinal : ranges[column.slot]
       ranges[column.slot] = range.lowerBound..<column.ordinal + 1
     }
-    return try slots.map { slot in
+    var plans: [PropertyPlan] = []
+    for slot in slots {
       let columns = ranges[slot.number]
-      return PropertyPlan(
-        number: slot.number, name: slot.property.name, owner: slot.entity,
-        kind: try kind(of: slot, columns: columns, entity: entity), columns: columns)
+      plans.append(
+        PropertyPlan(
+          number: slot.number, name: slot.property.name, owner: slot.entity,
+          kind: try kind(of: slot, columns: columns, entity: entity), columns: columns))
     }
+    return plans
   }
 
   private mutating func kind(

@@ -44,8 +44,8 @@ struct ClassBindings: Sendable {
       bindings.append(binding)
       // An app may declare the conformance in any of its modules, so that only a cast finds it.
       traits[entity.name] = EntityTraits(
-        isTyped: true, hasLifecycle: type is any ManagedObjectLifecycle.Type,
-        isObservable: binding.isObservable)
+        isTyped: true, isObservable: binding.isObservable,
+        findLifecycle: { binding.type is any ManagedObjectLifecycle.Type })
     }
     self.init(bindings, traits: traits)
   }

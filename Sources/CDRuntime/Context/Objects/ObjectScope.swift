@@ -95,5 +95,6 @@ final class ObjectScope {
   }
 
   /// A scope for objects that belong to no context.
-  static var detached: ObjectScope { ObjectScope(plan: EntityPlan.unknown(""), context: nil) }
+  static var detached: ObjectScope { ObjectScope(plan: noEntity, context: nil) }
+  private static let noEntity = EntityPlan.unknown("")
 }

@@ -115,6 +115,8 @@ public struct MigrationPolicies: Hashable, Sendable {
 
   /// These policies, and the others for mappings that these have no policy for.
   func merging(_ others: MigrationPolicies) -> MigrationPolicies {
+    // Most models have none.
+    if others.factories.isEmpty, others.suites.isEmpty { return self }
     var result = self
     result.factories.merge(others.factories) { own, _ in own }
     result.suites += others.suites

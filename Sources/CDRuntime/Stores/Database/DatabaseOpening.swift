@@ -26,9 +26,8 @@ struct DatabaseOpening {
     return opened
   }
 
-  /// Checks the store's files before SQLite opens the database.
-  private func checkFiles() throws {
-    try DatabaseFile.checkHeader(of: url)
+  /// Checks the names of the store's files before SQLite reads the database.
+  private func checkNames() throws {
     try MigrationFiles(url).checkNames()
     if model.hasExternalSlots(ofStore: storeIndex) { try ExternalFiles(store: url).checkFolder() }
   }
@@ -39,7 +38,7 @@ struct DatabaseOpening {
     let isJustMigrated = migration != nil
     return try FolderLock.whileBusy(url, timeout: settings.busyTimeout) {
       if !isJustMigrated { try MigrationFiles(url).recover() }
-      try checkFiles()
+      try checkNames()
       let connection = try connect()
       if connection.hasMoved { throw StoreError.replaced(url) }
       let storeID = try StoreOpening(
@@ -62,7 +61,8 @@ struct DatabaseOpening {
 
   private func openToRead() throws -> OpenedStore {
     try FolderLock.whileBusy(url, timeout: settings.busyTimeout) {
-      try checkFiles()
+      try DatabaseFile.checkHeader(of: url)
+      try checkNames()
       let (connection, path) = try SQLiteConnection.openToRead(url, busyTimeout: 0)
       let storeID = try StoreOpening(
         connection: connection, url: url, model: model, storeIndex: storeIndex, isReadOnly: true,
@@ -80,24 +80,38 @@ struct DatabaseOpening {
     }
   }
 
+  /// Opens the file, and checks its header before SQLite reads it.
   private func connect() throws -> SQLiteConnection {
-    let isThere = FileManager.default.fileExists(atPath: path)
+    // Opening a pipe could wait forever.
+    let isThere = try DatabaseFile.checkIsFile(url)
+    let connection: SQLiteConnection
     do {
-      let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
-      connection.limitScans(ofFiles: [path])
+      connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
+    } catch StoreError.inputOutput(_, let reason) {
+      // Opening the file only for reading shows whether reading is forbidden, too.
+      try DatabaseFile.checkHeader(of: url)
+      throw failure(reason, isThere: isThere)
+    }
+    if isThere { try DatabaseFile.checkHeader(of: url, openedBy: connection) }
+    connection.limitScans(ofFiles: [path])
+    do {
       // Only the first read really opens the file and its journal.
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
-      // SQLite opens a file without write permission too, and fails only at the first write.
-      if sqlite3_db_readonly(connection.handle, "main") == 1 {
-        throw StoreError.notWritable([url], reason: "it is read-only")
-      }
-      return connection
     } catch StoreError.inputOutput(_, let reason) {
-      let reason = Disk.accessProblem(of: url, toWrite: true) ?? reason
-      // If the file exists, only the journal beside it can fail to open.
-      throw isThere
-        ? StoreError.notWritable([url], reason: reason) : StoreError.cannotCreate(url, reason: reason)
+      throw failure(reason, isThere: isThere)
     }
+    // SQLite opens a file without write permission too, and fails only at the first write.
+    if sqlite3_db_readonly(connection.handle, "main") == 1 {
+      throw StoreError.notWritable([url], reason: "it is read-only")
+    }
+    return connection
+  }
+
+  /// The error for a file that SQLite cannot open.
+  private func failure(_ reason: String, isThere: Bool) -> StoreError {
+    let reason = Disk.accessProblem(of: url, toWrite: true) ?? reason
+    // If the file exists, only the journal beside it can fail to open.
+    return isThere ? .notWritable([url], reason: reason) : .cannotCreate(url, reason: reason)
   }
 }
 

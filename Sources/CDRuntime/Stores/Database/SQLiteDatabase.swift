@@ -23,8 +23,10 @@ final class SQLiteDatabase: StoreEngine {
   /// writer's lock.
   private let current: Mutex<SQLiteStoreSet>
   private let removals = Atomic<Int>(0)
-  private let removalObservers = Mutex<[(id: ObjectIdentifier, notify: @Sendable () -> Void)]>([])
+  private let removalObservers = Mutex<[RemovalObserver]>([])
   private let readers = ReaderPool()
+  /// The connection that has opened a single SQLite file; nil for other stores.
+  private let opening: OpeningConnection?
   /// How many seconds to wait for other writers: the longest time of all stores.
   private let busyTimeout: Double
   /// Notifies a listener about saves.
@@ -32,7 +34,19 @@ final class SQLiteDatabase: StoreEngine {
   /// Marks the saves of this coordinator in the history, to tell them from the saves of others.
   let origin = UUID.random().uuidString
   /// Keys that contexts have given back, by the index of the root entity.
-  private let spareKeys = Mutex<[Int: [Range<ObjectKey>]]>([:])
+  private let spareKeys = Mutex<[[SpareKeys]]>([])
+
+  private struct RemovalObserver {
+    let id: ObjectIdentifier
+    let notify: @Sendable () -> Void
+  }
+
+  /// Keys that a context has given back. If this were a `Range`, the opening of a store would search the conformances of
+  /// the whole program, to find out that keys are comparable.
+  private struct SpareKeys {
+    let first: ObjectKey
+    let end: ObjectKey
+  }
 
   /// The current stores.
   var attached: SQLiteStoreSet { current.withLock { $0 } }
@@ -49,8 +63,8 @@ final class SQLiteDatabase: StoreEngine {
     _ settings: [StoreSettings], model: ModelPlan,
     open: (_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore = { store, _ in try store.open() }
   ) throws {
-    // The connection of a single store becomes the writer. Several connections stay open until the writer has attached
-    // their stores.
+    // The connection of a single store becomes the writer or a reader. Several connections stay open until the writer has
+    // attached their stores.
     var kept: [SQLiteConnection] = []
     var stores: [SQLiteStore] = []
     for (place, own) in settings.enumerated() {
@@ -70,15 +84,27 @@ final class SQLiteDatabase: StoreEngine {
     sql = ModelSQL(model, SQLiteDialect(others: model.tables(outside: Set(stores.map(\.index)))))
     current = Mutex(set)
     files = stores.map(\.files)
-    busyTimeout = settings.map(\.busyTimeout).max() ?? 0
-    let first: SQLiteConnection
-    if set.main != nil, let only = kept.first {
-      first = only
-      try Self.prepare(first, toWrite: set)
+    let busyTimeout = settings.map { $0.busyTimeout }.max() ?? 0
+    self.busyTimeout = busyTimeout
+    if let main = set.main, let only = kept.first {
+      if main.isInMemory {
+        opening = nil
+        try Self.prepare(only, toWrite: set)
+        writer = SQLiteWriter(only)
+      } else {
+        let first = OpeningConnection(only)
+        opening = first
+        writer = SQLiteWriter(of: [main.url]) {
+          let connection = try first.take() ?? SQLiteDatabase.connectLater(to: set, busyTimeout)
+          try SQLiteDatabase.prepare(connection, toWrite: set)
+          first.release()
+          return connection
+        }
+      }
     } else {
-      first = try Self.writer(of: set, busyTimeout)
+      opening = nil
+      writer = SQLiteWriter(try Self.writer(of: set, busyTimeout))
     }
-    writer = SQLiteWriter(first)
     withExtendedLifetime(kept) {}
   }
 
@@ -89,6 +115,7 @@ final class SQLiteDatabase: StoreEngine {
     current = Mutex(SQLiteStoreSet([store], isSingle: true, of: model))
     files = [store.files]
     busyTimeout = 0
+    opening = nil
     writer = SQLiteWriter(try SQLiteConnection(path: ":memory:", of: [store.url]))
   }
 
@@ -105,13 +132,25 @@ final class SQLiteDatabase: StoreEngine {
   @_optimize(none)
   private static func connect(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(
-      path: set.main?.path ?? ":memory:", of: set.all.map(\.url), busyTimeout: busyTimeout)
+      path: set.main?.path ?? ":memory:", of: set.all.map { $0.url }, busyTimeout: busyTimeout)
     for store in set.attached {
       try connection.execute(
         "ATTACH \(SQLText.literal(store.path)) AS \(SQLText.quoted(set.schema(of: store)))")
     }
     connection.limitScans(
       ofFiles: set.all.filter { !$0.isInMemory }.map { $0.url.path(percentEncoded: false) })
+    return connection
+  }
+
+  /// Opens another connection to stores that have been open for some time.
+  ///
+  /// - Throws: ``StoreError/replaced(_:)`` if a file has been removed or replaced meanwhile. SQLite would create the file
+  ///   anew, or change a file that has not been checked.
+  private static func connectLater(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
+    for store in set.all { try store.checkIdentity() }
+    let connection = try connect(to: set, busyTimeout)
+    // The file may have been replaced between the first check and the opening. Nothing has been read since.
+    for store in set.all { try store.checkIdentity() }
     return connection
   }
 
@@ -150,9 +189,8 @@ final class SQLiteDatabase: StoreEngine {
     return try result.get()
   }
 
-  @_optimize(none)
   private func makeReader(of set: SQLiteStoreSet) throws -> SQLiteConnection {
-    let connection = try Self.connect(to: set, busyTimeout)
+    let connection = try opening?.take() ?? Self.connect(to: set, busyTimeout)
     // The file may have been replaced since it was opened.
     for store in set.all where store.isReadOnly { try store.checkIdentity() }
     // Empty temporary tables take the place of the tables of missing stores. So a relationship to an entity of a
@@ -181,6 +219,7 @@ final class SQLiteDatabase: StoreEngine {
       current.withLock { set in
         set = next
         readers.removeAll()
+        opening?.release()
       }
       removals.store(next.removals, ordering: .releasing)
       return connection
@@ -192,7 +231,7 @@ final class SQLiteDatabase: StoreEngine {
   /// Adds an observer of store removals. After each removal, the handler is called on the thread that removes the store.
   func observeRemovals(_ observer: AnyObject, _ handler: @escaping @Sendable () -> Void) {
     let id = ObjectIdentifier(observer)
-    removalObservers.withLock { $0.append((id, handler)) }
+    removalObservers.withLock { $0.append(RemovalObserver(id: id, notify: handler)) }
   }
 
   func stopObservingRemovals(_ id: ObjectIdentifier) {
@@ -205,7 +244,8 @@ final class SQLiteDatabase: StoreEngine {
   /// has reserved before.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
     guard stores.store(of: root) != nil else { throw StoreError.noStore(entity: root.name) }
-    if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
+    let spare = spareKeys.withLock { $0.count > root.index ? $0[root.index].popLast() : nil }
+    if let spare { return spare.first..<spare.end }
     return try writer.use { connection in
       // Reads the stores again with the writer held, because the store may have been removed meanwhile.
       let stores = attached
@@ -231,6 +271,9 @@ final class SQLiteDatabase: StoreEngine {
   /// Takes back reserved keys that no object has used.
   func returnKeys(_ keys: Range<ObjectKey>, of root: Int) {
     guard !keys.isEmpty else { return }
-    spareKeys.withLock { $0[root, default: []].append(keys) }
+    spareKeys.withLock { spare in
+      while spare.count <= root { spare.append([]) }
+      spare[root].append(SpareKeys(first: keys.lowerBound, end: keys.upperBound))
+    }
   }
 }

@@ -232,7 +232,7 @@ final class SQLiteSession: StoreSession {
   }
 
   func cursor(_ statement: SQLiteStatement, _ select: EntitySelect) -> RowCursor {
-    RowCursor(statement, entityColumn: select.entityColumn, maps: select.maps)
+    RowCursor(statement, select.entityColumn == nil ? nil : select)
   }
 
   // MARK: History

@@ -116,7 +116,7 @@ extension StoreLocation {
     } else if XMLStoreFormat().recognizes(start) {
       self = .xml(url)
     } else {
-      try DatabaseFile.checkHeader(of: url)
+      try DatabaseFile.checkHeader(of: url, start: start)
       self = .sqlite(url)
     }
   }

@@ -36,10 +36,11 @@ package struct SQLSchema {
         columns[name] = column
       }
     }
-    for kind in root.subtree.map({ model.entities[$0] }) {
+    for number in root.subtree {
+      let kind = model.entities[number]
       for column in kind.columns where columns[column.name] == nil {
-        let owner = model.entities.first { $0.name == kind.slots[column.slot].owner } ?? kind
         let slot = kind.slots[column.slot]
+        let owner = model.entity(slot.owner) ?? kind
         // The column of an external codable value names no file. It is declared as if it did, because a store whose
         // tables have another declaration is refused, and existing stores have this one.
         let isExternal = slot.attribute?.storesExternally ?? false
@@ -100,7 +101,6 @@ package struct SQLSchema {
   }
 
   /// The position columns of ordered to-many relationships that are stored as references in this table.
-  @_optimize(none)
   private func positionColumns(of root: EntityPlan) -> [String] {
     var names: [String] = []
     for plan in model.entities {
@@ -141,7 +141,6 @@ package struct SQLSchema {
   // MARK: Indexes
 
   @inline(never)
-  @_optimize(none)
   private mutating func addIndex(
     _ name: String, table: String, columns: [String], isUnique: Bool = false, condition: String? = nil
   ) {
@@ -150,9 +149,9 @@ package struct SQLSchema {
       IndexLayout(name: name, table: table, columns: columns, isUnique: isUnique, condition: condition))
   }
 
-  @_optimize(none)
   private mutating func addReferenceIndexes(_ root: EntityPlan) {
-    for kind in root.subtree.map({ model.entities[$0] }) {
+    for number in root.subtree {
+      let kind = model.entities[number]
       for column in kind.columns where column.isReference {
         var columns = [SQLText.quoted(column.name)]
         let relationship = kind.slots[column.slot].relationship
@@ -172,7 +171,8 @@ package struct SQLSchema {
 
   @_optimize(none)
   private mutating func addDeclaredIndexes(_ root: EntityPlan) {
-    for kind in root.subtree.map({ model.entities[$0] }) {
+    for number in root.subtree {
+      let kind = model.entities[number]
       // The root's constraints and indexes apply to all rows. Those of a subentity apply only to its own rows and those
       // of its subentities.
       let condition = kind.index == root.index ? nil : "\"_entity\" IN (\(entityList(kind)))"

@@ -10,10 +10,9 @@ package struct TableLayout: Hashable, Sendable {
   /// The `CREATE TABLE` statement.
   ///
   /// - Parameter schema: The name of the connection's database for the table; nil for the main database.
-  @_optimize(none)
   package func sql(schema: String? = nil) -> String {
     "CREATE TABLE \(schema.map { $0 + "." } ?? "")\(SQLText.quoted(name)) ("
-      + (columns.map(\.sql) + constraints).joined(separator: ", ") + ")"
+      + (columns.map { $0.sql } + constraints).joined(separator: ", ") + ")"
       + (options.isEmpty ? "" : " " + options)
   }
 }

@@ -32,9 +32,7 @@ package final class DatabaseFile {
   package init(_ url: URL) throws(StoreError) {
     self.url = url
     let path = url.path(percentEncoded: false)
-    if let file = FileIdentity(path), !file.isRegular {
-      throw StoreError.cannotCreate(url, reason: "the path leads to something that is not a file")
-    }
+    try Self.checkIsFile(url)
     var opened: OpaquePointer?
     // SQLite only opens the file here. It does not read or write, so any contents are accepted.
     let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
@@ -55,8 +53,26 @@ package final class DatabaseFile {
 
   deinit { sqlite3_close_v2(connection) }
 
+  /// Throws an error if a path leads to something other than a file.
+  ///
+  /// - Returns: Whether there is a file.
+  @discardableResult
+  static func checkIsFile(_ url: URL) throws(StoreError) -> Bool {
+    guard let file = FileIdentity(url.path(percentEncoded: false)) else { return false }
+    if !file.isRegular {
+      throw StoreError.cannotCreate(url, reason: "the path leads to something that is not a file")
+    }
+    return true
+  }
+
   /// Reads up to `count` bytes from an offset, or fewer at the end of the file.
   package func read(at offset: Int64 = 0, upToCount count: Int) throws(StoreError) -> [UInt8] {
+    try Self.read(connection, of: url, size: size, at: offset, upToCount: count)
+  }
+
+  private static func read(
+    _ connection: OpaquePointer, of url: URL, size: Int64, at offset: Int64, upToCount count: Int
+  ) throws(StoreError) -> [UInt8] {
     let available = Int(clamping: min(Int64(count), size - offset))
     guard available > 0 else { return [] }
     var bytes = [UInt8](repeating: 0, count: available)
@@ -97,8 +113,30 @@ package final class DatabaseFile {
   /// - Throws: ``StoreError/notADatabase(_:)`` or ``StoreError/foreignJournal(_:)``.
   package static func checkHeader(of url: URL) throws(StoreError) {
     guard FileIdentity(url.path(percentEncoded: false)) != nil else { return }
+    try checkHeader(of: url) { () throws(StoreError) in
+      try DatabaseFile(url).read(upToCount: signature.count)
+    }
+  }
+
+  /// Like ``checkHeader(of:)``, for a file whose first bytes have been read.
+  static func checkHeader(of url: URL, start: [UInt8]) throws(StoreError) {
+    try checkHeader(of: url) { () throws(StoreError) in Array(start.prefix(signature.count)) }
+  }
+
+  /// Like ``checkHeader(of:)``, for a file that a connection has just opened. The connection must not have run a statement
+  /// that reads: SQLite then has only opened the file.
+  static func checkHeader(of url: URL, openedBy connection: SQLiteConnection) throws(StoreError) {
+    try checkHeader(of: url) { () throws(StoreError) in
+      try read(
+        connection.handle, of: url, size: Disk.size(url.path(percentEncoded: false)) ?? 0, at: 0,
+        upToCount: signature.count)
+    }
+  }
+
+  /// - Parameter start: Returns the first bytes of the file.
+  private static func checkHeader(of url: URL, _ start: () throws(StoreError) -> [UInt8]) throws(StoreError) {
     if try namesAnotherFile(journal: journal(of: url)) { throw .foreignJournal(url) }
-    let header = try DatabaseFile(url).read(upToCount: signature.count)
+    let header = try start()
     if header.isEmpty || header == signature { return }
     // A power failure during the first transaction: the file has its final size, but not yet its first page. SQLite
     // will use the journal to make the file empty again.

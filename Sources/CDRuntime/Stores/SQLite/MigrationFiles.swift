@@ -34,10 +34,11 @@ struct MigrationFiles {
   @_optimize(none)
   func recover() throws {
     guard try !completeSwitch(), exists(path) else { return }
-    try DatabaseFile.checkHeader(of: url)
     let isLinked = linkCount > 1
     let hasValues = NewExternalFiles.hasLeftovers(url)
-    guard isLinked || hasValues || leftovers.contains(where: exists) else { return }
+    guard isLinked || hasValues || hasLeftovers else { return }
+    // If there is nothing to recover, the caller checks the file when it opens it.
+    try DatabaseFile.checkHeader(of: url)
     guard let connection = try? SQLiteConnection(path: path, of: [url], busyTimeout: 0),
       (try? connection.execute("BEGIN IMMEDIATE")) != nil
     else { return }
@@ -71,9 +72,18 @@ struct MigrationFiles {
     unlink(finished)
   }
 
+  private static let leftoverSuffixes = ["", "-journal", "-wal", "-shm", "-external"]
+
   private var leftovers: [String] {
-    let suffixes = ["", "-journal", "-wal", "-shm", "-external"]
-    return [work(0), work(1), finished].flatMap { file in suffixes.map { suffix in file + suffix } }
+    [work(0), work(1), finished].flatMap { file in Self.leftoverSuffixes.map { suffix in file + suffix } }
+  }
+
+  /// Whether one of ``leftovers`` exists.
+  private var hasLeftovers: Bool {
+    for file in [work(0), work(1), finished] {
+      for suffix in Self.leftoverSuffixes where exists(file + suffix) { return true }
+    }
+    return false
   }
 
   /// Removes the files that a migration creates before the switch. The caller must hold the store's lock.

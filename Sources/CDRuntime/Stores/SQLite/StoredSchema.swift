@@ -45,7 +45,6 @@ struct StoredSchema {
 
   /// Throws an error if a database is not a store, or has objects other than tables and indexes. The check is the same
   /// for all models.
-  @_optimize(none)
   func check(of url: URL) throws(StoreError) {
     guard objects.contains(where: { $0.name == Self.metadata }) else { throw .foreignDatabase(url) }
     let foreign = objects.filter { object in
@@ -60,11 +59,11 @@ struct StoredSchema {
     if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
   }
 
-  /// Throws an error if a table of the model has an unexpected definition, which could do more than hold rows.
-  @_optimize(none)
+  /// Throws an error if a table of the model has an unexpected definition, which could do more than hold rows. Does not
+  /// repeat ``check(of:)``.
   func check(_ expected: SQLSchema, of url: URL) throws {
-    try check(of: url)
-    let layouts = Dictionary(expected.layouts.map { ($0.name, $0) }) { first, _ in first }
+    var layouts: [String: TableLayout] = [:]
+    for layout in expected.layouts where layouts[layout.name] == nil { layouts[layout.name] = layout }
     // A missing table is damage. The first statement that uses the table reports it.
     let foreign = try objects.filter { object in
       guard object.type == "table", let layout = layouts[object.name] else { return false }

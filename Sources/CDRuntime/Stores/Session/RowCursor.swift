@@ -12,17 +12,19 @@ package struct RowCursor {
   private let source: (any RowSource)?
   /// The column with the name of the row's entity; negative if all rows are of one entity.
   private let entityColumn: Int32
-  /// The statement's columns for each entity, by the entity's index. Nil if the columns are in the entity's own order: a
-  /// cursor is made for each object that is read on its own, and an empty dictionary would take longer.
-  private let maps: [Int: [Int32]]?
+  /// The SELECT that has the statement's columns for each entity; nil if all rows are of one entity. The columns themselves
+  /// are a dictionary. To destroy a copy of it, the first fetch would search the conformances of the whole program.
+  private let select: EntitySelect?
 
   /// A cursor over the rows of a statement whose parameters are bound.
-  init(_ statement: SQLiteStatement, entityColumn: Int32? = nil, maps: [Int: [Int32]]? = nil) {
+  ///
+  /// - Parameter select: The SELECT of the statement if its rows may be of several entities.
+  init(_ statement: SQLiteStatement, _ select: EntitySelect? = nil) {
     self.statement = statement
     handle = statement.handle
     source = nil
-    self.entityColumn = entityColumn ?? -1
-    self.maps = maps
+    entityColumn = select?.entityColumn ?? -1
+    self.select = select
   }
 
   /// A cursor over the rows of another engine.
@@ -31,7 +33,7 @@ package struct RowCursor {
     handle = nil
     self.source = source
     entityColumn = source.isMixed ? 0 : -1
-    maps = nil
+    select = nil
   }
 
   /// Moves to the next row. Returns false if there is none.
@@ -86,7 +88,9 @@ package struct RowCursor {
       return source?.values(of: entity).map { RowReader(values: $0, report: report) }
     }
     guard isMixed else { return RowReader(statement: statement.handle, map: nil, report: report) }
-    return maps?[entity.index].map { RowReader(statement: statement.handle, map: $0, report: report) }
+    return select?.maps[entity.index].map {
+      RowReader(statement: statement.handle, map: $0, report: report)
+    }
   }
 
   /// The key of the object that the row is related to. Valid only for a query with several owners.

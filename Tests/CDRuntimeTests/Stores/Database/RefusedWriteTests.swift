@@ -143,5 +143,21 @@ import Testing
       }
       #expect(readable == 1)
     }
+
+    @Test func aFileThatMayNotBeReadIsNamed() throws {
+      try fill()
+      let url = store.url
+      #expect(chmod(url.path, 0) == 0)
+      defer { chmod(url.path, 0o777) }
+      let failure: StoreError? = try Unprivileged.run {
+        do {
+          _ = try PersistentStoreCoordinator(for: LibraryModel.self, at: .sqlite(url))
+          return nil
+        } catch {
+          return error as? StoreError
+        }
+      }
+      #expect(failure == .inputOutput([url], reason: "this user has no permission to read the file"))
+    }
   #endif
 }
