@@ -97,7 +97,7 @@ let package = Package(
       providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
     // The values of attributes, and JSON. They are a separate module so that the compiler can build it in parallel.
     .target(name: "CDValues", swiftSettings: whole),
-    .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: whole),
+    .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: small),
     // The mapping of objects from one version of a model to the next.
     .target(name: "CDMapping", dependencies: ["CDModel"], swiftSettings: unoptimized),
     .target(

@@ -84,6 +84,7 @@ public struct BatchMistake: Hashable, Sendable {
 }
 
 extension BatchMistake: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
     let location = row.map { "row \($0)" } ?? objectID?.description ?? "every row"
@@ -92,6 +93,7 @@ extension BatchMistake: CustomStringConvertible {
 }
 
 extension BatchError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     switch self {
     case .invalid(let mistakes): mistakes.map(\.description).joined(separator: "\n")
@@ -116,6 +118,7 @@ extension BatchError: CustomStringConvertible {
 
 extension BatchError {
   /// The numbers of the objects that are left.
+  @_optimize(none)
   private static func counts(_ missing: ObjectChanges) -> String {
     let parts = [("insert", missing.inserted), ("update", missing.updated), ("delete", missing.deleted)]
     return parts.filter { !$0.1.isEmpty }.map { "\($0.1.count) to \($0.0)" }.joined(separator: ", ")

@@ -22,6 +22,7 @@ extension BatchRun {
   }
 
   /// Whether rows of the entity can be deleted without looking at other rows.
+  @_optimize(none)
   private func canDeleteIndependently(_ entity: EntityPlan) -> Bool {
     guard entity.externalSlots.isEmpty, oneSidedMinimums(of: entity).isEmpty else { return false }
     return entity.relationships.allSatisfy { relationship in
@@ -38,6 +39,7 @@ extension BatchRun {
   }
 
   /// The relationships that lead to the entity, have a minimum, and have no inverse.
+  @_optimize(none)
   private func oneSidedMinimums(of entity: EntityPlan) -> [RelationshipPlan] {
     model.oneSidedMinimums.filter { entity.lineage.contains($0.destination) }
   }

@@ -3,6 +3,7 @@ extension BatchRun {
   private static let chunk = 500
 
   /// - Parameter former: The objects that read the former state of replaced rows.
+  @_optimize(none)
   func deriveAfterInsert(
     _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], changing names: [String], _ former: [FetchedKey]
   ) throws {
@@ -19,6 +20,7 @@ extension BatchRun {
 
   /// The objects on the other side of references that change, because their relationships change too, and the objects
   /// that read these.
+  @_optimize(none)
   func affected(by references: [RelationshipPlan], of keys: [FetchedKey]) throws -> [FetchedKey] {
     guard model.hasDerivedSlots, !keys.isEmpty else { return [] }
     var result: [FetchedKey] = []
@@ -33,6 +35,7 @@ extension BatchRun {
   /// The objects with derived attributes that read something that has changed in the given objects.
   ///
   /// - Parameter names: The changed properties; nil for objects that are inserted or deleted.
+  @_optimize(none)
   func dependents(of keys: [FetchedKey], _ names: Set<String>?) throws -> [FetchedKey] {
     guard model.hasDerivedSlots, !keys.isEmpty else { return [] }
     var result: [FetchedKey] = []
@@ -91,6 +94,7 @@ extension BatchRun {
   }
 
   /// - Returns: Whether a value has changed.
+  @_optimize(none)
   private func derive(
     _ key: FetchedKey, _ evaluator: PredicateEvaluator, raisingVersion: Bool
   ) throws -> Bool {

@@ -43,6 +43,7 @@ extension BatchRun {
     return written.count
   }
 
+  @_optimize(none)
   func rowWriter(
     _ properties: [BatchProperty], _ insertion: (any RowInsertion)?, _ writer: RowWriter
   ) -> BatchRowWriter {
@@ -135,6 +136,7 @@ extension BatchRun {
 
   /// - Parameter updated: The columns that an existing row takes from the new one; nil for all columns for which rows
   ///   have values.
+  @_optimize(none)
   func insertion(
     _ properties: [BatchProperty], _ uniqueness: BatchUniqueness, updating updated: [String]? = nil
   ) throws -> any RowInsertion {
@@ -153,6 +155,7 @@ extension BatchRun {
 
   /// The columns with a default for which rows have no value, and the default, which is the same for all rows; nil
   /// for a UUID, which differs for each row.
+  @_optimize(none)
   func defaults(except given: [String]) -> [(column: String, value: AttributeValue?)] {
     entity.slots.filter { $0.isStored && $0.attribute?.defaultValue != nil }.flatMap(defaults)
       .filter { !given.contains($0.column) }
@@ -166,6 +169,7 @@ extension BatchRun {
   }
 
   /// The columns of a slot with their defaults.
+  @_optimize(none)
   private func defaults(_ slot: PropertyPlan) -> [(column: String, value: DefaultValue)] {
     guard let value = slot.attribute?.defaultValue else { return [] }
     let names = slot.columns.map { entity.columns[$0].name }
@@ -175,6 +179,7 @@ extension BatchRun {
   }
 
   /// The `unique:` lists of the batch's entity and of its parent entities.
+  @_optimize(none)
   var uniqueLists: [UniqueList] {
     entity.lineage.map { model.entities[$0] }.flatMap { owner in
       owner.description.uniquenessConstraints.compactMap { properties in
@@ -203,6 +208,7 @@ struct WrittenRows {
   /// The keys of the new rows.
   var new: Range<ObjectKey> { first..<next }
   /// The number of inserted and updated rows.
+  @_optimize(none)
   var count: Int { Int(next - first) + replaced.count }
 
   mutating func note(_ outcome: RowInsertionOutcome) {

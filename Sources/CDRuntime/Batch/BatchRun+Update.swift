@@ -97,6 +97,7 @@ extension BatchRun {
     return result
   }
 
+  @_optimize(none)
   private func compiled(
     _ expression: ValueExpression, _ property: BatchProperty, _ mistakes: inout [BatchMistake]
   ) throws -> Given {
@@ -129,6 +130,7 @@ extension BatchRun {
     }
   }
 
+  @_optimize(none)
   private func wrongValue(of property: BatchProperty, _ attribute: AttributeDescription) -> BatchError {
     .wrongExpression(
       entity: entity.name, key: property.name, reason: "it takes \(attribute.type.schemaName), one value")
@@ -147,6 +149,7 @@ extension BatchRun {
   /// Sets values that are equal for all rows, or that the store calculates.
   ///
   /// - Returns: The number of rows.
+  @_optimize(none)
   private func write(
     _ properties: [BatchProperty], _ given: [Given], _ selected: RowSelection
   ) throws -> Int {

@@ -42,6 +42,7 @@ final class BatchRun {
   private(set) lazy var reading = ManagedObjectContext(
     context.persistentStoreCoordinator, readingBy: session.reader)
 
+  @_optimize(none)
   init(
     _ context: ManagedObjectContext, _ session: any StoreWriteSession, _ entity: EntityPlan,
     excludesOthers: Bool
@@ -58,6 +59,7 @@ final class BatchRun {
   ///
   /// - Parameter body: Returns the number of objects that the request concerns.
   /// - Throws: An error. Nothing is written then, except with ``BatchError/partlyWritten(written:missing:reason:)``.
+  @_optimize(none)
   func run(_ body: () throws -> Int) throws -> BatchResult {
     guard let store = stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     try check(store)
@@ -106,6 +108,7 @@ final class BatchRun {
   ///   - relationships: The batch reads only rows of its entity and of the destinations of these relationships. Nil if it may
   ///     read more, because derived attributes and delete rules lead from one object to the next.
   ///   - excludesOthers: Whether to exclude others at once, because the batch has written many rows already.
+  @_optimize(none)
   func willRead(_ relationships: [RelationshipPlan]?, excludesOthers: Bool = false) throws {
     let shared = stores.all.filter { !session.excludesOthers(from: $0) }
     guard !shared.isEmpty else { return }
@@ -130,6 +133,7 @@ final class BatchRun {
   ///
   /// - Parameter saves: The numbers of the batch in the histories of the stores that it has changed. From the moment in which
   ///   it gets a number, nobody else can save to the store.
+  @_optimize(none)
   private func checkNobodyHasSaved(_ saves: [Int: Int64]) throws {
     for (store, seen) in newestSaves {
       let newest = try saves[store.index].map { $0 - 1 } ?? session.reader.newestSave(of: store)
@@ -168,6 +172,7 @@ final class BatchRun {
       .map { ($0.key, $0.value.map(\.key)) }
   }
 
+  @_optimize(none)
   private func allChanges() -> ObjectChanges {
     func ids(_ keys: [Int: KeyRanges]) -> ManagedObjectIDs {
       ManagedObjectIDs(
@@ -282,6 +287,7 @@ extension BatchRun {
   }
 
   /// The objects that the references of rows lead to, if their side has a rule on the number of objects.
+  @_optimize(none)
   func countedTargets(of relationship: RelationshipPlan, _ selected: RowSelection) throws -> [ObjectKey] {
     guard let inverse = inverse(of: relationship), Self.hasCountRule(inverse),
       case .reference(let column) = relationship.storage,
@@ -301,6 +307,7 @@ extension BatchRun {
   }
 
   /// Throws if objects have too few or too many related objects.
+  @_optimize(none)
   func checkCounts(of relationship: RelationshipPlan, of keys: [ObjectKey]) throws {
     guard !keys.isEmpty, let owner = model.entity(relationship.owner) else { return }
     let description = relationship.description
@@ -317,6 +324,7 @@ extension BatchRun {
   }
 
   /// Lists the files that rows refer to, for a later collection.
+  @_optimize(none)
   func listFiles(_ slots: [PropertyPlan], of entity: EntityPlan, _ selected: RowSelection) throws {
     let columns = slots.filter { $0.mayNameFile }
       .flatMap { $0.columns.map { entity.columns[$0].name } }

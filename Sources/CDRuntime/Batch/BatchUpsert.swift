@@ -42,6 +42,7 @@ final class BatchUpsert {
   /// The indices of the properties that any row has named.
   private var named = SlotSet()
 
+  @_optimize(none)
   init(_ run: BatchRun, _ properties: [BatchProperty]) throws {
     self.run = run
     self.properties = properties

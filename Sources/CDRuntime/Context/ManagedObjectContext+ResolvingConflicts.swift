@@ -72,6 +72,7 @@ extension ManagedObjectContext {
   /// Returns the merge policy's resolution of a conflict, after a check that an object can take the values that the policy
   /// has chosen. Otherwise the conflict would be half resolved when the save throws the error, and the next save would write
   /// what nobody has decided.
+  @_optimize(none)
   func resolution(
     of conflict: SaveConflict, for object: ManagedObject
   ) throws -> MergePolicy.Resolution {
@@ -94,6 +95,7 @@ extension ManagedObjectContext {
   // MARK: Derived values
 
   /// Whether conflicts are only about derived values, which are computed anew, so that nothing needs to be decided.
+  @_optimize(none)
   func areOnlyOfDerivedValues(_ conflicts: [SaveConflict]) -> Bool {
     conflicts.allSatisfy { conflict in
       // Another context may have deleted an object that this one has related to others. Only people can decide which of
@@ -120,6 +122,7 @@ extension ManagedObjectContext {
   /// other context's values.
   ///
   /// - Parameter former: The object's flags before the refresh.
+  @_optimize(none)
   private func keepConflict(
     of object: ManagedObject, version: Int64, snapshot: [Int: AttributeValue], _ former: ObjectFlags
   ) {
@@ -289,6 +292,7 @@ extension ManagedObjectContext {
     }
   }
 
+  @_optimize(none)
   private func checkIsGone(_ object: ManagedObject) throws {
     if let parent {
       guard try parent.liveObject(object.key, object.scope.plan) != nil else { return }
@@ -300,6 +304,7 @@ extension ManagedObjectContext {
   }
 
   /// Sets a stored value; for a reference, the other side too.
+  @_optimize(none)
   func set(_ object: ManagedObject, _ slot: Int, _ value: AttributeValue) {
     guard object.storedValue(slot) != value else { return }
     guard let relationship = object.scope.plan.relationships[slot] else {
@@ -313,6 +318,7 @@ extension ManagedObjectContext {
   }
 
   /// Gives an object the values that a custom policy has chosen.
+  @_optimize(none)
   func setChosenValues(_ values: [String: FetchedValue], _ object: ManagedObject) throws {
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
       try object.setValue(chosen(value, object), forKey: key)
@@ -351,6 +357,7 @@ extension ManagedObjectContext {
   }
 
   /// Removes an object from the context. Its row is gone or will not be inserted.
+  @_optimize(none)
   func removeFromContext(_ object: ManagedObject) {
     registry.remove(object)
     object.flags.become([.deletionSaved, .inaccessible])
@@ -429,6 +436,7 @@ extension ManagedObjectContext {
     try isGone(key, model.entities[relationship.destination])
   }
 
+  @_optimize(none)
   private func isGone(_ key: ObjectKey, _ plan: EntityPlan) throws -> Bool {
     if registered(key, root: plan.root)?.isInserted == true { return false }
     if let parent { return try parent.liveObject(key, plan) == nil }
@@ -436,6 +444,7 @@ extension ManagedObjectContext {
   }
 
   /// The members of the object's many-to-many relationships: all of a loaded relationship, otherwise the added ones.
+  @_optimize(none)
   func knownPairs(of object: ManagedObject) -> [(slot: Int, keys: [ObjectKey])] {
     (object.extras?.toMany ?? []).compactMap { slot, state in
       guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage else {
@@ -592,6 +601,7 @@ extension ManagedObjectContext {
       store: object.fetchedValue(old, slot))
     let full = SaveConflict(
       reason: .partnerTaken, objectID: object.objectID, keys: [key], values: [value], otherID: id)
+    @_optimize(none)
     func yieldPartner() {
       setReference(of: object, relationship, to: nil)
       // The partner reads this relationship from the store again.
@@ -602,6 +612,7 @@ extension ManagedObjectContext {
         if let partner { noteChange(of: partner) { $0.number == inverse } }
       }
     }
+    @_optimize(none)
     func claimPartner() {
       setReference(of: rival, relationship, to: nil)
       guard let inverse = inverse(of: relationship), !relationship.isSymmetric,
@@ -633,6 +644,7 @@ private struct ContestedValues {
   }
 
   /// Returns the captured values, with the current values of changed slots.
+  @_optimize(none)
   func object(withChangesOf object: ManagedObject) -> [Int: AttributeValue] {
     let current = object.currentValues()
     return self.object.merging(current.filter { object.extras?.changed.contains($0.key) == true }) { $1 }
@@ -683,6 +695,7 @@ extension ManagedObjectContext {
   }
 
   /// Applies the delete rule of a deleted object's relationship to objects that another context has added to it.
+  @_optimize(none)
   private func applyDeleteRule(_ relationship: RelationshipPlan, to others: [ManagedObject]) {
     if let inverse = inverse(of: relationship), !inverse.isToMany {
       for other in others { setReference(of: other, inverse, to: nil) }

@@ -54,6 +54,7 @@ public struct ObservedError: Error, Hashable, Sendable {
 }
 
 extension ObservedError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "an object of '\(entity)'"
     return switch reason {
@@ -109,6 +110,7 @@ final class ErrorObservers {
     return stream
   }
 
+  @_optimize(none)
   func observe(_ error: ObservedError) {
     if !keepsAll, recent.count >= Self.limit { recent.removeFirst() }
     recent.append(error)

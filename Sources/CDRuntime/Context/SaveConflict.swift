@@ -86,6 +86,7 @@ public struct SaveConflict: Error, Hashable, Sendable {
   }
 
   /// Returns the three versions of a property; nil if all are equal.
+  @_optimize(none)
   public func value(forKey key: String) -> Value? { values.first { $0.key == key } }
 
   /// Returns whether two conflicts have the same reason, object and keys.
@@ -103,6 +104,7 @@ public struct SaveConflict: Error, Hashable, Sendable {
 
 extension SaveConflict: CustomStringConvertible {
   /// The cause, the names of the properties, and what to do. Values may be private and are left out.
+  @_optimize(none)
   public var description: String {
     let list = keys.joined(separator: ", ")
     return switch reason {

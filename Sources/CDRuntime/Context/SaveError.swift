@@ -157,6 +157,7 @@ public struct ValidationError: Error, Hashable, Sendable {
   }
 
   /// Returns whether two errors have the same reason, property and object.
+  @_optimize(none)
   public static func == (left: ValidationError, right: ValidationError) -> Bool {
     left.reason == right.reason && left.entity == right.entity && left.property == right.property
       && left.objectID == right.objectID
@@ -173,6 +174,7 @@ public struct ValidationError: Error, Hashable, Sendable {
 
 extension ValidationError.BrokenBound: CustomStringConvertible {
   /// The predicate of a sentence about the property: `is 0, below the minimum of 1`.
+  @_optimize(none)
   public var description: String {
     let noun = isMinimum ? "minimum" : "maximum"
     guard let unit else {
@@ -185,6 +187,7 @@ extension ValidationError.BrokenBound: CustomStringConvertible {
 }
 
 extension ValidationError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
     let count = denyingCount.map {
@@ -196,6 +199,7 @@ extension ValidationError: CustomStringConvertible {
 
 extension ValidationError.Reason: CustomStringConvertible {
   /// The predicate of a sentence about the property: `is mandatory and has no value`.
+  @_optimize(none)
   public var description: String {
     switch self {
     case .missingValue: "is mandatory and has no value"
@@ -224,6 +228,7 @@ extension ValidationError.Reason: CustomStringConvertible {
 }
 
 extension SaveError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     switch self {
     case .validation(let errors): errors.map(\.description).joined(separator: "\n")
@@ -264,6 +269,7 @@ extension SaveError: PresentableError {
     }
   }
 
+  @_optimize(none)
   public var situationNames: [String] {
     switch self {
     case .validation(let errors): errors.count == 1 ? errors[0].situationNames : []
@@ -284,6 +290,7 @@ extension ValidationError: PresentableError {
     }
   }
 
+  @_optimize(none)
   public var situationNames: [String] {
     let entity = "entity." + self.entity
     guard reason != .deleteDenied, let property else { return [entity] }

@@ -523,6 +523,7 @@ extension SaveRun {
   /// Records that a unique index refuses an object's row, with all rows that hold its values.
   ///
   /// - Parameter properties: The properties of the index, if the store names them.
+  @_optimize(none)
   private func noteRefusal(of object: ManagedObject, _ properties: [String]) throws {
     let plan = object.scope.plan
     refused.append(object)

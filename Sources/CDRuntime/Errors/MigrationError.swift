@@ -37,6 +37,7 @@ public struct MigrationError: Error, Hashable, Sendable {
     /// `version 3 to version 4`, followed by `of 'Notes'` for one of several merged models.
     public var description: String { "version \(source) to \(destinationName)" }
 
+    @_optimize(none)
     fileprivate var destinationName: String {
       "version \(destination)" + (model.map { " of '\($0)'" } ?? "")
     }
@@ -122,6 +123,7 @@ public struct MigrationError: Error, Hashable, Sendable {
 }
 
 extension MigrationError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     var location = "the store \(StoreError.name(url)) cannot be migrated"
     switch (reason, step) {

@@ -202,6 +202,7 @@ extension StoreError: CustomStringConvertible {
     }
   }
 
+  @_optimize(none)
   private static func entities(_ names: [String]) -> String {
     names.isEmpty ? "no entity" : names.map { "'\($0)'" }.joined(separator: ", ")
   }
@@ -213,6 +214,7 @@ extension StoreError: CustomStringConvertible {
 
   private static func isOnServer(_ url: URL) -> Bool { !url.isFileURL && url.scheme != "memory" }
 
+  @_optimize(none)
   private static func names(_ urls: [URL]) -> String {
     urls.count == 1
       ? "the store \(name(urls[0]))"

@@ -99,6 +99,7 @@ extension StoreFormatError: CustomStringConvertible {
     return text
   }
 
+  @_optimize(none)
   private static func text(_ key: Int64?) -> String { key.map { " p\($0)" } ?? "" }
 }
 

@@ -55,6 +55,7 @@ struct ChangedDraft {
   /// Creates the value from a migration's error.
   ///
   /// - Returns: Nil if the migration failed for another reason, or if the policy does not allow to erase the store.
+  @_optimize(none)
   init?(_ error: any Error, of description: PersistentStoreDescription, _ source: StoreSource) {
     guard description.changedDraftPolicy.erases, let error = error as? MigrationError,
       let step = error.step, step.source == step.destination
@@ -73,6 +74,7 @@ struct ChangedDraft {
   }
 
   /// The result that the opening reports for an erased store.
+  @_optimize(none)
   var result: MigrationResult {
     MigrationResult(
       storeURL: error.url, steps: error.step.map { [$0] } ?? [], isInPlace: false, backup: nil,
@@ -82,6 +84,7 @@ struct ChangedDraft {
   /// Removes a SQLite store, if it is still the refused one and no other connection has it open.
   ///
   /// - Throws: The error of the migration if the store was not removed.
+  @_optimize(none)
   func erase(_ url: URL) throws {
     let file = try Disk.resolvingLink(url)
     // Reads the metadata first, so that a store that has to stay is not touched.

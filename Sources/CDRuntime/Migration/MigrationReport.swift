@@ -45,6 +45,7 @@ public struct MigrationReport: Hashable, Sendable {
     /// The differences between the two versions, and how the step handles them.
     public let step: MigrationStep
     /// The source of the rules by which the step migrates objects.
+    @_optimize(none)
     public var kind: Kind {
       if step.mapping.entityMappings.contains(where: { $0.kind == .custom }) { return .custom }
       return step.rules == nil ? .automatic : .mapped

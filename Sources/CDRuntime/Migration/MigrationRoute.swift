@@ -108,6 +108,7 @@ struct MigrationRoute {
   }
 
   /// Adds the step from a draft of a version to that version.
+  @_optimize(none)
   private mutating func addDraft(_ storedVersion: ModelVersion, to target: ModelVersion) {
     let draft = MigrationStep(fromDraft: storedVersion, to: target)
     let routeStep = RouteStep(step: draft, source: storedVersion, destination: target)
@@ -152,6 +153,7 @@ struct MigrationRoute {
 
   /// Adds the step back to an older version that the store's version is based on. The step is refused if it would lose
   /// data.
+  @_optimize(none)
   private mutating func addReturn(
     from known: ModelVersion, to current: Int, _ line: VersionPaths
   ) throws(MigrationError) {
@@ -212,6 +214,7 @@ extension MigrationRoute {
     -> Int
   {
     let stored = storedVersion.hashes.entities
+    @_optimize(none)
     func fits(_ version: ModelVersion) -> Bool {
       version.hashes.entities.allSatisfy { stored[$0.key]?.data == $0.value.data }
     }
@@ -230,6 +233,7 @@ extension MigrationRoute {
   }
 
   /// Adds the step from a draft of a version to that version.
+  @_optimize(none)
   private mutating func addDraft(
     of merged: ManagedObjectModel, at numbers: [UUID: Int], storedVersion: ModelVersion,
     hash: (ModelVersion) -> String?
@@ -244,6 +248,7 @@ extension MigrationRoute {
 
   /// The line of a merged model, if it has all versions that the model passes; otherwise nil. If no path exists, the
   /// caller refuses the step later.
+  @_optimize(none)
   private func line(
     of part: ManagedObjectModel, in merged: ManagedObjectModel, beside numbers: [UUID: Int]
   ) -> ManagedObjectModel? {

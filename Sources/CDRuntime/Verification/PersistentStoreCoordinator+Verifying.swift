@@ -125,6 +125,7 @@ extension PersistentStoreCoordinator {
   private static let batchSize = 1000
 
   /// Calls a function with each defect of each row of a table.
+  @_optimize(none)
   func verifyRows(of root: EntityPlan, _ body: (StoreFinding) -> Void) throws {
     let derivations = RepeatedDerivations(root.subtree.map { plan.entities[$0] })
     var last: ObjectKey? = 0
@@ -161,6 +162,7 @@ private struct RepeatedDerivations {
   private let attributes: [Int: [PropertyPlan]]
   private let evaluator = PredicateEvaluator()
 
+  @_optimize(none)
   init(_ entities: [EntityPlan]) {
     var attributes: [Int: [PropertyPlan]] = [:]
     for entity in entities {

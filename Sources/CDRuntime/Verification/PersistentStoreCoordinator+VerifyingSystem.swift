@@ -62,6 +62,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds notes on global identifiers that cannot be read, or that name tables that the store does not have.
+  @_optimize(none)
   private func unreadableOrigins(
     of store: any AttachedStore, _ session: any StoreSession
   ) throws -> [StoreFinding] {

@@ -49,6 +49,7 @@ final class CustomWork: MigrationWork {
   private var usedKeys: [Int: Set<ObjectKey>] = [:]
   private var bytes = 0
 
+  @_optimize(none)
   init(
     _ plan: StepPlan, _ session: MigrationSession,
     policies: [MigrationPolicies.Key: any EntityMigrationPolicy],
@@ -105,6 +106,7 @@ final class CustomWork: MigrationWork {
   }
 
   /// Creates all objects.
+  @_optimize(none)
   func create() throws {
     for item in items {
       try hook("begin", item) { try $0.begin(item.factory.mapping, manager: manager) }
@@ -204,6 +206,7 @@ final class CustomWork: MigrationWork {
   /// - Parameter isReported: Whether the objects break rules only because others were deleted, which were reported
   ///   already.
   /// - Returns: False if nothing was deleted, or if an object is not in the context. The save would fail again.
+  @_optimize(none)
   private func deleteInvalid(_ errors: [ValidationError], isReported: Bool, _ log: RehearsalLog) -> Bool {
     var isChanged = false
     for error in errors {

@@ -41,6 +41,7 @@ struct FileStoreMigration {
   }
 
   /// Replaces a store of a changed draft by a new, empty one.
+  @_optimize(none)
   private func recreated(_ draft: ChangedDraft) throws -> OpenedStore {
     let found = try StoreMetadata(old, url: url)
     guard draft.isIn(found) else { throw draft.reason }
@@ -137,6 +138,7 @@ extension MigrationError {
 
 extension StoreError {
   fileprivate func naming(_ url: URL, insteadOf other: URL) -> StoreError {
+    @_optimize(none)
     func renamed(_ urls: [URL]) -> [URL] { urls.map { $0 == other ? url : $0 } }
     return switch self {
     case .busy(let urls): .busy(renamed(urls))

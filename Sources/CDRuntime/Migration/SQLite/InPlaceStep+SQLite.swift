@@ -54,6 +54,7 @@ extension InPlaceStep {
   }
 
   /// The columns that may name files and that are dropped, with their tables or alone.
+  @_optimize(none)
   private var lostFileColumns: [FileColumn] {
     plan.source.fileColumns(ofStore: 0).filter { column in
       dropped.contains(column.table)
@@ -85,6 +86,7 @@ extension InPlaceStep {
     }
   }
 
+  @_optimize(none)
   private func columns(ofIndex name: String, _ session: MigrationSession) throws -> [String] {
     try session.rows("SELECT name FROM pragma_index_info(\(SQLText.literal(name)))").compactMap { $0[0] }
   }
@@ -170,6 +172,7 @@ extension InPlaceStep {
   }
 
   /// A value as the text of a column's default, written by SQLite itself.
+  @_optimize(none)
   private func literal(_ value: AttributeValue, _ session: MigrationSession) throws -> String {
     // SQLite writes an infinite number in a form that it does not read.
     if case .double(let number) = value.stored, number.isInfinite { return number < 0 ? "-9e999" : "9e999" }

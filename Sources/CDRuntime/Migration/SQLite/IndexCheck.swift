@@ -50,11 +50,13 @@ struct IndexCheck {
 
   /// The condition of a partial index; nil if the index is not one of the model's, because its condition cannot be
   /// trusted.
+  @_optimize(none)
   private func condition(ofIndex name: String, _ sql: String?) -> Substring? {
     guard let sql, expected[name] == sql, let range = sql.firstRange(of: ") WHERE ") else { return nil }
     return sql[range.upperBound...]
   }
 
+  @_optimize(none)
   private func count(_ table: String, _ rest: String) throws -> Int64 {
     try session.number("SELECT count(*) FROM \(SQLText.quoted(table)) \(rest)")
   }

@@ -44,6 +44,7 @@ final class MappedObjectFactory {
     let value: ValueExpression
   }
 
+  @_optimize(none)
   init(_ mapping: EntityMapping, number: Int, _ destination: EntityPlan, of plan: StepPlan) {
     self.mapping = mapping
     self.number = number
@@ -65,6 +66,7 @@ final class MappedObjectFactory {
     }
   }
 
+  @_optimize(none)
   private func add(_ each: PropertyMapping, _ sourceMapping: StepPlan.SourceMapping) {
     let parts = each.name.split(separator: ".", maxSplits: 1).map(String.init)
     guard let slot = destination.slot(parts[0]) else { return }
@@ -97,6 +99,7 @@ final class MappedObjectFactory {
 
   /// The source attribute whose value an expression copies, with the constant that replaces nil if the expression has
   /// one.
+  @_optimize(none)
   private func copiedSlot(
     _ value: ValueExpression, _ storageType: StorageType, of entity: EntityPlan
   ) -> (slot: Int, nilReplacement: AttributeValue)? {

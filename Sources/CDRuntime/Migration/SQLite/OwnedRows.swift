@@ -36,6 +36,7 @@ struct OwnedRows {
   private func exclusionTable(_ entity: EntityPlan) -> String { "temp.\"gone_\(entity.root)\"" }
 
   /// The condition that a row with the given alias is of one of some entities.
+  @_optimize(none)
   private func isOf(_ subtree: some Sequence<Int>, _ entity: EntityPlan, _ alias: String) -> String {
     guard plan.source.entities[entity.root].hasEntityColumn else { return "1" }
     let names = subtree.map { SQLText.literal(plan.source.entities[$0].name) }.joined(separator: ", ")

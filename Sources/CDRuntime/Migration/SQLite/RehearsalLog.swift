@@ -29,6 +29,7 @@ final class RehearsalLog {
   /// Beginnings of statements that are not reported, because they say nothing about the step.
   private static let unimportant = ["BEGIN", "COMMIT", "ROLLBACK", "PRAGMA", "ATTACH"]
 
+  @_optimize(none)
   func note(_ sql: String) {
     if Self.unimportant.contains(where: sql.hasPrefix) { return }
     if let index = statementIndices[sql] {
@@ -72,6 +73,7 @@ final class RehearsalLog {
   /// Logs an error about one object.
   ///
   /// - Returns: False for any other error, which ends a rehearsal too.
+  @_optimize(none)
   func record(_ error: MigrationError, of source: String) -> Bool {
     guard let key = error.objectKey else { return false }
     switch error.reason {
@@ -87,6 +89,7 @@ final class RehearsalLog {
   }
 
   /// Logs a rule that is broken by an object which the app's own code has created, with or without a source row.
+  @_optimize(none)
   func record(_ error: MigrationError, of entity: String, _ cause: ValidationError) {
     let rule = cause.reason == .missingValue ? Self.missing : "\(cause.reason)"
     add(error, entity, cause.property, rule, count: 1, keys: [error.objectKey].compactMap(\.self))
@@ -135,6 +138,7 @@ final class RehearsalLog {
   }
 
   /// Logs all rows that violate a unique index.
+  @_optimize(none)
   func findDuplicates(
     _ index: String, of plan: StepPlan, _ session: MigrationSession, schema: String
   ) throws {
@@ -161,6 +165,7 @@ final class RehearsalLog {
   // MARK: Losses
 
   /// Counts the objects that a rule for duplicates removes. Their keys are in `temp.gone`.
+  @_optimize(none)
   func countDuplicates(_ rule: DuplicateRule, _ session: MigrationSession) throws {
     try timed {
       let word = rule.survivor == .keepFirst ? "first" : "last"
@@ -185,6 +190,7 @@ struct ProblemList {
   private(set) var all: [MigrationReport.Problem] = []
   private var problemIndices: [Key: Int] = [:]
 
+  @_optimize(none)
   mutating func add(_ entity: String, _ property: String?, _ rule: String, count: Int, objects: [URL]) {
     let key = Key(entity: entity, property: property, rule: rule)
     let limit = MigrationReport.Problem.namedObjects
@@ -201,6 +207,7 @@ struct ProblemList {
   }
 
   /// Adds a finding about one object. Ignores any other finding.
+  @_optimize(none)
   mutating func add(_ finding: StoreFinding) {
     switch finding {
     case .invalid(let error):

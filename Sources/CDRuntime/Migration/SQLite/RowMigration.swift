@@ -64,10 +64,12 @@ struct RowMigration: StoreMigrator {
   }
 
   /// Refuses a migration that the versions do not allow, before any row is read.
+  @_optimize(none)
   private func checkRoute(_ found: StoreMetadata, _ url: URL) throws {
     if let refusal = try migration(of: url).route(found).refusal { throw refusal.error }
   }
 
+  @_optimize(none)
   func checkRefusal(_ tables: StoredTables) throws {
     let found = try tables.metadata()
     let migration = migration(of: tables.url)
@@ -86,6 +88,7 @@ struct RowMigration: StoreMigrator {
 
   // MARK: Without moving rows
 
+  @_optimize(none)
   func tableMigration(_ tables: StoredTables, _ dialect: any SQLDialect) throws -> TableMigration? {
     let found = try tables.metadata()
     let migration = migration(of: tables.url)
@@ -94,6 +97,7 @@ struct RowMigration: StoreMigrator {
     return TableMigration(try migration.plans(of: route), dialect)
   }
 
+  @_optimize(none)
   func make(_ migration: TableMigration, of url: URL, _ body: () throws -> Void) throws -> MigrationResult {
     let beginning = ContinuousClock.now
     let steps = migration.steps.map(\.step)
@@ -107,6 +111,7 @@ struct RowMigration: StoreMigrator {
     return result
   }
 
+  @_optimize(none)
   private func report(_ result: MigrationResult) {
     guard let first = result.steps.first, let last = result.steps.last else { return }
     StoreLog.report(
@@ -116,6 +121,7 @@ struct RowMigration: StoreMigrator {
 
   // MARK: With new tables
 
+  @_optimize(none)
   private func migrate(
     _ tables: StoredTables, _ progress: RowProgress, replace: (StoreContents) throws -> Void
   ) throws -> [MigrationError.Step] {
@@ -134,6 +140,7 @@ struct RowMigration: StoreMigrator {
   }
 
   /// Writes the rows of the old version to a new SQLite file.
+  @_optimize(none)
   private func write(_ tables: StoredTables, to file: URL, _ progress: RowProgress) throws {
     let connection = try SQLiteConnection(
       path: file.path(percentEncoded: false), of: [tables.url], isDefensive: false)
@@ -149,6 +156,7 @@ struct RowMigration: StoreMigrator {
   }
 
   /// Migrates the file as a SQLite store.
+  @_optimize(none)
   private func migrate(_ file: URL, of url: URL, _ progress: RowProgress) throws -> [MigrationError.Step] {
     var own = description
     own.location = .sqlite(file)
@@ -159,6 +167,7 @@ struct RowMigration: StoreMigrator {
     } catch let error as MigrationError { throw error.naming(url, insteadOf: file) }
   }
 
+  @_optimize(none)
   private func openResult(_ file: URL, of url: URL) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(path: file.path(percentEncoded: false), of: [url])
     // The rows were on the disk in between. Damage must be found before they become the store.
@@ -175,6 +184,7 @@ struct RowMigration: StoreMigrator {
 
 extension TableMigration {
   /// Plans the migration; nil if rows must be written to new tables.
+  @_optimize(none)
   init?(_ plans: [StepPlan], _ dialect: any SQLDialect) {
     let steps = plans.compactMap { InPlaceStep($0, .server(dialect)) }
     guard let first = plans.first, steps.count == plans.count else { return nil }
@@ -192,6 +202,7 @@ extension TableMigration {
   /// to new tables.
   ///
   /// - Throws: ``MigrationError`` if there is no path to the new version.
+  @_optimize(none)
   package init?(
     from old: ManagedObjectModel, to new: ManagedObjectModel, _ dialect: any SQLDialect
   ) throws {

@@ -21,6 +21,7 @@ struct StepCopy {
   private var schema: String { StepPlan.schema }
 
   @inline(never)
+  @_optimize(none)
   private func newTable(_ table: String) -> String { "\(schema).\(SQLText.quoted(table))" }
 
   /// Creates everything except the derived values, which are computed from the finished store.
@@ -79,6 +80,7 @@ struct StepCopy {
     }
   }
 
+  @_optimize(none)
   private func count(_ sourceMapping: StepPlan.SourceMapping) throws -> Int64 {
     let condition = plan.condition(sourceMapping, "t0").map { " WHERE \($0)" } ?? ""
     return try session.number(
@@ -185,6 +187,7 @@ struct StepCopy {
   }
 
   /// The `FROM …` clause for the rows of a source mapping.
+  @_optimize(none)
   private func rows(_ sourceMapping: StepPlan.SourceMapping) -> String {
     var sql = "FROM main.\(SQLText.quoted(sourceMapping.source.table)) AS t0"
     if let chosen = sourceMapping.selectionTable { sql += " JOIN \(chosen) AS e ON e.pk = t0._pk" }
@@ -247,6 +250,7 @@ struct StepCopy {
   // MARK: Pairs
 
   /// Fills the join tables.
+  @_optimize(none)
   @discardableResult private func relate() throws -> Int64 {
     for join in plan.destination.joins where plan.destination.entities[join.source].storeIndex == 0 {
       session.entity = plan.destination.entities[join.source].name
@@ -322,6 +326,7 @@ extension StepCopy {
 
   /// The value that a reference of a mapped object has until the app's own code has created the object that it refers
   /// to; nil if the reference need not wait.
+  @_optimize(none)
   private func placeholder(_ column: ColumnPlan, _ sourceMapping: StepPlan.SourceMapping) -> SQLText? {
     guard plan.hasCustom, column.isReference,
       let relationship = sourceMapping.destination.slots[column.slot].relationship,
@@ -372,8 +377,10 @@ extension StepCopy {
   }
 
   /// The condition that the app's own code has not replaced the relationship of a pair, on either side.
+  @_optimize(none)
   private func notReplacedCondition(_ relationship: RelationshipPlan) -> String {
     guard plan.hasReplacedRelationships else { return "" }
+    @_optimize(none)
     func condition(_ relationship: RelationshipPlan, _ key: String) -> String {
       " AND NOT EXISTS (SELECT 1 FROM \(Associations.replaced) AS r "
         + "WHERE r.name = \(SQLText.literal(relationship.path)) AND r.pk = \(key))"

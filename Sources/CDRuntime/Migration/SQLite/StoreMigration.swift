@@ -26,6 +26,7 @@ struct StoreMigration {
   /// Migrates the store.
   ///
   /// - Throws: ``MigrationError``, ``StoreError`` or ``ModelError``.
+  @_optimize(none)
   func run() throws -> MigrationResult {
     let clock = ContinuousClock()
     let start = clock.now
@@ -48,6 +49,7 @@ struct StoreMigration {
   }
 
   /// Makes one attempt. Nil if the store was changed in the meantime.
+  @_optimize(none)
   private func attempt() throws -> (steps: [MigrationError.Step], backup: URL?)? {
     let policies = makePolicies()
     guard let lockedStore = try lockStore(policies) else { return nil }
@@ -71,6 +73,7 @@ struct StoreMigration {
 
   /// Plans the migration and takes the lock. Waits up to a second for others that have the store open: without it, two
   /// processes that migrate the store at once would both fail.
+  @_optimize(none)
   private func lockStore(_ policies: Policies) throws -> LockedStore? {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(max(0, min(description.busyTimeout, 1)))
@@ -95,6 +98,7 @@ struct StoreMigration {
   }
 
   /// Plans the migration of the store as it is now. Writes nothing, and closes the file again.
+  @_optimize(none)
   private func plan(_ policies: Policies) throws -> (StoreMetadata, [StepPlan]) {
     let reader = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
     return try reader.read {
@@ -198,6 +202,7 @@ struct StoreMigration {
     return session
   }
 
+  @_optimize(none)
   func findRoute(_ found: StoreMetadata, _ storedVersion: ModelVersion) throws -> MigrationRoute {
     try MigrationRoute(
       found, storedVersion: storedVersion, model: model, infers: description.infersMappingModelAutomatically,
@@ -226,6 +231,7 @@ struct StoreMigration {
     return try connection.read { try read(connection) }
   }
 
+  @_optimize(none)
   private func read(_ connection: SQLiteConnection) throws -> (StoreMetadata, ModelVersion) {
     try StoredSchema(connection).check(of: url)
     let found = try StoreMetadata(connection, url: url)
@@ -253,6 +259,7 @@ struct StoreMigration {
       }
   }
 
+  @_optimize(none)
   func plan(_ version: ModelVersion) throws -> ModelPlan {
     try ModelPlan(
       ManagedObjectModel(
@@ -267,6 +274,7 @@ struct StoreMigration {
   }
 
   /// The plans of a route's steps, whether or not the app has code of its own for them.
+  @_optimize(none)
   func plans(of route: MigrationRoute) throws -> [StepPlan] {
     let now = Date()
     return try route.routeSteps.map { try makePlan($0, now: now) }
@@ -275,6 +283,7 @@ struct StoreMigration {
   /// Creates the policies of one migration.
   func makePolicies() -> Policies { description.migrationPolicies.make(for: model) }
 
+  @_optimize(none)
   func makePlans(_ routeSteps: [MigrationRoute.RouteStep], _ policies: Policies) throws -> [StepPlan] {
     let now = Date()
     var plans: [StepPlan] = []
@@ -301,6 +310,7 @@ struct StoreMigration {
     try metadata(of: plan.destination, found)
   }
 
+  @_optimize(none)
   func metadata(of plan: ModelPlan, _ found: StoreMetadata) throws -> StoreMetadata {
     var result = StoreMetadata(plan, storeID: found.storeID, store: 0)
     if !model.parts.isEmpty, let version = model.currentVersion {
@@ -316,6 +326,7 @@ struct StoreMigration {
 
   // MARK: In place
 
+  @_optimize(none)
   private func migrateInPlace(
     _ steps: [InPlaceStep], _ plans: [StepPlan], _ found: StoreMetadata, _ session: MigrationSession
   ) throws {
@@ -426,6 +437,7 @@ struct StoreMigration {
     try session.execute("COMMIT")
   }
 
+  @_optimize(none)
   private func copy(
     _ plan: StepPlan, from source: URL, at target: String, stepPosition: (step: Int, of: Int),
     _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
@@ -454,6 +466,7 @@ struct StoreMigration {
     try session.execute("COMMIT")
   }
 
+  @_optimize(none)
   func derive(_ plan: StepPlan, at file: URL, stepPosition: (step: Int, of: Int)) throws {
     let derivation = StepDerivation(plan: plan)
     guard derivation.isNeeded else { return }

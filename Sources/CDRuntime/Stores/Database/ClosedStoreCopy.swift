@@ -82,6 +82,7 @@ struct ClosedStoreCopy {
   }
 
   /// Creates a SQLite file. The file gets its final name when it is complete.
+  @_optimize(none)
   private func makeDatabase(
     _ target: URL, _ large: CopiedValues, isReplica: Bool, fill: (StoreBuilder) throws -> Void
   ) throws {
@@ -141,6 +142,7 @@ private struct StoredRows {
   }
 
   /// Creates a database in memory with the rows of a store that has no tables of SQLite.
+  @_optimize(none)
   private static func memory(
     of url: URL, _ largeValues: CopiedValues? = nil, fill: (StoreBuilder) throws -> Void
   ) throws -> SQLiteConnection {
@@ -150,6 +152,7 @@ private struct StoredRows {
   }
 
   /// Returns the names of the files of large values that rows refer to.
+  @_optimize(none)
   func fileNames() throws -> Set<String> {
     var names: Set<String> = []
     for column in fileColumns {
@@ -159,6 +162,7 @@ private struct StoredRows {
   }
 
   /// Copies all files of large values that rows refer to.
+  @_optimize(none)
   func copyFiles() throws {
     guard let largeValues else { return }
     for name in try fileNames().sorted() { try largeValues.addFile(name) }

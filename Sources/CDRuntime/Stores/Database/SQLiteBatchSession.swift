@@ -55,11 +55,13 @@ final class SQLiteBatchSession: StoreBatchSession {
     }
   }
 
+  @_optimize(none)
   private static func text(_ keys: Range<ObjectKey>) -> String {
     "(t0._pk >= \(keys.lowerBound) AND t0._pk < \(keys.upperBound))"
   }
 
   /// Returns `_pk`, and `_entity` if the table contains several entities.
+  @_optimize(none)
   private static func keyColumns(of entity: EntityPlan, alias: String = "") -> String {
     alias + "_pk" + (entity.hasEntityColumn ? ", \(alias)_entity" : "")
   }
@@ -167,6 +169,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     return result
   }
 
+  @_optimize(none)
   func ownersWithWrongCount(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)] {
@@ -193,6 +196,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     return result
   }
 
+  @_optimize(none)
   func search(_ list: UniqueList, of entity: EntityPlan) throws -> any RowSearch {
     let conditions = list.columns.map { SQLText.quoted($0) + " = ?" } + model.isPart(list.owner)
     return SQLiteRowSearch(
@@ -204,6 +208,7 @@ final class SQLiteBatchSession: StoreBatchSession {
 
   // MARK: Changing rows
 
+  @_optimize(none)
   func calculation(
     _ expression: ValueExpression, on entity: EntityPlan, as type: StorageType, isMandatory: Bool, now: Date
   ) throws -> Calculation {
@@ -221,6 +226,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     }
   }
 
+  @_optimize(none)
   private func texts(
     _ assignments: [(column: String, source: ColumnSource)]
   ) -> (texts: [String], bindings: [AttributeValue]) {
@@ -242,6 +248,7 @@ final class SQLiteBatchSession: StoreBatchSession {
 
   private static let nextVersion = "_version = (_version + 1) & 4294967295"
 
+  @_optimize(none)
   func update(
     _ entity: EntityPlan, _ assignments: [(column: String, source: ColumnSource)], _ rows: RowSelection
   ) throws -> [Int: KeyRanges] {
@@ -290,6 +297,7 @@ final class SQLiteBatchSession: StoreBatchSession {
   }
 
   /// Runs a statement that changes rows of an entity's table, and returns their keys.
+  @_optimize(none)
   private func change(
     _ entity: EntityPlan, _ change: SQLiteConnection.RowChange, _ sql: String, _ bindings: [AttributeValue]
   ) throws -> [Int: KeyRanges] {
@@ -311,6 +319,7 @@ final class SQLiteBatchSession: StoreBatchSession {
         + "WHERE \(isSource ? "_source" : "_target") IN \(SQLite.boundKeys)", [SQLite.list(keys)])
   }
 
+  @_optimize(none)
   func appendPositions(
     _ relationship: RelationshipPlan, _ entity: EntityPlan, _ rows: RowSelection, moved: [ObjectKey],
     gap: Int64
@@ -352,6 +361,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     return next
   }
 
+  @_optimize(none)
   func reserve(upTo key: ObjectKey, of entity: EntityPlan) throws {
     guard let store = stores.stores.store(of: entity) else { return }
     try execute(
@@ -362,6 +372,7 @@ final class SQLiteBatchSession: StoreBatchSession {
 
   /// Prepares an insertion. The key and the columns of each row are parameters. The defaults that are the same for all
   /// rows are bound here.
+  @_optimize(none)
   func insertion(_ plan: InsertionPlan) throws -> any RowInsertion {
     let entity = plan.entity
     var names = ["_pk", "_version"]
@@ -392,6 +403,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     return SQLiteRowInsertion(statement, entity, returnsKey: !isRefused)
   }
 
+  @_optimize(none)
   private func conflictClauses(_ plan: InsertionPlan) -> String {
     let action: String
     switch plan.conflict {
@@ -412,6 +424,7 @@ final class SQLiteBatchSession: StoreBatchSession {
 
   // MARK: Files of large values
 
+  @_optimize(none)
   func listFiles(_ columns: [String], of entity: EntityPlan, _ rows: RowSelection, at time: Date) throws {
     guard let store = stores.stores.store(of: entity), store.files != nil else { return }
     let condition = condition(rows)
@@ -423,6 +436,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     }
   }
 
+  @_optimize(none)
   func files(_ column: String, of entity: EntityPlan, _ keys: [ObjectKey]) throws -> [ObjectKey: String] {
     let name = SQLText.quoted(column)
     let statement = try connection.statement(
@@ -435,6 +449,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     return result
   }
 
+  @_optimize(none)
   func listFile(
     _ file: String, unlessIn column: String, of entity: EntityPlan, _ key: ObjectKey, at time: Date
   ) throws {

@@ -13,6 +13,7 @@ private struct TableStatements {
   private let columns: [String]
   private let content: StoreTables.Content
 
+  @_optimize(none)
   init(_ part: StoreTables.Part) {
     content = part.content
     let names = part.table.columns.map(\.name)
@@ -37,6 +38,7 @@ private struct TableStatements {
   /// Selects all rows.
   ///
   /// - Parameter schema: The name of the database in the connection.
+  @_optimize(none)
   func select(_ schema: String) -> String {
     let select = "SELECT \(list) FROM \(schema).\(table)"
     return switch content {
@@ -53,6 +55,7 @@ private struct TableStatements {
   }
 
   /// Inserts a row, with a parameter for each column.
+  @_optimize(none)
   var insert: String {
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     if case .objects(let entity) = content, entity.hasEntityColumn {
@@ -102,6 +105,7 @@ extension StoreContents {
   ///   - entries: Metadata entries that replace the ones in the rows.
   ///   - files: Files of large values that come into the rows; nil if the rows keep the files' names.
   ///   - watch: Returns the source to read instead.
+  @_optimize(none)
   convenience init(
     _ tables: StoreTables, _ connection: SQLiteConnection, schema: String, isCopy: Bool = false,
     replacing entries: [String: String] = [:], inlining files: ExternalFiles? = nil,
@@ -161,6 +165,7 @@ private final class SQLiteTableReceiver: TableReceiver {
     self.isReplica = isReplica
   }
 
+  @_optimize(none)
   func begin(_ model: ModelPlan, store: Int, metadata: [String: String]) throws {
     let schema = SQLSchema(model, store: store)
     try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
@@ -173,6 +178,7 @@ private final class SQLiteTableReceiver: TableReceiver {
     SQLiteRowReceiver(try connection.makeStatement(TableStatements(part).insert), part.table)
   }
 
+  @_optimize(none)
   func finish(nextSave: Int64) throws {
     guard let (schema, model, roots) = tables else { throw StoreFormatError(.truncated) }
     for index in schema.indexes {
@@ -210,6 +216,7 @@ private final class SQLiteTableReceiver: TableReceiver {
   }
 
   /// Returns the source of a pair with a missing object. Rows of a join table have no number of their own.
+  @_optimize(none)
   private func pairKey(_ table: String, _ foreignKey: Int64) throws -> Int64? {
     let name = SQLText.quoted(table)
     for row in try connection.rows("PRAGMA foreign_key_list(\(name))") where row[0] == "\(foreignKey)" {

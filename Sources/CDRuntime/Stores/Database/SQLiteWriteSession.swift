@@ -151,6 +151,7 @@ final class SQLiteWriteSession: StoreWriteSession {
 
   // MARK: Unique values
 
+  @_optimize(none)
   func conflictingRow(
     of columns: [Int], _ entity: EntityPlan, _ owner: EntityPlan, excluding key: ObjectKey,
     _ encode: (_ slots: [Int], RowWriter) -> Void
@@ -183,6 +184,7 @@ final class SQLiteWriteSession: StoreWriteSession {
   /// one of the values is nil.
   ///
   /// - Parameter encode: Writes slots of an object.
+  @_optimize(none)
   func comparedValues(
     of columns: [Int], _ entity: EntityPlan, _ encode: (_ slots: [Int], RowWriter) -> Void
   ) throws -> [String]? {
@@ -201,6 +203,7 @@ final class SQLiteWriteSession: StoreWriteSession {
     return texts.contains("NULL") ? nil : texts
   }
 
+  @_optimize(none)
   func writePlaceholder(in column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws {
     let name = SQLText.quoted(column.name)
     let value =
@@ -280,6 +283,7 @@ final class SQLiteWriteSession: StoreWriteSession {
 
   // MARK: References
 
+  @_optimize(none)
   func danglingRows(in store: any AttachedStore) throws -> [(root: EntityPlan, key: ObjectKey)] {
     let rows = try connection.rows("PRAGMA \(stores.schema(of: store)).foreign_key_check").prefix(100)
     return rows.compactMap { row in
@@ -308,6 +312,7 @@ final class SQLiteWriteSession: StoreWriteSession {
     return sqlite3_last_insert_rowid(connection.handle)
   }
 
+  @_optimize(none)
   func deleteEntries(_ range: HistoryRange, of store: any AttachedStore) throws {
     let table = "\(stores.schema(of: store)).\"_cdgen_history\""
     let condition =
@@ -362,6 +367,7 @@ final class SQLiteWriteSession: StoreWriteSession {
 
 extension StoreError {
   /// Returns the properties of the index that refused a row, if SQLite's message names its columns.
+  @_optimize(none)
   func refusedProperties(of plan: EntityPlan) -> [String] {
     guard case .engine(_, let error) = self, let colon = error.message.lastIndex(of: ":") else {
       return []

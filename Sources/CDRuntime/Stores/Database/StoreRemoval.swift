@@ -68,6 +68,7 @@ struct StoreRemoval {
   ///
   /// - Parameter backups: The backups that are not kept.
   /// - Returns: The large values that are then unused.
+  @_optimize(none)
   private func removeFiles(backups: [String]) throws -> LargeValues {
     let path = url.path(percentEncoded: false)
     // As soon as the file is removed, another process can create a new store with values of its own.
@@ -122,6 +123,7 @@ extension StoreMetadata {
   /// Reads the metadata of a SQLite store that is not open, and does not wait for other connections.
   ///
   /// - Parameter url: The URL that errors show.
+  @_optimize(none)
   init(ofDatabaseAt file: URL, _ url: URL) throws {
     let reader = try SQLiteConnection(path: file.path(percentEncoded: false), of: [url], busyTimeout: 0)
     self = try reader.read { try StoreMetadata(reader, url: url) }

@@ -85,6 +85,7 @@ public final class StoreBuilder {
   ///
   /// - Throws: ``StoreFormatError``, ``StoreError`` or an internal error of the builder. Your format must pass these
   ///   errors on.
+  @_optimize(none)
   public func begin(metadata: [String: String]) throws -> [StoreTable] {
     guard self.metadata == nil else { throw StoreFormatError(.syntax("the metadata occur twice")) }
     var entries = metadata
@@ -128,6 +129,7 @@ public final class StoreBuilder {
   ///   - entities: The root entities whose objects the store holds. A root entity inherits from no other entity.
   ///   - values: The app's own metadata. See ``PersistentStoreMetadata/values``.
   /// - Throws: ``ModelError``, or an error of ``begin(metadata:)``.
+  @_optimize(none)
   public func begin(
     model: ManagedObjectModel, storeID: UUID, entities: Set<String>, values: [String: String] = [:]
   ) throws -> [StoreTable] {
@@ -139,6 +141,7 @@ public final class StoreBuilder {
     return try begin(metadata: entries)
   }
 
+  @_optimize(none)
   private func plan(_ found: StoreMetadata, roots: Set<String>) throws -> (ModelPlan, Int) {
     // If the file's model was changed without its hash, the rows do not belong to that model.
     func checkHash(_ plan: ModelPlan, _ storeIndex: Int) throws {

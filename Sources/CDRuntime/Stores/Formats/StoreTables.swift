@@ -35,6 +35,7 @@ package struct StoreTables {
 
   var all: [StoreTable] { parts.map(\.table) }
 
+  @_optimize(none)
   package init(_ model: ModelPlan, store storeIndex: Int) {
     roots = model.entities.filter { $0.root == $0.index && $0.storeIndex == storeIndex }.map(\.name)
     add(.keys, .keys, "_keys", [StoreColumn("_entity", .string), StoreColumn("_next", .count)])
@@ -61,6 +62,7 @@ package struct StoreTables {
   }
 
   /// The columns with positions in ordered relationships, by the root entity of the table that has them.
+  @_optimize(none)
   private static func positionColumns(_ model: ModelPlan) -> [Int: Set<String>] {
     var result: [Int: Set<String>] = [:]
     for entity in model.entities {
@@ -72,6 +74,7 @@ package struct StoreTables {
     return result
   }
 
+  @_optimize(none)
   private mutating func add(_ entity: EntityPlan, positions: Set<String>) {
     var columns = [StoreColumn("_key", .key), StoreColumn("_version", .count)]
     var storageTypes: [StorageType?] = [nil, nil]

@@ -21,6 +21,7 @@ package struct StoredTables {
   package func metadata() throws -> StoreMetadata { try StoreMetadata(entries: source.metadata(), url: url) }
 
   /// The plan of the version that the store was written with. The store's own metadata describe it.
+  @_optimize(none)
   package func plan() throws -> ModelPlan {
     let metadata = try PersistentStoreMetadata(metadata(), url: url)
     let graph = EntityGraph(metadata.modelVersion)

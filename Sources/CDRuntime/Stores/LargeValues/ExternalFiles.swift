@@ -76,6 +76,7 @@ package struct ExternalFiles: Sendable {
   /// - Parameter name: The text in a row, which may not be a valid name.
   /// - Returns: Whether the file was added. False if it was already there.
   /// - Throws: ``StoreError``, also if the other store does not have the file.
+  @_optimize(none)
   func copyFile(_ name: String, from other: ExternalFiles) throws(StoreError) -> Bool {
     guard let path = path(name) else { throw other.noName(name) }
     if exists(name) { return false }
@@ -130,6 +131,7 @@ package struct ExternalFiles: Sendable {
   }
 
   /// Removes files. Removes the folder too, if it is then empty.
+  @_optimize(none)
   func removeAll(_ names: some Sequence<String>) {
     for name in names { remove(name) }
     rmdir(folderPath)

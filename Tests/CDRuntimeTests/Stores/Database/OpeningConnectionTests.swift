@@ -78,17 +78,17 @@ import Testing
     expectLocked()
     #expect(try names(coordinator) == ["a"])
     expectLocked()
-    try {
+    do {
       // More readers than the pool keeps, which are closed again.
       let contexts = (0..<8).map { _ in ManagedObjectContext(coordinator) }
       for context in contexts { #expect(try Tag.objects(in: context).count == 1) }
-    }()
+    }
     expectLocked()
-    try {
+    do {
       let context = ManagedObjectContext(coordinator)
       _ = Tag(name: "b", in: context)
       try context.save()
-    }()
+    }
     expectLocked()
     #expect(try names(coordinator) == ["a", "b"])
   }

@@ -44,6 +44,7 @@ struct InPlaceStep {
   private let means: Means
 
   /// Plans the step. Nil if rows must be written to new tables.
+  @_optimize(none)
   init?(_ plan: StepPlan, _ means: Means = .file) {
     self.plan = plan
     self.means = means
@@ -76,6 +77,7 @@ struct InPlaceStep {
   }
 
   /// The new names of the tables that stay, by their old names.
+  @_optimize(none)
   private var renames: [String: String] {
     Dictionary(changes.map { ($0.old.name, $0.new.name) }, uniquingKeysWith: { first, _ in first })
   }
@@ -122,6 +124,7 @@ struct InPlaceStep {
     case expression(SQLText)
 
     /// The value for a row `t0`.
+    @_optimize(none)
     var sql: SQLText {
       switch self {
       case .column(let name): "t0.\(raw: SQLText.quoted(name))"
@@ -272,6 +275,7 @@ struct InPlaceStep {
   }
 
   /// The column of a source's row that a text consists of; nil for another text.
+  @_optimize(none)
   private func columnName(_ sql: SQLText, of entity: EntityPlan) -> String? {
     entity.columns.first { sql.text == "t0." + SQLText.quoted($0.name) }?.name
   }
@@ -310,6 +314,7 @@ struct InPlaceStep {
   }
 
   /// Whether the foreign keys of the columns that stay are those of the new version.
+  @_optimize(none)
   private func keepsReferences() -> Bool {
     let renames = self.renames
     return changes.allSatisfy { change in
@@ -328,6 +333,7 @@ extension InPlaceStep {
   ///
   /// Nothing computes them again after a step in the store itself. So every property that a derivation may read must keep
   /// its values. After a step in a copy, `StepDerivation` computes them.
+  @_optimize(none)
   private func keepsDerivedValues() -> Bool {
     if case .copy = means { return true }
     guard plan.destination.hasDerivedSlots else { return true }
@@ -337,6 +343,7 @@ extension InPlaceStep {
     }
   }
 
+  @_optimize(none)
   private func keepsValues(_ attribute: PropertyMapping, of sourceMapping: StepPlan.SourceMapping) -> Bool {
     let own = ValueExpression.keyPath(attribute.name)
     if attribute.value == own { return true }

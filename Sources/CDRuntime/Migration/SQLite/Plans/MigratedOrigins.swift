@@ -13,6 +13,7 @@ extension StepPlan {
   /// the key or a greater one.
   ///
   /// - Parameter nextKeys: The next free keys of the source roots, by their indexes.
+  @_optimize(none)
   func firstKey(of root: EntityPlan, _ origins: InsertionOrigins, nextKeys: [Int: ObjectKey]) -> ObjectKey {
     let same = source.entityIndices[root.name].flatMap { nextKeys[$0] } ?? 1
     return max(origins.formerKeys[root.name] ?? 1, same)
@@ -23,6 +24,7 @@ extension StepPlan {
   /// - Parameters:
   ///   - nextKeys: The next free keys of the source roots, by their indexes.
   ///   - saves: The range of the numbers of the history's entries; nil if the history is empty.
+  @_optimize(none)
   func migratedOrigins(
     _ origins: InsertionOrigins, nextKeys: [Int: ObjectKey], saves: ClosedRange<Int64>?
   ) -> InsertionOrigins {
@@ -61,10 +63,12 @@ extension StepPlan {
     return result
   }
 
+  @_optimize(none)
   private func isRoot(_ name: String) -> Bool {
     destination.entity(name).map { $0.root == $0.index && $0.storeIndex == 0 } ?? false
   }
 
+  @_optimize(none)
   private var sourceRoots: [String: String] {
     source.entities.filter { $0.storeIndex == 0 }.reduce(into: [:]) {
       $0[$1.name] = source.entities[$1.root].name
@@ -72,6 +76,7 @@ extension StepPlan {
   }
 
   /// Whether every entity keeps its root entity.
+  @_optimize(none)
   private var keepsRoots: Bool {
     sourceRoots.allSatisfy { name, root in
       destination.entity(name).map { destination.entities[$0.root].name } == root

@@ -44,6 +44,7 @@ final class StepPlan {
 
   var step: MigrationStep { routeStep.step }
   /// Whether the step has custom entity mappings.
+  @_optimize(none)
   var hasCustom: Bool { mapping.entityMappings.contains { $0.kind == .custom } }
   var mapping: MappingModel { routeStep.step.mapping }
 
@@ -167,6 +168,7 @@ final class StepPlan {
 
   /// Whether the mapping's source is the entity that the destination was in the old version: the entity of the same
   /// name, or the one that it was renamed from, also in a version in between.
+  @_optimize(none)
   func isContinuation(_ mapping: EntityMapping) -> Bool {
     guard let destination = mapping.destination, let origin = step.origins[destination] else { return false }
     return mapping.source == origin
@@ -179,6 +181,7 @@ final class StepPlan {
   }
 
   /// The ``SourceMapping/branch`` of each mapping that has one, by its name.
+  @_optimize(none)
   private func branches(of mappings: [EntityMapping]) -> [String: String] {
     let own = mappings.filter { each in
       each.source.flatMap(source.entity)?.storeIndex == 0
@@ -204,6 +207,7 @@ final class StepPlan {
   private(set) var sources: [Int: [Int]] = [:]
 
   /// Whether every table has at most one source, so that all keys stay the same.
+  @_optimize(none)
   var keepsKeys: Bool { sources.values.allSatisfy { $0.count <= 1 } }
 
   /// Sets the offset of each source's keys, so that no key occurs twice.
@@ -239,11 +243,13 @@ final class StepPlan {
   // MARK: Relationships
 
   /// The mapping of a relationship, by its name.
+  @_optimize(none)
   func objects(of sourceMapping: SourceMapping, _ name: String) -> RelationshipMapping.Value? {
     sourceMapping.mapping.relationships.first { $0.name == name }?.value
   }
 
   /// The source's relationship, if an expression is the path of that relationship and nothing else.
+  @_optimize(none)
   func plainRelationship(_ value: ValueExpression, of entity: EntityPlan) -> RelationshipPlan? {
     guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
       case .key(let key) = steps[0]
@@ -326,6 +332,7 @@ extension StepPlan {
   }
 
   /// The source column with the same derivation. Its value is correct until changes of other objects are derived.
+  @_optimize(none)
   func copiedDerived(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> ColumnPlan? {
     let new = sourceMapping.destination.slots[column.slot].attribute
     guard let slot = sourceMapping.source.slot(sourceMapping.destination.slots[column.slot].name),
@@ -340,6 +347,7 @@ extension StepPlan {
 // The sources of related objects.
 extension StepPlan {
   /// Whether all objects of a source entity become objects of a destination entity and keep their keys.
+  @_optimize(none)
   func keepsAll(_ old: EntityPlan, as new: EntityPlan) -> Bool {
     guard old.storeIndex == 0, new.storeIndex == 0 else { return true }
     return old.subtree.allSatisfy { kind in
@@ -355,6 +363,7 @@ extension StepPlan {
 
   /// The index of a custom mapping, by which the table of associations names it; nil if the mapping has no
   /// associations.
+  @_optimize(none)
   func associationIndex(_ sourceMapping: SourceMapping) -> Int? {
     guard sourceMapping.isCustom, !mappingsWithAssociations.isEmpty else { return nil }
     return mapping.entityMappings.firstIndex { $0.name == sourceMapping.mapping.name }.flatMap {
@@ -363,6 +372,7 @@ extension StepPlan {
   }
 
   /// Whether a reference leads to objects that the app's own code has yet to create.
+  @_optimize(none)
   func dependsOnCustomCode(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> Bool {
     let new = destination.entities[relationship.destination]
     let customMappings = sourceMappings.filter { $0.isCustom && new.subtree.contains($0.destination.index) }
@@ -377,6 +387,7 @@ extension StepPlan {
   }
 
   /// Whether a mapping rule sets the relationship's inverse.
+  @_optimize(none)
   func hasInversePairs(_ relationship: RelationshipPlan) -> Bool {
     guard let inverse = relationship.inverse else { return false }
     let subtree = destination.entities[relationship.destination].subtree
@@ -387,6 +398,7 @@ extension StepPlan {
 
   /// The number that is added to the keys of a source entity's objects when they become objects of a destination
   /// entity. Nil if the numbers differ, or if not all objects are migrated by rules alone.
+  @_optimize(none)
   func commonOffset(of old: EntityPlan, as new: EntityPlan) -> Int64? {
     guard old.storeIndex == 0, new.storeIndex == 0 else { return 0 }
     var offsets: Set<Int64> = []

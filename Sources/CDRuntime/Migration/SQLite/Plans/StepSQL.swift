@@ -16,6 +16,7 @@ extension StepPlan {
 
 extension StepPlan.SourceMapping {
   /// The temporary table with the keys of the chosen objects and their evaluated values; nil if neither is needed.
+  @_optimize(none)
   var selectionTable: String? {
     isCustom || isUnrestricted && evaluations.allSatisfy { $0.isPair } ? nil : "temp.\"chosen_\(number)\""
   }
@@ -115,6 +116,7 @@ extension StepPlan {
   }
 
   /// The conversion as SQL, if SQL gives the same result as the evaluator; otherwise nil.
+  @_optimize(none)
   private static func converted(_ value: SQLText, _ old: StorageType, to new: StorageType) -> SQLText? {
     switch (old, new) {
     case (let old, let new) where old == new: value
@@ -165,6 +167,7 @@ extension StepPlan {
   }
 
   /// The pairs of a source mapping's relationship; nil if no rule gives the relationship pairs of its own.
+  @_optimize(none)
   func pairs(of sourceMapping: SourceMapping, _ name: String) -> Pairs? {
     guard case .objects(let value)? = objects(of: sourceMapping, name) else { return nil }
     if let relationship = plainRelationship(value, of: sourceMapping.source) {
@@ -182,6 +185,7 @@ extension StepPlan {
   }
 
   /// The root of the source entity whose objects become the destination objects of a relationship.
+  @_optimize(none)
   private func evaluatedTarget(of relationship: RelationshipPlan) -> EntityPlan? {
     let subtree = destination.entities[relationship.destination].subtree
     return sourceMappings.first { subtree.contains($0.destination.index) }.map {

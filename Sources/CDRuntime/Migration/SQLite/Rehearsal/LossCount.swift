@@ -23,6 +23,7 @@ struct LossCount {
       }
   }
 
+  @_optimize(none)
   private func count(
     _ change: ModelChange, _ owned: [String: Int]?
   ) throws -> (Int?, MigrationReport.Loss.Unit) {
@@ -57,6 +58,7 @@ struct LossCount {
   }
 
   /// The number of objects of an entity, without those of its subentities.
+  @_optimize(none)
   static func count(_ entity: EntityPlan, _ session: MigrationSession) throws -> Int {
     let condition = entity.hasEntityColumn ? " WHERE _entity = \(SQLText.literal(entity.name))" : ""
     return Int(try session.number("SELECT count(*) FROM \(SQLText.quoted(entity.table))\(condition)"))

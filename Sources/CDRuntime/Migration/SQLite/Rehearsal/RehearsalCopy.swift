@@ -17,6 +17,7 @@ final class RehearsalCopy {
   ///   - format: The store's format; nil for a SQLite file. The copy is always a SQLite file.
   ///   - transfer: The access to a store of another engine; nil for a file.
   /// - Throws: ``StoreError``, or ``MigrationError`` if the disk has too little space.
+  @_optimize(none)
   init(
     of original: URL, _ format: (any StoreFormat)?, _ transfer: (any StoreTransfer)?, in workFolder: URL
   ) throws {
@@ -65,6 +66,7 @@ final class RehearsalCopy {
     try source.copy(to: copy)
   }
 
+  @_optimize(none)
   private func linkLargeValues(of original: URL) throws {
     let large = ExternalFiles(store: original)
     guard large.isOwn else { return }

@@ -76,6 +76,7 @@ struct RehearsalRun {
   }
 
   /// Shows the statements of an engine that changes its tables itself, instead of those of the copy.
+  @_optimize(none)
   private mutating func showStatements(_ plans: [StepPlan], _ transfer: any StoreTransfer) throws {
     guard let statements = try transfer.statements({ TableMigration(plans, $0) }) else { return }
     for (index, list) in statements.enumerated() where report.steps.indices.contains(index) {
@@ -86,6 +87,7 @@ struct RehearsalRun {
   /// Opens the copy as it is, and updates its indexes.
   ///
   /// - Returns: False if the store needs a migration.
+  @_optimize(none)
   private func isOpenable() throws -> Bool {
     guard let version = migration.model.currentVersion else { return false }
     // The whole model is used, because its mappings may require a step between versions that store the same.
@@ -99,6 +101,7 @@ struct RehearsalRun {
   }
 
   /// Reports a store that needs no migration. It may break rules that are new.
+  @_optimize(none)
   private mutating func reportOpened(as found: StoreMetadata) throws {
     report.reached = report.destination
     report.parts = parts(nil)
@@ -111,6 +114,7 @@ struct RehearsalRun {
     try findBrokenRules(version)
   }
 
+  @_optimize(none)
   private func checkIndexes(_ plans: [StepPlan]) throws {
     let session = try migration.session(file.path(percentEncoded: false))
     try session.execute("BEGIN")
@@ -154,6 +158,7 @@ struct RehearsalRun {
   }
 
   /// The versions of the merged models before and after the route. Without a route all models stay as they are.
+  @_optimize(none)
   private func parts(_ route: MigrationRoute?) -> [MigrationReport.Part] {
     migration.model.parts.map { part in
       let routeSteps = (route?.routeSteps ?? []) + [route?.refusal?.routeStep].compactMap(\.self)
@@ -164,6 +169,7 @@ struct RehearsalRun {
     }
   }
 
+  @_optimize(none)
   private mutating func reach(_ routeStep: MigrationRoute.RouteStep) {
     guard let moved = routeStep.part else {
       report.reached = routeStep.destination.number
@@ -253,6 +259,7 @@ struct RehearsalRun {
   // MARK: The result
 
   /// Opens the file, to be read as objects of a version.
+  @_optimize(none)
   private func reader(_ version: ModelVersion) throws -> PersistentStoreCoordinator {
     var stores = migration.stores(version)
     stores[0].location = .sqlite(file)

@@ -32,6 +32,7 @@ struct XMLStoreReader {
     }
   }
 
+  @_optimize(none)
   mutating func read() throws {
     try scanner.begin()
     try scanner.nextTag()
@@ -74,6 +75,7 @@ struct XMLStoreReader {
     return true
   }
 
+  @_optimize(none)
   private mutating func readMetadata() throws -> [String: String] {
     guard scanner.tag.isNamed("metadata"), !scanner.tag.isEnd, !scanner.tag.isEmpty else {
       throw StoreFormatError(.syntax("'metadata' was expected"))
@@ -121,6 +123,7 @@ struct XMLStoreReader {
     Data(base64Encoded: text).flatMap { String(validating: $0, as: UTF8.self) }
   }
 
+  @_optimize(none)
   private func table(among tables: [StoreTable]) throws -> StoreTable {
     let element = scanner.tag.name
     guard let kind = StoreTable.Kind.allCases.first(where: { XMLStoreFormat.element($0) == element }) else {
