@@ -216,7 +216,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "CDGeneratorTests",
-      dependencies: ["CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDRuntime", "CDCoreDataStore"],
+      dependencies: [
+        "CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDRuntime", "CDCoreDataStore", "SeededRandom",
+      ],
       exclude: ["Cases"], swiftSettings: settings),
     .testTarget(
       name: "CDGenGraphTests", dependencies: ["cdgen-graph", "CDGenerator", "CDModel"],

@@ -20,6 +20,14 @@ import Testing
     #expect(counts.steps > 200 && counts.saves > 10 && counts.fetches > 100 && counts.comparisons > 2000)
   }
 
+  /// The first seeds whose programs found the mutations that others rarely find. After a change of the programs another
+  /// seed may find one: the test then searches for it.
+  private static let knownSeeds: [Mutation: UInt64] = [
+    .nullifyKeepsReferences: 11, .cascadeStopsAtFirstLevel: 27, .undoForgetsOrder: 170,
+    .undoForgetsReferences: 33, .rollbackKeepsInsertions: 7, .childSaveLosesPairs: 6,
+    .conflictsAreIgnored: 14,
+  ]
+
   /// A reference that is wrong in one thing must be found out, or the tester does not look at that thing.
   @Test(arguments: Mutation.allCases) func wrongReferencesAreFoundOut(_ mutation: Mutation) {
     var options = Tester.Options()
@@ -28,7 +36,8 @@ import Testing
     options.shrinks = false
     var tester = Tester(options: options)
     tester.mutation = mutation
-    #expect((1...500).contains { tester.run(seed: $0).finding != nil })
+    let first = Self.knownSeeds[mutation] ?? 1
+    #expect(([first] + (1...500)).contains { tester.run(seed: $0).finding != nil })
   }
 
   @Test func aFindingIsCutDown() throws {

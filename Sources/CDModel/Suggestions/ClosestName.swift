@@ -38,10 +38,10 @@ package final class SuggestionBudget: Sendable {
 
   private init(looks: Int) { left = Atomic(looks) }
 
-  /// Runs a body and limits it to two million comparisons of names.
-  package static func run<R>(_ body: () throws -> R) rethrows -> R {
+  /// Runs a body and limits it to two million comparisons of names, or to another number. A limit around it stays.
+  package static func run<R>(looks: Int = 2_000_000, _ body: () throws -> R) rethrows -> R {
     if current != nil { return try body() }
-    return try $current.withValue(SuggestionBudget(looks: 2_000_000)) { try body() }
+    return try $current.withValue(SuggestionBudget(looks: looks)) { try body() }
   }
 
   fileprivate var isSpent: Bool { left.load(ordering: .relaxed) <= 0 }

@@ -68,13 +68,4 @@ struct ArticleLink {
   private static var pattern: Regex<(Substring, Substring, Substring, Substring?)> {
     #/\[([^\]\[]+)\]\(([^()#:\s]*)(?:#([^()\s]*))?\)/#
   }
-
-  /// An article with DocC's links to the articles of its own catalog. Other links become text, because DocC knows the other
-  /// catalogs only where the whole site is built.
-  static func converted(_ text: String) -> String {
-    text.replacing(pattern) { match in
-      let name = match.2.hasSuffix(".md") && !match.2.contains("/") ? match.2.dropLast(3) : ""
-      return name.isEmpty ? String(match.1) : "<doc:\(name)>"
-    }
-  }
 }

@@ -21,9 +21,11 @@ struct CodeBlock {
 
   /// The blocks of the README, and of the articles and doc comments of the modules that an app has by one
   /// import, that its tests have, or that read the stores it had before.
-  static func all() throws -> [CodeBlock] {
+  static func all() throws -> [CodeBlock] { try found.get() }
+
+  private static let found: Result<[CodeBlock], any Error> = Result {
     let modules = try ["Sources/CDRuntime", "Sources/CDModel", testing, coreData].flatMap(paths)
-    return try (["README.md"] + modules).flatMap { path in
+    return try (["README.md"] + modules).flatMap { path -> [CodeBlock] in
       let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
       return blocks(in: path.hasSuffix(".md") ? lines.map(String.init) : lines.map(comment), of: path)
@@ -41,9 +43,9 @@ struct CodeBlock {
 
   /// A doc comment's line without its marks; empty for any other line.
   private static func comment(_ line: Substring) -> String {
-    guard let marks = line.range(of: #"^ *///"#, options: .regularExpression) else { return "" }
-    return String(repeating: " ", count: line.distance(from: line.startIndex, to: marks.upperBound))
-      + line[marks.upperBound...]
+    let marked = line.drop { $0 == " " }
+    guard marked.hasPrefix("///") else { return "" }
+    return String(repeating: " ", count: line.count - marked.count + 3) + marked.dropFirst(3)
   }
 
   private static func blocks(in lines: [String], of path: String) -> [CodeBlock] {

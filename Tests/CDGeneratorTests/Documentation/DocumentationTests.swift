@@ -2,8 +2,9 @@ import CDGenerator
 import Foundation
 import Testing
 
-/// The Swift that the documentation shows compiles, and shows every public type of an app's modules in use.
-@Suite(.serialized) struct DocumentationTests {
+/// The Swift that the documentation shows compiles, and shows every public type of an app's modules in use. `.ci/site` shows
+/// what DocC warns of.
+@Suite struct DocumentationTests {
   @Test func everyBlockIsClosedAndNamesItsLanguage() throws {
     for block in try CodeBlock.all() {
       #expect(block.isClosed, "\(block.place): the block has no end")
@@ -141,30 +142,6 @@ import Testing
     for path in try ArticleLink.paths() where path.hasSuffix(".md") {
       let text = try String(contentsOf: CodeBlock.root.appending(path: path), encoding: .utf8)
       #expect(!text.contains("<doc:") && !text.contains("](doc:"), "\(path) has a link for DocC only")
-    }
-  }
-
-  /// DocC warns of links that lead nowhere or to several symbols, and of parameters without a comment. `.ci/site` finds all
-  /// warnings of all modules, and those about links between modules.
-  @Test(arguments: modules.map(\.0))
-  func docCHasNothingToWarnOf(module: String) throws {
-    try SourceFolder.with { folder in
-      let graphs = folder.url.appending(path: "graphs")
-      try FileManager.default.createDirectory(at: graphs, withIntermediateDirectories: true)
-      for file in try SymbolGraph.files(of: module) {
-        try file.contents.write(to: graphs.appending(path: file.name))
-      }
-      let catalog = folder.url.appending(path: "\(module).docc")
-      try FileManager.default.copyItem(
-        at: CodeBlock.root.appending(path: "Sources/\(module)/\(module).docc"), to: catalog)
-      for name in try FileManager.default.contentsOfDirectory(atPath: catalog.path)
-      where name.hasSuffix(".md") {
-        let article = catalog.appending(path: name)
-        let text = try String(contentsOf: article, encoding: .utf8)
-        try ArticleLink.converted(text).write(to: article, atomically: true, encoding: .utf8)
-      }
-      let converted = try SwiftCompiler().convertDocumentation(catalog, symbols: graphs, to: folder.url)
-      #expect(converted.isSuccess && !converted.messages.contains("warning: "), "\(converted.messages)")
     }
   }
 }

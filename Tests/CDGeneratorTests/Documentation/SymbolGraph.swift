@@ -51,10 +51,7 @@ struct SymbolGraph: Decodable {
   init(of module: String) throws {
     symbols = try Self.made.withLock { made in
       if let known = made[module] { return known }
-      var symbols: [Symbol] = []
-      for file in try Self.files(of: module) {
-        symbols += try JSONDecoder().decode(SymbolGraph.self, from: file.contents).symbols
-      }
+      let symbols = try Self.extracted(module)
       made[module] = symbols
       return symbols
     }
@@ -62,22 +59,17 @@ struct SymbolGraph: Decodable {
 
   private static let made = Mutex<[String: [Symbol]]>([:])
 
-  /// The compiler's files of a module.
-  static func files(of module: String) throws -> [(name: String, contents: Data)] {
-    try extracted.withLock { extracted in
-      if let known = extracted[module] { return known }
-      var files: [(name: String, contents: Data)] = []
-      try SourceFolder.with { folder in
-        let outcome = try SwiftCompiler().extractSymbols(of: module, to: folder.url)
-        try #require(outcome.isSuccess, "\(outcome.messages)")
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() {
-          files.append((name, try Data(contentsOf: folder.url.appending(path: name))))
-        }
+  /// The symbols of the compiler's files of a module.
+  private static func extracted(_ module: String) throws -> [Symbol] {
+    var symbols: [Symbol] = []
+    try SourceFolder.with { folder in
+      let outcome = try SwiftCompiler().extractSymbols(of: module, to: folder.url)
+      try #require(outcome.isSuccess, "\(outcome.messages)")
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() {
+        let data = try Data(contentsOf: folder.url.appending(path: name))
+        symbols += try JSONDecoder().decode(SymbolGraph.self, from: data).symbols
       }
-      extracted[module] = files
-      return files
     }
+    return symbols
   }
-
-  private static let extracted = Mutex<[String: [(name: String, contents: Data)]]>([:])
 }

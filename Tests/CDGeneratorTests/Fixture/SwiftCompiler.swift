@@ -50,6 +50,8 @@ struct SwiftCompiler {
   }
 
   /// Compiles files as one module to the point at which all diagnostics are known.
+  ///
+  /// It writes no module. After an error the driver would remove that and the output, which is the system's null device.
   func check(
     _ files: [URL], module: String = "Generated", _ options: [String] = [], warningsAreErrors: Bool = true
   ) throws -> Outcome {
@@ -76,23 +78,13 @@ struct SwiftCompiler {
       ] + moduleMaps)
   }
 
-  /// Writes a module that other files can import.
+  /// Writes a module that other files can import. All diagnostics are known then, as after a check.
   func emitModule(_ files: [URL], module: String, to folder: URL, _ options: [String]) throws -> Outcome {
     try compile(
       [
         "-wmo", "-parse-as-library", "-emit-module", "-module-name", module, "-emit-module-path",
         folder.appending(path: "\(module).swiftmodule").path,
       ] + options, files)
-  }
-
-  /// Makes DocC's archive of a catalog and the symbols of its module.
-  func convertDocumentation(_ catalog: URL, symbols: URL, to folder: URL) throws -> Outcome {
-    let name = catalog.deletingPathExtension().lastPathComponent
-    return try run([
-      "docc", "convert", catalog.path, "--fallback-display-name", name, "--fallback-bundle-identifier", name,
-      "--additional-symbol-graph-dir", symbols.path, "--output-dir",
-      folder.appending(path: "\(name).doccarchive").path,
-    ])
   }
 
   private func compile(

@@ -34,7 +34,7 @@ struct ModelJSONTests {
         + #""versions":[{"number":1,"entities":[{"name":"A","abstract":true}]}]}"#)
   }
 
-  @Test(arguments: 0..<200 as Range<UInt64>)
+  @Test(arguments: 0..<(isThorough ? 200 : 60) as Range<UInt64>)
   func `Any model reads back as the same`(seed: UInt64) throws {
     var random = RandomModels(seed: seed)
     let model = try random.model()

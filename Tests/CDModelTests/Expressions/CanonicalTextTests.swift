@@ -1,9 +1,10 @@
 import CDModel
 import Foundation
+import SeededRandom
 import Testing
 
 struct CanonicalTextTests {
-  @Test(arguments: 0..<20)
+  @Test(arguments: 0..<(isThorough ? 20 : 8))
   func everyTreeReadsBackFromItsText(seed: Int) throws {
     var random = RandomExpressions(seed: UInt64(seed))
     for _ in 0..<150 {

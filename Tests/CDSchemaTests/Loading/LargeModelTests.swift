@@ -1,9 +1,10 @@
 import CDModel
 import CDSchema
+import SeededRandom
 import Testing
 
 /// Models of a size, or with as many mistakes, as nobody writes by hand: they are checked in seconds, or refused with a
-/// reason.
+/// reason. `CDGEN_THOROUGH=1` makes them a few times as large.
 @Suite(.timeLimit(.minutes(5))) struct LargeModelTests {
   private func line(_ count: Int, closing: Bool = false) -> String {
     "entities:\n"
@@ -15,7 +16,7 @@ import Testing
   }
 
   @Test func aDeepLineOfEntitiesIsRefused() {
-    let loaded = load(version: line(2_000))
+    let loaded = load(version: line(isThorough ? 2_000 : 1_100))
     #expect(
       loaded.diagnostics.map(\.description) == [
         "1.yaml:3005:13: error: 'E1001' has more than 1000 ancestors, which is the maximum; "
@@ -53,31 +54,44 @@ import Testing
       ])
   }
 
+  /// How many mistakes a model has.
+  private static let mistakeCount = isThorough ? 1_500 : 500
+
+  /// Loads a model with a budget that so many names spend, each of them compared with all.
+  private func loadSpending(_ version: String) -> LoadedModel {
+    let looks = Self.mistakeCount * (Self.mistakeCount - 100)
+    return SuggestionBudget.run(looks: looks) { load(version: version) }
+  }
+
   @Test func thousandsOfMisspeltNamesHaveTheFirstSuggestions() {
     let text =
       "entities:\n"
-      + (0..<1_500).map { "  Entity\($0):\n    parent: Entyti\($0)\n    attributes: { a: String? }\n" }
-      .joined()
-    let loaded = load(version: text)
-    #expect(loaded.diagnostics.count == 1_500)
+      + (0..<Self.mistakeCount)
+      .map { "  Entity\($0):\n    parent: Entyti\($0)\n    attributes: { a: String? }\n" }.joined()
+    let loaded = loadSpending(text)
+    #expect(loaded.diagnostics.count == Self.mistakeCount)
     #expect(loaded.diagnostics.first?.suggestion == "Entity0")
     #expect(loaded.diagnostics.count { $0.suggestion != nil } > 100)
     #expect(loaded.diagnostics.last?.suggestion == nil)
   }
 
   @Test func thousandsOfMisspeltCases() {
-    let cases = (0..<1_500).map { "case\($0): c\($0)" }.joined(separator: ", ")
-    let attributes = (0..<1_500).map { "      a\($0): { type: Kind, default: csae\($0) }\n" }.joined()
-    let loaded = load(
-      version: """
-        enums: { Kind: { type: String, cases: { \(cases) } } }
-        entities:
-          A:
-            attributes:
-        \(attributes)
-        """)
-    #expect(loaded.diagnostics.count == 1_500)
+    let numbers = 0..<Self.mistakeCount
+    let cases = numbers.map { "case\($0): c\($0)" }.joined(separator: ", ")
+    let attributes = numbers.map { "      a\($0): { type: Kind, default: csae\($0) }\n" }.joined()
+    let loaded = loadSpending(
+      """
+      enums: { Kind: { type: String, cases: { \(cases) } } }
+      entities:
+        A:
+          attributes:
+      \(attributes)
+      """)
+    #expect(loaded.diagnostics.count == Self.mistakeCount)
   }
+
+  /// How many entities or attributes the next version lacks or renames. Each could be any of the new ones.
+  private static let changeCount = isThorough ? 2_000 : 700
 
   private func loadAll(_ versions: String...) -> LoadedModel {
     var files = ["model.yaml": Array("id: 183A65E1-536E-4E59-A122-249A1527F8AD\n".utf8)]
@@ -87,27 +101,30 @@ import Testing
 
   @Test func thousandsOfEntitiesThatAreGone() {
     func entities(_ letter: String) -> String {
-      "entities:\n" + (0..<2_000).map { "  \(letter)\($0): { attributes: { name: String } }\n" }.joined()
+      "entities:\n"
+        + (0..<Self.changeCount).map { "  \(letter)\($0): { attributes: { name: String } }\n" }.joined()
     }
     let loaded = loadAll(entities("E"), "basedOn: 1\n" + entities("F"))
-    #expect(loaded.diagnostics.count == 2_000)
+    #expect(loaded.diagnostics.count == Self.changeCount)
     #expect(loaded.model != nil)
   }
 
   @Test func thousandsOfAttributesThatAreGone() {
     func attributes(_ letter: String) -> String {
-      "entities:\n  A:\n    attributes:\n" + (0..<2_000).map { "      \(letter)\($0): String?\n" }.joined()
+      "entities:\n  A:\n    attributes:\n"
+        + (0..<Self.changeCount).map { "      \(letter)\($0): String?\n" }.joined()
     }
     let loaded = loadAll(attributes("a"), "basedOn: 1\n" + attributes("b"))
-    #expect(loaded.diagnostics.count == 2_000)
+    #expect(loaded.diagnostics.count == Self.changeCount)
     #expect(loaded.model != nil)
   }
 
   @Test func thousandsOfRenames() {
-    let old = "entities:\n" + (0..<2_000).map { "  E\($0): { attributes: { name: String } }\n" }.joined()
+    let numbers = 0..<Self.changeCount
+    let old = "entities:\n" + numbers.map { "  E\($0): { attributes: { name: String } }\n" }.joined()
     let new =
       "basedOn: 1\nentities:\n"
-      + (0..<2_000).map { "  F\($0): { renamedFrom: E\($0), attributes: { name: String } }\n" }.joined()
+      + numbers.map { "  F\($0): { renamedFrom: E\($0), attributes: { name: String } }\n" }.joined()
     #expect(loadAll(old, new).diagnostics.isEmpty)
   }
 

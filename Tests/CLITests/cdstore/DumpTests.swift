@@ -81,8 +81,9 @@ import Testing
     try folder.write(dump, to: "dump.jsonl")
     #expect(dump.split(separator: "\n").count > 40)
 
-    // A new store is the same store, in any format.
-    for (store, other) in [("b", "sqlite"), ("c", "xml"), ("d", "binary")] {
+    // A new store is the same store, in any format. Whatever store has written a dump, its form is the same.
+    let others = isThorough || type == "sqlite" ? ["sqlite", "xml", "binary"] : ["sqlite"]
+    for (store, other) in zip(["b", "c", "d"], others) {
       _ = try succeed("load", store, "dump.jsonl", "--type", other)
       #expect(try succeed("dump", store) == dump)
       #expect(try succeed("verify", store) == "\(store) is whole\n")
@@ -497,7 +498,7 @@ struct RandomThings {
       add("amount", maybe { #"{"$decimal": "\#(Int64(bitPattern: $0.next())).\#($0.below(1_000_000))"}"# })
       add("moment", maybe { #"{"$referenceDate": \#($0.finite())}"# })
       add("bytes", maybe { $0.base64($0.below(50)) })
-      add("scan", maybe { $0.base64($0.below(3) * 150_000) })
+      add("scan", maybe { $0.base64($0.below(3) * 70_000) })
       add(
         "uid",
         maybe { r in

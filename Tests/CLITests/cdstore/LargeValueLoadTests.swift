@@ -27,9 +27,14 @@ import Testing
     _ = try succeed("create", store, "--model", "Scans.cdmodel", "--type", type)
   }
 
-  /// Bytes that no other number gives.
+  /// Bytes of all values. Their number is prime, so that they do not begin anew where a block of a file does.
+  private static let pattern = Data((0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
+
+  /// Bytes that no other number gives. They are copied, because a debug build takes seconds to calculate as many.
   private func bytes(_ count: Int, _ number: Int) -> Data {
-    Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ number) })
+    var data = withUnsafeBytes(of: number.littleEndian) { Data($0) }
+    while data.count < count { data.append(Self.pattern) }
+    return data.prefix(count)
   }
 
   private func row(_ number: Int, front: Int?, back: Int? = nil, small: Int = 0, entity: Bool = true)

@@ -12,7 +12,6 @@ final class SQLiteSession: StoreSession {
   /// The stores that the connection has open.
   let attached: SQLiteStoreSet
   var stores: StoreSet { attached.stores }
-  private var origins = RecentOrigins()
 
   init(_ connection: SQLiteConnection, stores: SQLiteStoreSet, model: ModelPlan, sql: ModelSQL) {
     self.connection = connection
@@ -275,10 +274,8 @@ final class SQLiteSession: StoreSession {
   }
 
   func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins {
-    try origins.origins(
-      of: store.storeID,
-      text: connection.metadata(InsertionOrigins.metadataKey, schema: attached.schema(of: store)),
-      url: store.url)
+    let text = try connection.metadata(InsertionOrigins.metadataKey, schema: attached.schema(of: store))
+    return try connection.recentOrigins.origins(of: store.storeID, text: text, url: store.url)
   }
 
   // MARK: Metadata

@@ -295,8 +295,8 @@ extension InsertionOrigins {
   }
 }
 
-/// The records of stores as a session read them last. Only migrations change a record, and parsing it takes much longer than
-/// reading its text.
+/// The records of stores as a session or a connection read them last. Only migrations change a record, and parsing it takes
+/// much longer than reading its text.
 package struct RecentOrigins {
   private var known: [UUID: (text: String, origins: InsertionOrigins)] = [:]
 

@@ -22,6 +22,8 @@ package final class SQLiteConnection {
   private var faultStatements: [SQLiteStatement?] = []
   private var scanGuard: ScanGuard?
   private var pageCache = PageCache()
+  /// The records that sessions have read. A session may live for one lookup only, and the connection for all of them.
+  var recentOrigins = RecentOrigins()
 
   /// The key of a statement that serves one entity or join.
   struct StatementKey: Hashable {

@@ -1,5 +1,6 @@
 import Foundation
 import PredicateCases
+import SeededRandom
 import Testing
 
 @testable import CDRuntime
@@ -55,6 +56,8 @@ struct SharedCaseStoreTests {
     try context.save()
     var compared = 0
     for item in try PredicateCase.all() where item.mode == "eval" {
+      // To read a format of some hundred thousand characters takes seconds. The other kinds read and fetch as these do.
+      if item.format.utf8.count > 100_000, !isThorough, kind != .sqlite, kind != .plain { continue }
       guard
         let predicate = try? FetchPredicate(
           format: item.format.replacingZeros(by: kind.zero), arguments: item.arguments)

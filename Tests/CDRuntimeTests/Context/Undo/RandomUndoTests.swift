@@ -9,14 +9,14 @@ import Testing
 /// `CDGEN_RANDOM_ROUNDS=N` makes N runs more, `CDGEN_RANDOM_SEED=S` begins them at a seed, and
 /// `CDGEN_RANDOM_CHANGES=C` makes them C changes long.
 @Suite struct RandomUndoTests {
-  @Test(arguments: 1...12 as ClosedRange<UInt64>)
+  @Test(arguments: 1...(isThorough ? 12 : 5) as ClosedRange<UInt64>)
   func everyGraphComesBack(seed: UInt64) throws {
     let run = try RandomUndo(seed: seed)
     try run.run(changes: 250)
     #expect(run.saves > 5 && run.undoneSaves > 5)
   }
 
-  @Test(arguments: 1...30 as ClosedRange<UInt64>)
+  @Test(arguments: 1...(isThorough ? 30 : 15) as ClosedRange<UInt64>)
   func relationshipsOfEveryShapeComeBack(seed: UInt64) throws {
     try RandomUndo(seed: seed, RandomShapes.version(seed: seed)).run(changes: 120)
   }

@@ -92,7 +92,7 @@ import Testing
     let whole = try file.make(kind, authors: isThorough ? 3000 : 700)
     #expect(whole.count > 2 * BinaryStoreFormat.blockSize)
     var random = SplitMix(seed: 7)
-    for _ in 0..<(isThorough ? 500 : 12) {
+    for _ in 0..<(isThorough ? 500 : 5) {
       let length = Int.random(in: 1..<whole.count - 2, using: &random)
       #expect(try file.outcome(whole.prefix(length), kind).error?.reason == .truncated, "\(length)")
       var bytes = whole

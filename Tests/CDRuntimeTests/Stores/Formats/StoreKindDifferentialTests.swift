@@ -9,7 +9,7 @@ import Testing
 ///
 /// `CDGEN_RANDOM_ROUNDS=N` makes N runs more, `CDGEN_RANDOM_SEED=S` begins them at a seed.
 @Suite(.onceForAllKinds) struct StoreKindDifferentialTests {
-  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  @Test(arguments: 1...(isThorough ? 6 : 3) as ClosedRange<UInt64>)
   func everyKindOfStoreLeadsTheSameLife(seed: UInt64) throws {
     let lives = try Self.compare(seed, steps: 60)
     #expect(lives.allSatisfy { $0.saves > 0 })

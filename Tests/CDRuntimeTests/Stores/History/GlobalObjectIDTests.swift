@@ -477,6 +477,14 @@ import Testing
       // The rest goes on.
       try ReplicaFixture.insert("Cat", "new", context)
       try context.save()
+      // A connection keeps the notes that it has read, as long as their text is the same.
+      try put(#"{"tables":{}}"#, into: fixture.url("a"))
+      for _ in 0..<2 {
+        let id = try #require(try coordinator.globalID(of: object.objectID))
+        #expect(try coordinator.managedObjectID(of: id) == object.objectID)
+      }
+      try put(text, into: fixture.url("a"))
+      #expect(throws: damaged) { try coordinator.globalID(of: object.objectID) }
     }
     #expect(throws: damaged) { try fixture.copy("a", to: "b") }
     #expect(!FileManager.default.fileExists(atPath: fixture.url("b").path))

@@ -11,7 +11,7 @@ import Testing
 @Suite(.onceForAllKinds) struct RandomReplicaTests {
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
   func allStoresAgree(seed: UInt64) throws {
-    try RandomReplicas(seed: seed).run(steps: 40)
+    try RandomReplicas(seed: seed).run(steps: isThorough ? 40 : 25)
   }
 
   @Test func furtherSeedsAgreeToo() throws {

@@ -12,7 +12,7 @@ import Testing
 
   @Test(arguments: kinds, [false, true]) func everyStepGivesTheSame(_ kind: StoreKind, _ isTyped: Bool) throws
   {
-    let runs = kind == .plain ? 60 : 8
+    let runs = kind != .plain ? 8 : isThorough ? 60 : 25
     for seed in 0..<runs {
       let eager = try run(.memory, isTyped: isTyped, seed: UInt64(seed))
       let later = try run(kind, isTyped: isTyped, seed: UInt64(seed))
