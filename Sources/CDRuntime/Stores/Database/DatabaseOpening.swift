@@ -101,7 +101,7 @@ struct DatabaseOpening {
       throw failure(reason, isThere: isThere)
     }
     // SQLite opens a file without write permission too, and fails only at the first write.
-    if sqlite3_db_readonly(connection.handle, "main") == 1 {
+    if connection.refusesWrites(to: "main") {
       throw StoreError.notWritable([url], reason: "it is read-only")
     }
     return connection

@@ -145,12 +145,17 @@ final class SQLiteDatabase: StoreEngine {
   /// Opens another connection to stores that have been open for some time.
   ///
   /// - Throws: ``StoreError/replaced(_:)`` if a file has been removed or replaced meanwhile. SQLite would create the file
-  ///   anew, or change a file that has not been checked.
+  ///   anew, or change a file that has not been checked. ``StoreError/notWritable(_:reason:)`` if a file has become
+  ///   read-only.
   private static func connectLater(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
     for store in set.all { try store.checkIdentity() }
     let connection = try connect(to: set, busyTimeout)
     // The file may have been replaced between the first check and the opening. Nothing has been read since.
     for store in set.all { try store.checkIdentity() }
+    // SQLite opens a file without write permission too, and would refuse writes even after the permission is back.
+    for store in set.all where !store.isReadOnly && connection.refusesWrites(to: set.schema(of: store)) {
+      throw StoreError.notWritable([store.url], reason: "it is read-only")
+    }
     return connection
   }
 

@@ -66,6 +66,9 @@ package final class SQLiteConnection {
     try execute("PRAGMA foreign_keys = ON")
   }
 
+  /// Whether SQLite has opened a database only for reading, as it does without an error if writing is forbidden.
+  func refusesWrites(to schema: String) -> Bool { sqlite3_db_readonly(handle, schema) == 1 }
+
   /// Protects statements against files that were prepared to be read without end.
   func limitScans(ofFiles paths: [String]) {
     guard !paths.isEmpty else { return }

@@ -159,5 +159,34 @@ import Testing
       }
       #expect(failure == .inputOutput([url], reason: "this user has no permission to read the file"))
     }
+
+    /// A program that has only read opens the file once more at its first write.
+    @Test func aFileThatMayBeWrittenAgainIsWritten() throws {
+      try fill()
+      let url = store.url
+      for path in [store.folder.path, url.path] { #expect(chmod(path, 0o777) == 0) }
+      let coordinator = try Unprivileged.run {
+        let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: .sqlite(url))
+        let context = ManagedObjectContext(coordinator)
+        _ = try withExtendedLifetime(context) { try Tag.objects(in: context).count }
+        return coordinator
+      }
+      let rename: @Sendable () throws -> StoreError? = {
+        let context = ManagedObjectContext(coordinator)
+        for tag in try Tag.objects(in: context) { tag.name = "new" }
+        do {
+          try context.save()
+          return nil
+        } catch {
+          return error as? StoreError
+        }
+      }
+      #expect(chmod(url.path, 0o444) == 0)
+      #expect(try Unprivileged.run(rename) == .notWritable([url], reason: "it is read-only"))
+      #expect(try names() == ["old"])
+      #expect(chmod(url.path, 0o777) == 0)
+      #expect(try Unprivileged.run(rename) == nil)
+      #expect(try names() == ["new"])
+    }
   #endif
 }
