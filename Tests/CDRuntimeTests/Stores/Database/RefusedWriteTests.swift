@@ -183,7 +183,6 @@ import Testing
       }
       #expect(chmod(url.path, 0o444) == 0)
       #expect(try Unprivileged.run(rename) == .notWritable([url], reason: "it is read-only"))
-      #expect(try names() == ["old"])
       #expect(chmod(url.path, 0o777) == 0)
       #expect(try Unprivileged.run(rename) == nil)
       #expect(try names() == ["new"])
