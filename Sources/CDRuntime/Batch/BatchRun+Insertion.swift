@@ -208,7 +208,6 @@ struct WrittenRows {
   /// The keys of the new rows.
   var new: Range<ObjectKey> { first..<next }
   /// The number of inserted and updated rows.
-  @_optimize(none)
   var count: Int { Int(next - first) + replaced.count }
 
   mutating func note(_ outcome: RowInsertionOutcome) {

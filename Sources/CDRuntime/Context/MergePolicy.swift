@@ -84,8 +84,8 @@ public struct MergePolicy: Sendable {
     /// Resolves the conflict like ``objectWins``, and then sets these values by their keys.
     ///
     /// The save throws a ``PropertyError`` for a key of no property, for a property that cannot be set, and for a value of
-    /// another type. It throws ``FetchError/unknownObject(_:)`` for an object that does not exist. If it throws one of these
-    /// errors, it sets none of the values, and the next save meets the same conflict.
+    /// another type. It throws ``FetchError/unknownObject(_:)`` for an object that does not exist. In each of these cases, no
+    /// value is set. The conflict remains, and the next save finds it again.
     case values([String: FetchedValue])
   }
 

@@ -86,7 +86,6 @@ public struct SaveConflict: Error, Hashable, Sendable {
   }
 
   /// Returns the three versions of a property; nil if all are equal.
-  @_optimize(none)
   public func value(forKey key: String) -> Value? { values.first { $0.key == key } }
 
   /// Returns whether two conflicts have the same reason, object and keys.

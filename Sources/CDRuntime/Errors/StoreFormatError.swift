@@ -99,7 +99,6 @@ extension StoreFormatError: CustomStringConvertible {
     return text
   }
 
-  @_optimize(none)
   private static func text(_ key: Int64?) -> String { key.map { " p\($0)" } ?? "" }
 }
 

@@ -38,7 +38,7 @@ package final class EntityPlan: Sendable {
   package let hasEntityColumn: Bool
   /// Whether there is a generated class, whose objects have their values as properties.
   let isTyped: Bool
-  /// What is known of the class's conformance to ``ManagedObjectLifecycle``: see ``hasLifecycle``.
+  /// Whether the class conforms to ``ManagedObjectLifecycle``, as far as this is known. ``hasLifecycle`` finds it out.
   private let lifecycle: Atomic<UInt8>
   private let findLifecycle: (@Sendable () -> Bool)?
   /// Whether the class's properties can be observed.

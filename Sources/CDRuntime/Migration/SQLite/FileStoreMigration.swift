@@ -138,7 +138,6 @@ extension MigrationError {
 
 extension StoreError {
   fileprivate func naming(_ url: URL, insteadOf other: URL) -> StoreError {
-    @_optimize(none)
     func renamed(_ urls: [URL]) -> [URL] { urls.map { $0 == other ? url : $0 } }
     return switch self {
     case .busy(let urls): .busy(renamed(urls))

@@ -21,7 +21,6 @@ struct StepCopy {
   private var schema: String { StepPlan.schema }
 
   @inline(never)
-  @_optimize(none)
   private func newTable(_ table: String) -> String { "\(schema).\(SQLText.quoted(table))" }
 
   /// Creates everything except the derived values, which are computed from the finished store.

@@ -28,8 +28,11 @@ import Testing
     return type.allCases.filter { name == nil || $0.rawValue == name }
   }
 
-  /// With an undo manager other parts of the runtime note what is done. All cells together are tried without one and with
-  /// one by turns, and by `CDGEN_THOROUGH=1` each cell both ways, as is one that was chosen.
+  /// Whether a cell is tried with an undo manager, without one, or both ways. An undo manager makes other parts of the
+  /// runtime record what is done.
+  ///
+  /// A usual run tries every second cell with an undo manager, and the others without one. `CDGEN_THOROUGH=1` tries each
+  /// cell both ways, and so does a run of one hook or one action.
   private static func undoChoices(_ hook: Hook, _ action: Action) -> [Bool] {
     if isThorough || hooks.count == 1 || actions.count == 1 { return [false, true] }
     let (row, column) = (Hook.allCases.firstIndex(of: hook), Action.allCases.firstIndex(of: action))

@@ -44,7 +44,6 @@ final class StepPlan {
 
   var step: MigrationStep { routeStep.step }
   /// Whether the step has custom entity mappings.
-  @_optimize(none)
   var hasCustom: Bool { mapping.entityMappings.contains { $0.kind == .custom } }
   var mapping: MappingModel { routeStep.step.mapping }
 
@@ -207,7 +206,6 @@ final class StepPlan {
   private(set) var sources: [Int: [Int]] = [:]
 
   /// Whether every table has at most one source, so that all keys stay the same.
-  @_optimize(none)
   var keepsKeys: Bool { sources.values.allSatisfy { $0.count <= 1 } }
 
   /// Sets the offset of each source's keys, so that no key occurs twice.
