@@ -89,6 +89,7 @@ enum MigrationModel {
       base_execute(
         path,
         """
+        \(largeCache)
         BEGIN;
         INSERT INTO Category (_pk, _version, name)
           WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
@@ -108,6 +109,7 @@ enum MigrationModel {
       base_execute(
         path,
         """
+        \(largeCache)
         BEGIN;
         INSERT INTO category WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
           SELECT i, 'Category ' || i FROM n;
@@ -115,6 +117,9 @@ enum MigrationModel {
         COMMIT;
         """))
   }
+
+  /// The titles come in no order, so that rows change pages in all parts of their index. Those pages must fit into the cache.
+  private static let largeCache = "PRAGMA cache_size = -256000;"
 
   private static func values(_ version: String) -> String {
     """
