@@ -193,6 +193,42 @@ import Testing
     #expect(files.isEmpty)
   }
 
+  /// A killed program leaves its log, and then somebody removes the file alone.
+  @Test func aRestoredStoreDoesNotGetTheLogOfTheFormerOne() throws {
+    defer { removeFiles() }
+    let backup = folder.appending(path: "backup")
+    let log = folder.appending(path: "log")
+    try {
+      let context = ManagedObjectContext(try open(.sqlite))
+      _ = Tag(name: "a", in: context)
+      try context.save()
+      try PersistentStoreCoordinator.copyPersistentStore(at: url, to: .sqlite(backup))
+      _ = Tag(name: "b", in: context)
+      try context.save()
+      try FileManager.default.copyItem(atPath: url.path + "-wal", toPath: log.path)
+      withExtendedLifetime(context) {}
+    }()
+    try PersistentStoreCoordinator.destroyPersistentStore(at: url)
+    #expect(files == ["backup", "log"])
+    for end in ["-wal", "-shm", "-journal"] {
+      try FileManager.default.copyItem(atPath: log.path, toPath: url.path + end)
+    }
+    try PersistentStoreCoordinator.copyPersistentStore(at: backup, to: .sqlite(url))
+    #expect(files == ["backup", "library.store", "log"])
+    let context = ManagedObjectContext(try open(.sqlite))
+    #expect(try Tag.objects(in: context).map(\.name) == ["a"])
+    withExtendedLifetime(context) {}
+  }
+
+  @Test func aLogWithoutItsStoreIsRemovedWithIt() throws {
+    defer { removeFiles() }
+    for end in ["-wal", "-shm", "-journal", "-other"] {
+      try Data("log".utf8).write(to: URL(filePath: url.path + end))
+    }
+    try PersistentStoreCoordinator.destroyPersistentStore(at: url)
+    #expect(files == ["library.store-other"])
+  }
+
   @Test(arguments: StoreKind.whole) func aFileThatWasReplacedIsNotWrittenTo(_ kind: StoreKind) throws {
     defer { removeFiles() }
     let context = ManagedObjectContext(try open(kind))
