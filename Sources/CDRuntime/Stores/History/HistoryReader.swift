@@ -31,6 +31,7 @@ struct HistoryReader {
   ) throws -> [HistoryTransaction] {
     var result: [HistoryTransaction] = []
     var reached = token ?? HistoryToken(saves: [:])
+    try addBeginnings(to: &reached)
     for store in session.stores.all {
       let id = store.storeID.uuidString
       let seen = token?.saves[id] ?? 0
@@ -69,6 +70,21 @@ struct HistoryReader {
       }
     }
     return result
+  }
+
+  /// Adds the point before the first entry of each store that a token does not name.
+  ///
+  /// The tokens of transactions also name stores that are not reached yet. If such a store is purged later, the token is
+  /// refused, instead of leading to a part of the store's transactions.
+  private func addBeginnings(to token: inout HistoryToken) throws {
+    for store in session.stores.all where token.saves[store.storeID.uuidString] == nil {
+      var first: Int64?
+      try session.forEachEntry(of: store, after: .min) { entry in
+        first = entry.number
+        return false
+      }
+      token.saves[store.storeID.uuidString] = try first.map { $0 - 1 } ?? session.newestSave(of: store)
+    }
   }
 
   /// Returns the root entity of each entity that a store holds.
