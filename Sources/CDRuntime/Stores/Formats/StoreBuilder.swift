@@ -103,6 +103,8 @@ public final class StoreBuilder {
     if let strange = roots.subtracting(tables.roots).min() {
       throw StoreFormatError(.unknownEntity(strange))
     }
+    // A copy has another name, and no backups.
+    if largeValues != nil { entries["pendingBackup"] = nil }
     try receiver.begin(model, store: storeIndex, metadata: entries)
     parts = tables.parts
     prepared = [Prepared?](repeating: nil, count: tables.parts.count)

@@ -316,6 +316,23 @@ import Testing
     }
   }
 
+  /// The first opening after a migration removes the old file. Beside a copy, a file with such a name is another one.
+  @Test func aCopyHasNoBackups() throws {
+    defer { removeFiles() }
+    try withExtendedLifetime(open(.xml)) {}
+    let text = try String(contentsOf: url, encoding: .utf8)
+    let entry = "<metadata>\n<entry key=\"pendingBackup\">copy-before-1</entry>\n"
+    try Data(text.replacing("<metadata>\n", with: entry).utf8).write(to: url)
+    let copy = folder.appending(path: "copy")
+    try PersistentStoreCoordinator.copyPersistentStore(at: url, to: .sqlite(copy))
+    let keys = try PlainSQL.rows("SELECT key FROM _cdgen_metadata", at: copy)
+    #expect(keys.contains("storeUUID") && !keys.contains("pendingBackup"))
+    let file = folder.appending(path: "copy-before-1")
+    try Data("mine".utf8).write(to: file)
+    _ = try PersistentStoreCoordinator(for: LibraryModel.self, at: .sqlite(copy))
+    #expect(FileManager.default.fileExists(atPath: file.path))
+  }
+
   @Test(arguments: StoreKind.whole) func severalStoresAreSavedTogether(_ kind: StoreKind) throws {
     defer { removeFiles() }
     let model = ManagedObjectModel(
