@@ -42,7 +42,8 @@ struct HistoryReader {
       if limit == 0 { continue }
       let origins = try session.insertionOrigins(of: store)
       let present = InsertionOrigins.Period(roots: roots(of: store), tables: origins.tables)
-      var expected = token?.saves[id].map { $0 + 1 }
+      // No number follows the last one, which only another program can have written.
+      var expected = token?.saves[id].map { $0 &+ 1 }
       var count = 0
       try session.forEachEntry(of: store, after: seen) { entry in
         // Numbers are consecutive, so a gap means that entries were purged. A purge by date can leave a gap after newer
@@ -50,7 +51,7 @@ struct HistoryReader {
         guard entry.number == expected ?? entry.number else {
           throw HistoryError.expiredToken(storeID: store.storeID)
         }
-        expected = expected.map { _ in entry.number + 1 }
+        expected = expected.map { _ in entry.number &+ 1 }
         reached.saves[id] = entry.number
         guard author == nil || author == entry.author else { return true }
         count += 1

@@ -173,6 +173,36 @@ import Testing
     #expect(read.books.map(\.title) == ["Walden", "false", "true"])
   }
 
+  // MARK: Numbers of saves
+
+  @Test func aSaveWithTheLastNumberIsRead() throws {
+    let context = try store.freshContext()
+    #expect(try Book.objects(in: context).count == 1)
+    let coordinator = context.persistentStoreCoordinator
+    let token = try coordinator.currentHistoryToken()
+    try change(
+      "INSERT INTO _cdgen_history (id, time, origin, changes) VALUES (9223372036854775807, 0, 'x', '{}')")
+    #expect(try Book.objects(in: context).count == 1)
+    #expect(try coordinator.history().count == 2)
+    #expect(throws: HistoryError.self) { try coordinator.history(after: token) }
+    #expect(try coordinator.history(after: coordinator.currentHistoryToken()).isEmpty)
+    _ = try coordinator.verify()
+    _ = Tag(name: "t", in: context)
+    #expect(throws: StoreError.damagedKeys(store.url, entity: "_cdgen_history")) { try context.save() }
+    #expect(context.hasChanges)
+    #expect(try Tag.objects(in: store.freshContext()).isEmpty)
+  }
+
+  @Test(arguments: [Int64.max, Int64.max - 1, KeyRanges.largestKey, KeyRanges.largestKey - 1])
+  func savesThatHaveNoNumberAreRefused(last: Int64) throws {
+    try change("UPDATE sqlite_sequence SET seq = \(last) WHERE name = '_cdgen_history'")
+    let context = try store.freshContext()
+    _ = Tag(name: "t", in: context)
+    #expect(throws: StoreError.damagedKeys(store.url, entity: "_cdgen_history")) { try context.save() }
+    #expect(context.hasChanges)
+    #expect(try Tag.objects(in: store.freshContext()).isEmpty)
+  }
+
   @Test func aVersionOfAnySizeIsAVersion() throws {
     for version in ["-1", "4294967295", "9223372036854775807"] {
       try change("UPDATE Publication SET _version = \(version)")
