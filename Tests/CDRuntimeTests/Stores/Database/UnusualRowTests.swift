@@ -203,6 +203,20 @@ import Testing
     #expect(try Tag.objects(in: store.freshContext()).isEmpty)
   }
 
+  /// The list of keys that migrations have changed.
+  @Test(arguments: [
+    ("9223372036854775807", "9223372036854775807"), ("4611686018427387905", "1"), ("5", "-1"),
+  ])
+  func changesOfKeysThatNoMigrationMakesAreLeftOut(below: String, offset: String) throws {
+    let list = #"[{"entity":"Book","below":"\#(below)","offset":"\#(offset)"}]"#
+    try change("INSERT INTO _cdgen_metadata (key, value) VALUES ('movedKeys', '\(list)')")
+    let coordinator = try store.container().persistentStoreCoordinator
+    for key in [book.key, .max] {
+      let id = ManagedObjectID(storeID: book.storeID, entityName: "Book", key: key)
+      #expect(coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation) == id)
+    }
+  }
+
   @Test func aVersionOfAnySizeIsAVersion() throws {
     for version in ["-1", "4294967295", "9223372036854775807"] {
       try change("UPDATE Publication SET _version = \(version)")
