@@ -491,6 +491,13 @@ extension PersistentStoreCoordinator {
     try engine.write { session in
       guard let store = session.reader.stores[id] else { return nil }
       var entries = try session.reader.metadata(of: store).allEntries
+      // The global identifiers, and the identifiers from before migrations.
+      var origins = try session.reader.insertionOrigins(of: store)
+      // The past periods are numbers of saves. The new store has a history of its own.
+      origins.past = []
+      if !origins.isEmpty { entries[InsertionOrigins.metadataKey] = origins.text }
+      let moved = try session.reader.movedKeys(of: store)
+      if !moved.isEmpty { entries[MovedKeys.metadataKey] = MovedKeys.text(moved) }
       let tables = StoreTables(plan, store: store.index)
       entries[StoreBuilder.entitiesKey] = tables.roots.joined(separator: " ")
       var keys: [String: Int64] = [:]

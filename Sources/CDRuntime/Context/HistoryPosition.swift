@@ -56,9 +56,10 @@ final class HistoryPosition {
   ///
   /// - Parameter number: The context's save, which is not yet among the known ones.
   func seenSave(beforeOthersBefore number: Int64, of store: any AttachedStore) -> Int64? {
-    guard let seen = self[store].seen, number > seen + 1 else { return nil }
+    // Another program can have written any number.
+    guard let seen = self[store].seen, number > seen, number - 1 > seen else { return nil }
     let ownCount = self[store].own?.count { $0 > seen && $0 < number } ?? 0
-    return Int64(ownCount) < number - seen - 1 ? seen : nil
+    return Int64(ownCount) < number &- seen &- 1 ? seen : nil
   }
 
   /// Whether a save is the context's own. Does not forget the save.

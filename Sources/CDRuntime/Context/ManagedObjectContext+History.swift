@@ -36,7 +36,8 @@ extension ManagedObjectContext {
     // Root entities of objects that are read again although their rows have not been written.
     var referrers: Set<Int> = []
     var changes = changeNotices.isObserved || !children.isEmpty ? ObjectChanges() : nil
-    var expected = seen + 1
+    // No number follows the last one, which only another program can have written.
+    var expected = seen &+ 1
     try session.forEachSave(of: store, after: seen) { id, text in
       if id != expected {
         // The history has been purged of saves that this context has not seen: any object may have changed.
@@ -47,7 +48,7 @@ extension ManagedObjectContext {
         roots.formUnion(model.entities.filter { $0.storeIndex == store.index }.map(\.root))
         lost = roots
       }
-      expected = id + 1
+      expected = id &+ 1
       if historyPosition.takeOwnSave(id, of: store) { return }
       // A text that this release cannot read is skipped: the rows' versions protect the data.
       guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return }

@@ -80,13 +80,15 @@ extension PersistentStoreCoordinator {
   /// a backup, call this method with the backup's URL.
   ///
   /// - Throws: ``StoreError/notADatabase(_:)`` or ``StoreError/foreignDatabase(_:)`` if the file is not a store, and
-  ///   ``StoreError/inUse(_:)`` if the store is open. Nothing is removed then. If there is no file, the method does
-  ///   nothing.
+  ///   ``StoreError/inUse(_:)`` if the store is open. Nothing is removed then. If there is no file, the method only removes
+  ///   a log that a killed program has left beside it.
   public static func destroyPersistentStore(at url: URL, formats: [any StoreFormat] = []) throws {
     let url = try Disk.resolvingLink(url)
-    guard FileManager.default.fileExists(atPath: url.path(percentEncoded: false)) else { return }
-    _ = try metadata(forStoreAt: url, formats: formats)
     let removal = StoreRemoval(url: url, formats: formats)
+    guard FileManager.default.fileExists(atPath: url.path(percentEncoded: false)) else {
+      return try removal.removeJournalsWithoutFile()
+    }
+    _ = try metadata(forStoreAt: url, formats: formats)
     if let format = try StoreLocation(recognizing: url, formats: formats).format {
       if format.isReadOnly { throw StoreError.readOnly(url) }
       try removal.remove(StoreFile(url, format, isReadOnly: false))

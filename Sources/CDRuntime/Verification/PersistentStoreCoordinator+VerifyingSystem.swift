@@ -33,29 +33,31 @@ extension PersistentStoreCoordinator {
     return pairs.filter { !$0.1 }.map { .wrongHash(key: $0.0) }
   }
 
-  /// Finds saves to several stores that some of those stores do not have.
+  /// Finds saves to several stores that some of those stores do not have. A save that may have been purged there is none.
   @_optimize(none)
   func incompleteSaves(_ session: any StoreSession) throws -> [StoreFinding] {
-    let stores = session.stores
-    guard stores.all.count > 1 else { return [] }
-    var marks: [UUID: [(id: Int64, mark: HistoryText.Mark)]] = [:]
-    var saves: [UUID: Set<UUID>] = [:]
-    for store in stores.all {
-      try session.forEachSave(of: store, after: .min) { id, changes in
-        // The many saves to a single store need no check.
-        guard changes.contains("\"stores\":"), let mark = HistoryText.Mark(changes) else { return }
-        marks[store.storeID, default: []].append((id, mark))
-        saves[store.storeID, default: []].insert(mark.save)
+    let stores = session.stores.all
+    guard stores.count > 1 else { return [] }
+    var histories: [UUID: SharedSaves] = [:]
+    for store in stores {
+      var history = SharedSaves()
+      try session.forEachEntry(of: store, after: .min) { entry in
+        history.add(entry)
+        return true
       }
+      histories[store.storeID] = history
     }
     var findings: [StoreFinding] = []
-    for store in stores.all {
-      for (id, mark) in marks[store.storeID] ?? [] {
-        let missing = mark.stores.filter { other in
-          stores[other] != nil && saves[other]?.contains(mark.save) != true
+    for store in stores {
+      guard let own = histories[store.storeID] else { continue }
+      let expected = histories.mapValues { $0.expected(of: own) }
+      for save in own.all {
+        let missing = save.mark.stores.filter { other in
+          guard let history = histories[other], let part = expected[other] else { return false }
+          return !history.contains(save) && part.contains(save)
         }
         if missing.isEmpty { continue }
-        findings.append(.incompleteSave(id: id, store: store.storeID, missing: missing))
+        findings.append(.incompleteSave(id: save.number, store: store.storeID, missing: missing))
       }
     }
     return findings
@@ -90,5 +92,57 @@ extension PersistentStoreCoordinator {
       return true
     }
     return findings
+  }
+}
+
+/// The saves to several stores in the history of one of them.
+private struct SharedSaves {
+  struct Save {
+    let number: Int64
+    let date: Date
+    let mark: HistoryText.Mark
+  }
+
+  /// The part of a history that another one must have too.
+  struct Part {
+    /// The number of its first save.
+    let number: Int64
+    /// The time of its beginning, if the number may be too great.
+    let date: Date?
+
+    func contains(_ save: Save) -> Bool { save.number >= number || date.map { save.date > $0 } ?? false }
+  }
+
+  /// In the order of their numbers.
+  private(set) var all: [Save] = []
+  private var numbers: [UUID: Int64] = [:]
+  /// The first entry after which nothing was purged; nil if there are no entries. A purge leaves at least one.
+  private var first: (number: Int64, date: Date)?
+  private var last: Int64?
+
+  mutating func add(_ entry: HistoryEntry) {
+    // Numbers are consecutive, so a gap means that entries were purged.
+    if last.map({ $0 &+ 1 }) != entry.number { first = (entry.number, entry.date) }
+    last = entry.number
+    // The many saves to a single store need no check.
+    guard entry.changes.contains("\"stores\":"), let mark = HistoryText.Mark(entry.changes) else { return }
+    all.append(Save(number: entry.number, date: entry.date, mark: mark))
+    numbers[mark.save] = entry.number
+  }
+
+  func contains(_ save: Save) -> Bool { numbers[save.mark.save] != nil }
+
+  /// The part of another history whose saves would be in this one if they had reached it. Earlier ones may have been purged
+  /// here.
+  ///
+  /// Stores have their common saves in the same order. Times decide only if no common save does, because the clocks of
+  /// several machines differ.
+  func expected(of other: SharedSaves) -> Part {
+    guard let first, first.number > 1 else { return Part(number: .min, date: nil) }
+    guard let common = other.all.first(where: { (numbers[$0.mark.save] ?? .min) >= first.number }) else {
+      return Part(number: .max, date: first.date)
+    }
+    return Part(
+      number: common.number, date: numbers[common.mark.save] == first.number ? nil : first.date)
   }
 }

@@ -264,6 +264,48 @@ import Testing
   }
 }
 
+/// Saves to several stores, in histories that were purged.
+@Suite(.onceForAllKinds) struct PurgedSaveVerifyTests {
+  private let stores: DiaryStores
+
+  init() throws { stores = try DiaryStores() }
+
+  /// Two stores with a common save, which is purged from one of them, and another common save.
+  private func fill() throws -> (coordinator: PersistentStoreCoordinator, people: UUID, notes: UUID) {
+    let container = try stores.container()
+    let coordinator = container.persistentStoreCoordinator
+    let context = container.newContext()
+    let (grace, note) = try DiaryStores.fill(context)
+    try context.save()
+    try grace.setValue("Ada", forKey: "name")
+    try context.save()
+    try coordinator.purgeHistory(before: .distantFuture)
+    #expect(try coordinator.verify() == [])
+    try grace.setValue("Grace", forKey: "name")
+    try note.setValue("Link it", forKey: "text")
+    try context.save()
+    return (coordinator, grace.objectID.storeID, note.objectID.storeID)
+  }
+
+  @Test func aPurgedSaveIsNotMissing() throws {
+    let coordinator = try fill().coordinator
+    #expect(try coordinator.verify() == [])
+    #expect(try coordinator.history().count == 4)
+  }
+
+  @Test(arguments: [true, false]) func aSaveAfterThePurgeIsMissing(inNotes: Bool) throws {
+    let (coordinator, people, notes) = try fill()
+    try stores.run(
+      "DELETE FROM _cdgen_history WHERE id = (SELECT max(id) FROM _cdgen_history)",
+      at: inNotes ? stores.notes : stores.people)
+    let finding: StoreFinding =
+      inNotes
+      ? .incompleteSave(id: 3, store: people, missing: [notes])
+      : .incompleteSave(id: 2, store: notes, missing: [people])
+    #expect(try coordinator.verify() == [finding])
+  }
+}
+
 /// Each engine checks what it stores.
 @Suite(.onceForAllKinds) struct EngineVerifyTests {
   @Test func theDefectsOfAnEngineWithoutSQLAreFound() throws {

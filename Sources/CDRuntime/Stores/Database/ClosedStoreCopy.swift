@@ -98,6 +98,9 @@ struct ClosedStoreCopy {
     }
     try large.sync()
     try Disk.sync(work, of: target)
+    // A killed program may have left a log of a file that had the name before. The log must be gone from the disk before the
+    // new file has the name.
+    if try DatabaseFile.removeJournals(of: target) { try Disk.syncFolder(of: target) }
     try Disk.rename(work, path, of: target)
     try Disk.syncFolder(of: target)
   }

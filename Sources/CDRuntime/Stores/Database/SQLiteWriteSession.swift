@@ -308,8 +308,28 @@ final class SQLiteWriteSession: StoreWriteSession {
     writer.string(origin)
     writer.optionalString(author)
     writer.string(changes)
-    try statement.run()
-    return sqlite3_last_insert_rowid(connection.handle)
+    do {
+      try statement.run()
+    } catch StoreError.diskFull where hasNoNumbers(store) {
+      throw StoreError.damagedKeys(store.url, entity: "_cdgen_history")
+    }
+    let number = sqlite3_last_insert_rowid(connection.handle)
+    guard number > 0, number < KeyRanges.largestKey else {
+      throw StoreError.damagedKeys(store.url, entity: "_cdgen_history")
+    }
+    return number
+  }
+
+  /// Whether SQLite has no number for a save, because the counter or a row has the last one. Its error is then that of a full
+  /// disk.
+  @_optimize(none)
+  private func hasNoNumbers(_ store: any AttachedStore) -> Bool {
+    let schema = stores.schema(of: store)
+    let last = try? connection.scalar(
+      "SELECT max((SELECT coalesce(max(seq), 0) FROM \(schema).sqlite_sequence "
+        + "WHERE name = '_cdgen_history'), "
+        + "(SELECT coalesce(max(id), 0) FROM \(schema).\"_cdgen_history\"))")
+    return last.flatMap { Int64($0) } == Int64.max
   }
 
   @_optimize(none)

@@ -75,14 +75,26 @@ struct StoreRemoval {
     let values = LargeValues(store: url, names: ExternalFiles(store: url).names)
     do {
       try FileManager.default.removeItem(atPath: path)
-      for end in ["-wal", "-shm", "-journal"] where FileManager.default.fileExists(atPath: path + end) {
-        try FileManager.default.removeItem(atPath: path + end)
-      }
+      try DatabaseFile.removeJournals(of: url)
     } catch {
       throw StoreError.cannotRemove(url, reason: "\(error)")
     }
     for backup in backups { MigrationFiles(url).removeBackup(backup) }
     return values
+  }
+
+  /// Removes the journals that a killed program has left, if the file of the store is gone.
+  ///
+  /// - Throws: ``StoreError/inUse(_:)`` if other stores in the folder are being opened.
+  @_optimize(none)
+  func removeJournalsWithoutFile() throws {
+    guard DatabaseFile.hasJournals(url) else { return }
+    let lock: FolderLock
+    do { lock = try FolderLock(.exclusive, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
+    defer { withExtendedLifetime(lock) {} }
+    // Another process may have created a store in the meantime.
+    guard FileIdentity(url.path(percentEncoded: false)) == nil else { return }
+    try DatabaseFile.removeJournals(of: url)
   }
 
   // MARK: Large values

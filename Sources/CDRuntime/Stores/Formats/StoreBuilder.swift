@@ -103,6 +103,8 @@ public final class StoreBuilder {
     if let strange = roots.subtracting(tables.roots).min() {
       throw StoreFormatError(.unknownEntity(strange))
     }
+    // A copy has another name, and no backups.
+    if largeValues != nil { entries["pendingBackup"] = nil }
     try receiver.begin(model, store: storeIndex, metadata: entries)
     parts = tables.parts
     prepared = [Prepared?](repeating: nil, count: tables.parts.count)
@@ -188,7 +190,12 @@ public final class StoreBuilder {
     }
     switch part.table.kind {
     case .objects: try checkSystemValues(row, table)
-    case .keys, .pairs, .history:
+    case .history:
+      // A next save must have a number too.
+      guard case .integer(let number)? = row.first, number > 0, number < KeyRanges.largestKey else {
+        throw StoreFormatError(.invalidRow(entity: table.name, key: nil))
+      }
+    case .keys, .pairs:
       // An engine may replace a null identifier by a number.
       if row.first == .null { throw StoreFormatError(.invalidRow(entity: table.name, key: nil)) }
     }
@@ -212,7 +219,7 @@ public final class StoreBuilder {
 
   private func isNextSave(_ row: [StoreValue]) throws -> Bool {
     guard row.first == .text(Self.historyKey) else { return false }
-    guard row.count == 2, case .integer(let next) = row[1], next > 0 else {
+    guard row.count == 2, case .integer(let next) = row[1], 1...KeyRanges.largestKey ~= next else {
       throw StoreFormatError(.invalidRow(entity: "_keys", key: nil))
     }
     nextSave = next

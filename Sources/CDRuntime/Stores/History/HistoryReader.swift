@@ -31,6 +31,7 @@ struct HistoryReader {
   ) throws -> [HistoryTransaction] {
     var result: [HistoryTransaction] = []
     var reached = token ?? HistoryToken(saves: [:])
+    try addBeginnings(to: &reached)
     for store in session.stores.all {
       let id = store.storeID.uuidString
       let seen = token?.saves[id] ?? 0
@@ -41,7 +42,8 @@ struct HistoryReader {
       if limit == 0 { continue }
       let origins = try session.insertionOrigins(of: store)
       let present = InsertionOrigins.Period(roots: roots(of: store), tables: origins.tables)
-      var expected = token?.saves[id].map { $0 + 1 }
+      // No number follows the last one, which only another program can have written.
+      var expected = token?.saves[id].map { $0 &+ 1 }
       var count = 0
       try session.forEachEntry(of: store, after: seen) { entry in
         // Numbers are consecutive, so a gap means that entries were purged. A purge by date can leave a gap after newer
@@ -49,7 +51,7 @@ struct HistoryReader {
         guard entry.number == expected ?? entry.number else {
           throw HistoryError.expiredToken(storeID: store.storeID)
         }
-        expected = expected.map { _ in entry.number + 1 }
+        expected = expected.map { _ in entry.number &+ 1 }
         reached.saves[id] = entry.number
         guard author == nil || author == entry.author else { return true }
         count += 1
@@ -69,6 +71,21 @@ struct HistoryReader {
       }
     }
     return result
+  }
+
+  /// Adds the point before the first entry of each store that a token does not name.
+  ///
+  /// The tokens of transactions also name stores that are not reached yet. If such a store is purged later, the token is
+  /// refused, instead of leading to a part of the store's transactions.
+  private func addBeginnings(to token: inout HistoryToken) throws {
+    for store in session.stores.all where token.saves[store.storeID.uuidString] == nil {
+      var first: Int64?
+      try session.forEachEntry(of: store, after: .min) { entry in
+        first = entry.number
+        return false
+      }
+      token.saves[store.storeID.uuidString] = try first.map { $0 - 1 } ?? session.newestSave(of: store)
+    }
   }
 
   /// Returns the root entity of each entity that a store holds.

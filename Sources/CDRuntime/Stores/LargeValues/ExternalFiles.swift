@@ -26,6 +26,8 @@ package struct ExternalFiles: Sendable {
   /// How many seconds a file stays after it has become unused. Rows of an earlier state, which a reader may have, still
   /// name it.
   static let grace: Double = 3600
+  /// The end of the name of a file whose value is not complete yet.
+  private static let unfinished = "-writing"
 
   /// The file of the store.
   private let store: URL
@@ -54,6 +56,10 @@ package struct ExternalFiles: Sendable {
   /// the file's name permanent.
   package func write(_ value: Data, name: String) throws(StoreError) {
     guard let path = path(name) else { throw noName(name) }
+    try write(value, name: name, to: path)
+  }
+
+  private func write(_ value: Data, name: String, to path: String) throws(StoreError) {
     do {
       try makeFolder()
       let file = try NewFile(path)
@@ -79,8 +85,12 @@ package struct ExternalFiles: Sendable {
   @_optimize(none)
   func copyFile(_ name: String, from other: ExternalFiles) throws(StoreError) -> Bool {
     guard let path = path(name) else { throw other.noName(name) }
-    if exists(name) { return false }
-    guard let source = other.existingPath(name) else {
+    // An interrupted copy has left it.
+    unlink(path + Self.unfinished)
+    let found = other.existingPath(name)
+    // A file of another size is not the value: an interrupted copy of an earlier release has left a part.
+    if exists(name), found == nil || Disk.size(path) == found.flatMap({ Disk.size($0) }) { return false }
+    guard let source = found else {
       throw .externalData(
         other.url(name),
         reason: "it does not exist or is not a regular file, and a copy would silently lack the value; "
@@ -90,10 +100,15 @@ package struct ExternalFiles: Sendable {
     do {
       try makeFolder()
       if link(source, path) == 0 { return true }
-      // The other store is on another disk.
+      // The other store is on another disk, or the file is replaced.
       value = try other.read(name)
     } catch { throw .externalData(other.url(name), reason: "\(error)") }
-    try write(value, name: name)
+    // The next copy accepts a file that has the value's name, so only a complete file gets it.
+    try write(value, name: name, to: path + Self.unfinished)
+    do { try Disk.rename(path + Self.unfinished, path, of: url(name)) } catch {
+      unlink(path + Self.unfinished)
+      throw .externalData(url(name), reason: "\(error)")
+    }
     return true
   }
 
@@ -127,7 +142,9 @@ package struct ExternalFiles: Sendable {
 
   /// Removes a file if it exists. If this fails, the next collection tries again.
   package func remove(_ name: String) {
-    if let path = path(name) { unlink(path) }
+    guard let path = path(name) else { return }
+    unlink(path)
+    unlink(path + Self.unfinished)
   }
 
   /// Removes files. Removes the folder too, if it is then empty.
@@ -138,9 +155,14 @@ package struct ExternalFiles: Sendable {
   }
 
   /// The names of all files of values; empty if there is no folder. Other files in the folder are ignored.
+  ///
+  /// The files that an interrupted copy has left unfinished are among them, so that they are removed like unused ones.
   var names: Set<String> {
-    let names = try? FileManager.default.contentsOfDirectory(atPath: folderPath)
-    return Set((names ?? []).filter { path($0) != nil })
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folderPath)) ?? []
+    let values = names.map { name in
+      name.hasSuffix(Self.unfinished) ? String(name.dropLast(Self.unfinished.count)) : name
+    }
+    return Set(values.filter { path($0) != nil })
   }
 
   /// Whether the folder is a real folder, and not a link to a folder that may belong to another store.

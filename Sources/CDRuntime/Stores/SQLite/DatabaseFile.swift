@@ -147,6 +147,35 @@ package final class DatabaseFile {
     throw .notADatabase(url)
   }
 
+  // MARK: The files beside a database
+
+  /// Whether there is a journal, a log or the index of a log beside a database file.
+  static func hasJournals(_ url: URL) -> Bool { journals(of: url).contains { Disk.kind(of: $0) != nil } }
+
+  /// Removes the journals and the log of a file. No program may have the file open.
+  ///
+  /// SQLite finds them by the name of the file. It would take those of a file that is gone for those of a new one.
+  ///
+  /// - Returns: Whether there were any. The change is permanent after the folder is synced.
+  @_optimize(none)
+  @discardableResult
+  static func removeJournals(of url: URL) throws(StoreError) -> Bool {
+    var isChanged = false
+    for path in journals(of: url) {
+      if unlink(path) == 0 {
+        isChanged = true
+        continue
+      }
+      let code = errno
+      if code != ENOENT { throw StoreError.system(code, url, during: "removing \(path)") }
+    }
+    return isChanged
+  }
+
+  private static func journals(of url: URL) -> [String] {
+    ["-wal", "-shm", "-journal"].map { url.path(percentEncoded: false) + $0 }
+  }
+
   // MARK: Rollback journals
 
   /// The first bytes of a rollback journal. A journal that names another file also ends with these bytes.

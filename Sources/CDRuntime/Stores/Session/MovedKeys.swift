@@ -13,7 +13,8 @@ package struct MovedKeys: Hashable, Sendable {
   /// The key in `_cdgen_metadata`.
   package static let metadataKey = "movedKeys"
 
-  /// Reads a list from the text that ``text(_:)`` returned; empty for any other text.
+  /// Reads a list from the text that ``text(_:)`` returned; empty for any other text. Leaves out changes that no migration
+  /// makes: sums of their numbers could overflow.
   package static func list(_ text: String) -> [MovedKeys] {
     guard case .array(let elements)? = try? JSONValue(parsing: text) else { return [] }
     return elements.compactMap { element in
@@ -24,7 +25,9 @@ package struct MovedKeys: Hashable, Sendable {
         guard case .string(let text) = member.value else { continue }
         if member.key == "entity" { entity = text } else { numbers[member.key] = Int64(text) }
       }
-      guard let entity, let below = numbers["below"], let offset = numbers["offset"] else { return nil }
+      guard let entity, let below = numbers["below"], let offset = numbers["offset"],
+        1...KeyRanges.largestKey ~= below, 1...KeyRanges.largestKey ~= offset
+      else { return nil }
       return MovedKeys(entity: entity, below: below, offset: offset)
     }
   }

@@ -173,6 +173,50 @@ import Testing
     #expect(read.books.map(\.title) == ["Walden", "false", "true"])
   }
 
+  // MARK: Numbers of saves
+
+  @Test func aSaveWithTheLastNumberIsRead() throws {
+    let context = try store.freshContext()
+    #expect(try Book.objects(in: context).count == 1)
+    let coordinator = context.persistentStoreCoordinator
+    let token = try coordinator.currentHistoryToken()
+    try change(
+      "INSERT INTO _cdgen_history (id, time, origin, changes) VALUES (9223372036854775807, 0, 'x', '{}')")
+    #expect(try Book.objects(in: context).count == 1)
+    #expect(try coordinator.history().count == 2)
+    #expect(throws: HistoryError.self) { try coordinator.history(after: token) }
+    #expect(try coordinator.history(after: coordinator.currentHistoryToken()).isEmpty)
+    _ = try coordinator.verify()
+    _ = Tag(name: "t", in: context)
+    #expect(throws: StoreError.damagedKeys(store.url, entity: "_cdgen_history")) { try context.save() }
+    #expect(context.hasChanges)
+    #expect(try Tag.objects(in: store.freshContext()).isEmpty)
+  }
+
+  @Test(arguments: [Int64.max, Int64.max - 1, KeyRanges.largestKey, KeyRanges.largestKey - 1])
+  func savesThatHaveNoNumberAreRefused(last: Int64) throws {
+    try change("UPDATE sqlite_sequence SET seq = \(last) WHERE name = '_cdgen_history'")
+    let context = try store.freshContext()
+    _ = Tag(name: "t", in: context)
+    #expect(throws: StoreError.damagedKeys(store.url, entity: "_cdgen_history")) { try context.save() }
+    #expect(context.hasChanges)
+    #expect(try Tag.objects(in: store.freshContext()).isEmpty)
+  }
+
+  /// The list of keys that migrations have changed.
+  @Test(arguments: [
+    ("9223372036854775807", "9223372036854775807"), ("4611686018427387905", "1"), ("5", "-1"),
+  ])
+  func changesOfKeysThatNoMigrationMakesAreLeftOut(below: String, offset: String) throws {
+    let list = #"[{"entity":"Book","below":"\#(below)","offset":"\#(offset)"}]"#
+    try change("INSERT INTO _cdgen_metadata (key, value) VALUES ('movedKeys', '\(list)')")
+    let coordinator = try store.container().persistentStoreCoordinator
+    for key in [book.key, .max] {
+      let id = ManagedObjectID(storeID: book.storeID, entityName: "Book", key: key)
+      #expect(coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation) == id)
+    }
+  }
+
   @Test func aVersionOfAnySizeIsAVersion() throws {
     for version in ["-1", "4294967295", "9223372036854775807"] {
       try change("UPDATE Publication SET _version = \(version)")

@@ -153,6 +153,22 @@ import Testing
     }
   }
 
+  /// A store with such a number could not be saved, or its file could not be read again.
+  @Test func numbersOfSavesWithoutANextOneAreRefused() throws {
+    defer { removeFiles() }
+    for number in ["9223372036854775807", "4611686018427387905", "0"] {
+      #expect(
+        try text {
+          $0.replacing("entity=\"_history\" next=\"2\"", with: "entity=\"_history\" next=\"\(number)\"")
+        } == .invalidRow(entity: "_keys", key: nil))
+    }
+    for number in ["9223372036854775807", "4611686018427387904", "0"] {
+      #expect(
+        try text { $0.replacing("<row id=\"1\" ", with: "<row id=\"\(number)\" ") }
+          == .invalidRow(entity: "_history", key: nil))
+    }
+  }
+
   @Test func keysThatAreThereTwiceAreRefused() throws {
     defer { removeFiles() }
     #expect(

@@ -193,6 +193,42 @@ import Testing
     #expect(files.isEmpty)
   }
 
+  /// A killed program leaves its log, and then somebody removes the file alone.
+  @Test func aRestoredStoreDoesNotGetTheLogOfTheFormerOne() throws {
+    defer { removeFiles() }
+    let backup = folder.appending(path: "backup")
+    let log = folder.appending(path: "log")
+    try {
+      let context = ManagedObjectContext(try open(.sqlite))
+      _ = Tag(name: "a", in: context)
+      try context.save()
+      try PersistentStoreCoordinator.copyPersistentStore(at: url, to: .sqlite(backup))
+      _ = Tag(name: "b", in: context)
+      try context.save()
+      try FileManager.default.copyItem(atPath: url.path + "-wal", toPath: log.path)
+      withExtendedLifetime(context) {}
+    }()
+    try PersistentStoreCoordinator.destroyPersistentStore(at: url)
+    #expect(files == ["backup", "log"])
+    for end in ["-wal", "-shm", "-journal"] {
+      try FileManager.default.copyItem(atPath: log.path, toPath: url.path + end)
+    }
+    try PersistentStoreCoordinator.copyPersistentStore(at: backup, to: .sqlite(url))
+    #expect(files == ["backup", "library.store", "log"])
+    let context = ManagedObjectContext(try open(.sqlite))
+    #expect(try Tag.objects(in: context).map(\.name) == ["a"])
+    withExtendedLifetime(context) {}
+  }
+
+  @Test func aLogWithoutItsStoreIsRemovedWithIt() throws {
+    defer { removeFiles() }
+    for end in ["-wal", "-shm", "-journal", "-other"] {
+      try Data("log".utf8).write(to: URL(filePath: url.path + end))
+    }
+    try PersistentStoreCoordinator.destroyPersistentStore(at: url)
+    #expect(files == ["library.store-other"])
+  }
+
   @Test(arguments: StoreKind.whole) func aFileThatWasReplacedIsNotWrittenTo(_ kind: StoreKind) throws {
     defer { removeFiles() }
     let context = ManagedObjectContext(try open(kind))
@@ -278,6 +314,23 @@ import Testing
       try PersistentStoreCoordinator.copyPersistentStore(
         at: url, to: other.location(copy), formats: [JSONStoreFormat()])
     }
+  }
+
+  /// The first opening after a migration removes the old file. Beside a copy, a file with such a name is another one.
+  @Test func aCopyHasNoBackups() throws {
+    defer { removeFiles() }
+    try withExtendedLifetime(open(.xml)) {}
+    let text = try String(contentsOf: url, encoding: .utf8)
+    let entry = "<metadata>\n<entry key=\"pendingBackup\">copy-before-1</entry>\n"
+    try Data(text.replacing("<metadata>\n", with: entry).utf8).write(to: url)
+    let copy = folder.appending(path: "copy")
+    try PersistentStoreCoordinator.copyPersistentStore(at: url, to: .sqlite(copy))
+    let keys = try PlainSQL.rows("SELECT key FROM _cdgen_metadata", at: copy)
+    #expect(keys.contains("storeUUID") && !keys.contains("pendingBackup"))
+    let file = folder.appending(path: "copy-before-1")
+    try Data("mine".utf8).write(to: file)
+    _ = try PersistentStoreCoordinator(for: LibraryModel.self, at: .sqlite(copy))
+    #expect(FileManager.default.fileExists(atPath: file.path))
   }
 
   @Test(arguments: StoreKind.whole) func severalStoresAreSavedTogether(_ kind: StoreKind) throws {

@@ -135,6 +135,49 @@ import Testing
     #expect(try fixture.using("d", Self.old, other) { try $0.persistentStoreCoordinator.verify() }.isEmpty)
   }
 
+  /// A dump begins with what an empty store needs, and has no history.
+  @Test(.onceForAllKinds) func anEmptyStoreThatContinuesAnotherKeepsIdentifiers() throws {
+    struct Beginning: StoreFormat {
+      let name = "beginning"
+      let metadata: [String: String]
+      var isReadOnly: Bool { true }
+      func recognizes(_ start: [UInt8]) -> Bool { true }
+      func read(_ input: StoreInput, into builder: StoreBuilder) throws {
+        _ = try builder.begin(metadata: metadata)
+      }
+      func write(_ contents: StoreContents, to output: StoreOutput) throws {}
+    }
+    let fixture = try ReplicaFixture()
+    try fixture.using("a", Self.old, .sqlite) { try fill($0) }
+    try fixture.copy("a", to: "b", .sqlite)
+    let former = try fixture.using("b", Self.old, .sqlite) {
+      try ReplicaFixture.allObjects($0).map(\.objectID)
+    }
+    func identifiers(_ name: String) throws -> [GlobalObjectID?] {
+      try fixture.using(name, Self.new, .sqlite) { context in
+        let coordinator = context.persistentStoreCoordinator
+        return try former.map { id -> GlobalObjectID? in
+          guard let now = coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation) else {
+            return nil
+          }
+          return try coordinator.globalID(of: now)
+        }
+      }
+    }
+    let expected = try identifiers("b")
+    #expect(expected.compactMap { $0 }.count == 5 && !expected.contains { $0?.storeID == former[0].storeID })
+    let metadata = try fixture.using("b", Self.new, .sqlite) { context -> [String: String] in
+      let coordinator = context.persistentStoreCoordinator
+      return try #require(try coordinator.beginning(ofStore: former[0].storeID)).metadata
+    }
+    let origins = try #require(metadata[InsertionOrigins.metadataKey])
+    #expect(!origins.contains("\"past\"") && metadata[MovedKeys.metadataKey] != nil)
+    try Data("header".utf8).write(to: fixture.url("header"))
+    try PersistentStoreCoordinator.copyPersistentStore(
+      at: fixture.url("header"), to: .sqlite(fixture.url("c")), formats: [Beginning(metadata: metadata)])
+    #expect(try identifiers("c") == expected)
+  }
+
   @Test(.needsReopening) func aReplicaHasTheHistoryOfTheOriginal() throws {
     let fixture = try ReplicaFixture()
     func history(_ name: String) throws -> [[Set<GlobalObjectID>]] {

@@ -191,3 +191,34 @@ import Testing
     #expect(throws: HistoryError.self) { try coordinator.history(after: token) }
   }
 }
+
+/// The histories of several stores.
+@Suite struct SeveralHistoriesTests {
+  private let stores: DiaryStores
+
+  init() throws { stores = try DiaryStores() }
+
+  /// The transactions of each store stay together, so the tokens of the first store name the others before they are reached.
+  @Test func aPurgeOfAStoreThatIsNotReachedIsNoticed() throws {
+    let container = try stores.container()
+    let coordinator = container.persistentStoreCoordinator
+    let context = container.newContext()
+    let (grace, note) = try DiaryStores.fill(context)
+    try context.save()
+    let transactions = try coordinator.history()
+    let other = try #require(transactions.last).storeID
+    #expect(transactions.count == 2 && transactions[0].storeID != other)
+    #expect(transactions.last?.token == (try coordinator.currentHistoryToken()))
+    #expect(try coordinator.history(after: transactions[0].token).map(\.storeID) == [other])
+    try grace.setValue("Ada", forKey: "name")
+    try note.setValue("Link it", forKey: "text")
+    try context.save()
+    #expect(try coordinator.history(after: transactions[0].token).count == 3)
+    try coordinator.purgeHistory(before: .distantFuture)
+    #expect(throws: HistoryError.expiredToken(storeID: other)) {
+      try coordinator.history(after: transactions[0].token)
+    }
+    let token = try #require(try coordinator.history().first).token
+    #expect(try coordinator.history(after: token).map(\.storeID) == [other])
+  }
+}

@@ -166,6 +166,42 @@ import Testing
     #expect(!fixture.files.contains { $0.hasPrefix("copy") })
   }
 
+  /// A copy to another disk writes the values anew. Whatever an interrupted one has left, the next one begins again.
+  @Test(arguments: [StoreKind.sqlite, .xml]) func aPartOfAValueIsNotTakenForTheValue(_ target: StoreKind)
+    throws
+  {
+    let fixture = try MigrationFixture()
+    let large = Data(repeating: 7, count: 100_000)
+    let id = try write(large, of: nil, at: .sqlite(fixture.url))
+    let name = try #require(ExternalFiles(store: fixture.url).names.first)
+    let copy = fixture.folder.appending(path: "copy")
+    let folder = ExternalFiles(store: copy).folder
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    for end in ["", "-writing"] {
+      try large.prefix(50_000).write(to: folder.appending(path: name + end))
+    }
+    try PersistentStoreCoordinator.copyPersistentStore(at: fixture.url, to: target.location(copy))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [name])
+    let context = ManagedObjectContext(
+      try PersistentStoreCoordinator(model: Self.model, at: target.location(copy)))
+    #expect(try context.existingObject(with: id).value(forKey: "pixels") == .attribute(.data(large)))
+  }
+
+  @Test(arguments: StoreKind.whole) func anUnfinishedFileIsRemovedLikeAnUnusedOne(_ kind: StoreKind) throws {
+    let fixture = try MigrationFixture()
+    let location = kind.location(fixture.url)
+    _ = try write(Data(repeating: 7, count: 100_000), of: nil, at: location)
+    let files = ExternalFiles(store: fixture.url)
+    let used = files.names
+    let unfinished = files.folder.appending(path: UUID().uuidString + "-writing")
+    try Data([1]).write(to: unfinished)
+    _ = try PersistentStoreCoordinator(model: Self.model, at: location)
+    #expect(FileManager.default.fileExists(atPath: unfinished.path))
+    try kind.ageUnusedFiles(of: fixture.url)
+    _ = try PersistentStoreCoordinator(model: Self.model, at: location)
+    #expect(files.names == used && !FileManager.default.fileExists(atPath: unfinished.path))
+  }
+
   /// A prepared store must not have files made outside its copy's folder.
   @Test func aCopyTakesNothingThatIsNoFilesName() throws {
     let fixture = try MigrationFixture()
