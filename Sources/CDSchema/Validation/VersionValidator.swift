@@ -760,6 +760,9 @@ extension VersionValidator {
           error(
             element, key, step: 1, "\(noun) can only contain properties of '\(entity.name)', not '\(keyPath)'"
           )
+        } else {
+          validateReference(
+            relationship, element, key, owner: entity, noun: noun, allowsFields: allowsFields)
         }
       case .fetched:
         error(element, key, step: 0, "'\(steps[0])' is a fetched property, which has no column for \(noun)")
@@ -767,6 +770,26 @@ extension VersionValidator {
         reportUnknownProperty(steps[0], of: entity, element, key)
       }
     }
+  }
+
+  /// Warns of a one-to-one relationship whose other side stores the reference, so that it has no column in this table. This
+  /// is no error, because a locked version cannot be changed.
+  private func validateReference(
+    _ relationship: RelationshipDescription, _ element: SchemaElement, _ key: String,
+    owner: EntityDescription, noun: String, allowsFields: Bool
+  ) {
+    guard !graph.holdsReference(relationship, owner.name),
+      let inverse = graph.inverse(of: relationship, in: owner.name)
+    else { return }
+    let holder = graph.declaringEntity(of: inverse.name, in: relationship.destination)?.name
+    let effect =
+      allowsFields
+      ? "\(noun) has no column for it; remove it from the list"
+      : "\(noun) with it has no effect; remove the constraint"
+    warning(
+      element, key,
+      "'\(relationship.name)' is one-to-one and stored with '\(holder ?? relationship.destination)', so \(effect)"
+    )
   }
 
   private func validateColumn(
