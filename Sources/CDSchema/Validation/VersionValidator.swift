@@ -38,6 +38,7 @@ struct VersionValidator {
     validateInheritance()
     if isTooDeep { return }
     validateColumnNames()
+    validateComposedColumnNames()
     for entity in version.entities {
       validatePropertyNames(of: entity)
       validateSwiftNames(of: entity)
@@ -411,6 +412,23 @@ extension VersionValidator {
           }
           if first[folded] == nil { first[folded] = property.name }
         }
+      }
+    }
+  }
+
+  /// Checks the names of columns that are composed of two names.
+  private func validateComposedColumnNames() {
+    func text(_ column: StoredColumn) -> String { "'\(column.property.name)' of '\(column.entity)'" }
+    for root in version.entities where graph.root(of: root.name)?.name == root.name {
+      for conflict in ColumnConflicts(graph: graph, root: root).find() {
+        let (entity, name) = (conflict.second.entity, conflict.second.property.name)
+        let element: ModelElement =
+          conflict.second.kind == .reference
+          ? .relationship(entity: entity, name: name) : .attribute(entity: entity, name: name)
+        error(
+          .part(element, version: version.number), nil,
+          "\(text(conflict.second)) and \(text(conflict.first)) both need a column '\(conflict.name)' "
+            + "in the table of '\(root.name)'; rename one of them")
       }
     }
   }
