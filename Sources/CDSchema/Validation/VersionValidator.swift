@@ -450,6 +450,16 @@ extension VersionValidator {
     validateBounds(attribute, element)
     validateLength(attribute, element)
     validatePattern(attribute, element)
+    guard case .value(let value)? = attribute.defaultValue else { return }
+    validateDefault(value, of: attribute, element)
+    guard case .composite(let name) = attribute.type, case .composite(let values) = value else { return }
+    for field in graph.composite(name)?.fields ?? [] {
+      // A field's own default is checked with the field.
+      guard let value = values[field.name], field.defaultValue != .value(value),
+        !broken.contains(.part(.field(composite: name, name: field.name), version: version.number))
+      else { continue }
+      validateDefault(value, of: field, element, owner: " of '\(field.name)'")
+    }
   }
 
   private func validateKind(_ attribute: AttributeDescription, _ element: SchemaElement) {
@@ -487,14 +497,6 @@ extension VersionValidator {
         element, "max",
         "the maximum \(maximum.excerpt) is below the minimum \(minimum.excerpt); raise the maximum or lower the minimum"
       )
-      return
-    }
-    guard case .value(let value)? = attribute.defaultValue else { return }
-    if let minimum = attribute.minimum, AttributeOrder.isLess(value, minimum) {
-      error(element, "default", "the default \(value.excerpt) is below the minimum \(minimum.excerpt)")
-    }
-    if let maximum = attribute.maximum, AttributeOrder.isLess(maximum, value) {
-      error(element, "default", "the default \(value.excerpt) is above the maximum \(maximum.excerpt)")
     }
   }
 
@@ -511,20 +513,9 @@ extension VersionValidator {
       }
       return
     }
-    let minimum = attribute.minimumLength ?? 0
-    let maximum = attribute.maximumLength ?? Int.max
-    if minimum > maximum {
+    if let minimum = attribute.minimumLength, let maximum = attribute.maximumLength, minimum > maximum {
       error(element, "maxLength", "the maximum length is below the minimum length")
-      return
     }
-    let length: Int
-    switch attribute.defaultValue {
-    case .value(.string(let text)): length = text.count
-    case .value(.data(let data)): length = data.count
-    default: return
-    }
-    if length < minimum { error(element, "default", "the default is shorter than the minimum length") }
-    if length > maximum { error(element, "default", "the default is longer than the maximum length") }
   }
 
   private func validatePattern(_ attribute: AttributeDescription, _ element: SchemaElement) {
@@ -535,18 +526,77 @@ extension VersionValidator {
         "'pattern' is allowed for a String, but this attribute has the type \(attribute.type.schemaName)")
       return
     }
-    guard PatternMatch.expression(pattern) != nil else {
+    if PatternMatch.expression(pattern) == nil {
       error(element, "pattern", "'\(pattern)' is not a regular expression")
-      return
     }
-    guard case .value(.string(let text))? = attribute.defaultValue else { return }
+  }
+
+  /// Checks a default by the rules of its attribute, or of its field in a composite. Mistakes in the rules are reported
+  /// elsewhere.
+  ///
+  /// - Parameters:
+  ///   - element: The attribute or the field that declares the default.
+  ///   - owner: The words for the field, if the default is that of a composite attribute.
+  private func validateDefault(
+    _ value: AttributeValue, of attribute: AttributeDescription, _ element: SchemaElement, owner: String = ""
+  ) {
+    validateBounds(ofDefault: value, of: attribute, element, owner: owner)
+    validateLength(ofDefault: value, of: attribute, element, owner: owner)
+    validatePattern(ofDefault: value, of: attribute, element, owner: owner)
+  }
+
+  private func validateBounds(
+    ofDefault value: AttributeValue, of attribute: AttributeDescription, _ element: SchemaElement,
+    owner: String
+  ) {
+    let (minimum, maximum) = (attribute.minimum, attribute.maximum)
+    if let minimum, let maximum, AttributeOrder.isLess(maximum, minimum) { return }
+    if let minimum, AttributeOrder.isLess(value, minimum) {
+      error(
+        element, "default", "the default \(value.excerpt)\(owner) is below the minimum \(minimum.excerpt)")
+    }
+    if let maximum, AttributeOrder.isLess(maximum, value) {
+      error(
+        element, "default", "the default \(value.excerpt)\(owner) is above the maximum \(maximum.excerpt)")
+    }
+  }
+
+  private func validateLength(
+    ofDefault value: AttributeValue, of attribute: AttributeDescription, _ element: SchemaElement,
+    owner: String
+  ) {
+    guard attribute.type.hasLength else { return }
+    let minimum = attribute.minimumLength ?? 0
+    let maximum = attribute.maximumLength ?? Int.max
+    if minimum > maximum { return }
+    let length: Int
+    switch value {
+    case .string(let text): length = text.count
+    case .data(let data): length = data.count
+    default: return
+    }
+    if length < minimum {
+      error(element, "default", "the default\(owner) is shorter than the minimum length")
+    }
+    if length > maximum {
+      error(element, "default", "the default\(owner) is longer than the maximum length")
+    }
+  }
+
+  private func validatePattern(
+    ofDefault value: AttributeValue, of attribute: AttributeDescription, _ element: SchemaElement,
+    owner: String
+  ) {
+    guard let pattern = attribute.pattern, attribute.type == .string, case .string(let text) = value,
+      PatternMatch.expression(pattern) != nil
+    else { return }
     switch PatternMatch(text, pattern) {
     case .matches: break
-    case .differs, .malformed: error(element, "default", "the default does not match the pattern")
+    case .differs, .malformed: error(element, "default", "the default\(owner) does not match the pattern")
     case .tooCostly:
       error(
         element, "pattern",
-        "matching the default with '\(pattern)' takes too many steps, so objects with such a value could not be "
+        "matching the default\(owner) with '\(pattern)' takes too many steps, so objects with such a value could not be "
           + "saved; rewrite the pattern without repetitions within repetitions")
     }
   }
