@@ -387,6 +387,10 @@ extension VersionValidator {
   ) {
     if swiftName != name, !NameRules.isIdentifier(swiftName) {
       error(element, "swiftName", "'\(swiftName)' is not a valid name of a Swift property")
+    } else if swiftName != name, swiftName.hasPrefix("_") {
+      error(
+        element, "swiftName",
+        "'\(swiftName)' starts with an underscore; generated code needs such names for itself")
     } else if reserved.contains(swiftName) {
       let capitalised = swiftName.prefix(1).uppercased() + swiftName.dropFirst()
       let other = owner.prefix(1).lowercased() + owner.dropFirst() + capitalised
@@ -1011,6 +1015,9 @@ extension VersionValidator {
     if let predicate = template.predicate {
       let checked = ExpressionChecker(graph: graph).check(predicate, on: entity.name, isTemplate: true)
       report(checked.diagnostics, element, "where", of: entity)
+      reportVariables(
+        checked.variables.map(\.name).filter { $0.hasPrefix("_") }, element, "where",
+        "starts with an underscore; generated code needs such names for itself")
     }
   }
 
@@ -1025,7 +1032,8 @@ extension VersionValidator {
       let checked = ExpressionChecker(graph: graph).check(
         predicate, on: destination.name, fetchSource: entity.name)
       report(checked.diagnostics, element, "where", of: destination)
-      reportVariables(checked.variables.map(\.name).filter { $0 != "FETCH_SOURCE" }, element, "where")
+      reportVariables(
+        checked.variables.map(\.name).filter { $0 != "FETCH_SOURCE" }, element, "where", Self.hasNoValue)
     }
   }
 
@@ -1052,7 +1060,7 @@ extension VersionValidator {
     let checked = ExpressionChecker(graph: graph).check(
       derivation, on: entity.name, expecting: .attribute(attribute.type), allowsNil: attribute.isOptional)
     report(checked.diagnostics, element, "derived", of: entity)
-    reportVariables(checked.variables.map(\.name), element, "derived")
+    reportVariables(checked.variables.map(\.name), element, "derived", Self.hasNoValue)
     if checked.hasErrors || isSuspect(element, "derived", of: entity) { return }
     if !checked.isStorable {
       error(
@@ -1077,8 +1085,13 @@ extension VersionValidator {
     }
   }
 
-  /// Reports variables. Only fetch templates may have them, where they become parameters.
-  private func reportVariables(_ names: [String], _ element: SchemaElement, _ key: String) {
+  /// Only fetch templates may have variables, where they become parameters.
+  private static let hasNoValue = "has no value here; only 'fetches' have variables"
+
+  /// Reports variables, each where the text first names it.
+  private func reportVariables(
+    _ names: [String], _ element: SchemaElement, _ key: String, _ mistake: String
+  ) {
     for name in names {
       let text = positions.node(of: element, key: key)?.text ?? ""
       let offset = text.firstRange(of: "$" + name).map {
@@ -1086,8 +1099,7 @@ extension VersionValidator {
       }
       let place = positions.location(of: element, key: key, utf8Offset: offset ?? 0)
       guard let place = place ?? positions.nearest(to: element, key: key) else { continue }
-      diagnostics.error(
-        place, "the variable '$\(name)' has no value here; only 'fetches' have variables")
+      diagnostics.error(place, "the variable '$\(name)' \(mistake)")
     }
   }
 
