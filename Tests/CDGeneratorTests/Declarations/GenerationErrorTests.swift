@@ -83,6 +83,22 @@ import Testing
       ])
   }
 
+  /// The names of the relationships differ, but not those of the methods that change them.
+  @Test func methodsThatAreInheritedAreNotDeclaredAgain() {
+    func relationship(_ name: String, _ swiftName: String? = nil) -> RelationshipDescription {
+      RelationshipDescription(name: name, destination: "Note", isToMany: true, propertyName: swiftName)
+    }
+    let parent = EntityDescription(name: "Parent", relationships: [relationship("notes")])
+    let child = EntityDescription(
+      name: "Child", parent: "Parent", relationships: [relationship("others", "Notes")])
+    let note = note([AttributeDescription(name: "text", type: .string)])
+    #expect(
+      problems(ModelVersion(number: 1, entities: [parent, child, note])) == [
+        "Child.others: 'addToNotes' is declared twice in Swift; choose another name with 'swiftName', or 'class' for "
+          + "an entity"
+      ])
+  }
+
   @Test func unknownPropertiesAreSaid() {
     let note = note([AttributeDescription(name: "text", type: .string)], unique: [["txt"]])
     #expect(problems(ModelVersion(number: 1, entities: [note])) == ["Note: there is no property 'txt'"])
