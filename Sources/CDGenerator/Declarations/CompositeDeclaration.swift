@@ -24,6 +24,8 @@ struct CompositeDeclaration {
 
   let plainName: String
   let typeName: String
+  /// The type's name in expressions, where a field could hide it.
+  let expression: String
   let fields: [Field]
   let doc: String?
 

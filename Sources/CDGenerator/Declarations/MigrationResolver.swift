@@ -148,6 +148,14 @@ struct MigrationResolver {
         composites: version.composites.filter { types.contains($0.name) }),
       modelName: model.name, imports: [], namespace: old.namespace)
     let (enums, composites) = (resolver.enums(), resolver.composites())
+    for name in entities where readEntities.contains(name) || writtenEntities.contains(name) {
+      Self.checkProperties(of: name, in: graph, &resolver)
+    }
+    for composite in version.composites where types.contains(composite.name) {
+      for field in composite.fields where field.swiftName == modelTypeName {
+        resolver.report(.reservedName(modelTypeName), type: composite.name, member: field.name)
+      }
+    }
     problems += resolver.problems
     return VersionDeclaration(
       number: version.number, enums: enums, composites: composites,
@@ -156,6 +164,20 @@ struct MigrationResolver {
         let origins = written.flatMap { $0.mappings }.filter { $0.destination == name }.map(\.declaration)
         return new.created(name, by: origins)
       })
+  }
+
+  /// Reports a property that would hide the model's type in the view of an entity. The view needs this type to name
+  /// enumerations, which are nested in it.
+  private static func checkProperties(of entity: String, in graph: EntityGraph, _ resolver: inout Resolver) {
+    let namesEnumerations = graph.attributes(of: entity).contains {
+      if case .enumeration = $0.type { $0.isStored } else { false }
+    }
+    guard namesEnumerations else { return }
+    let name = resolver.modelTypeName
+    for slot in graph.slots(of: entity) where slot.property.swiftName == name {
+      if case .attribute(let attribute) = slot.property, !attribute.isStored { continue }
+      resolver.report(.reservedName(name), type: entity, member: slot.property.name)
+    }
   }
 
   private func views(of graph: EntityGraph, isNew: Bool) -> ViewResolver {

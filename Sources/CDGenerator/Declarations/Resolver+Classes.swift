@@ -91,6 +91,12 @@ extension Resolver {
       for (member, name) in Self.members(of: entity) where inherited.contains(name) {
         report(.duplicateName(name), type: entity.name, member: member)
       }
+      for relationship in entity.relationships where relationship.isToMany {
+        let name = "addTo" + SwiftName.capitalized(relationship.swiftName)
+        if inherited.contains(name) {
+          report(.duplicateName(name), type: entity.name, member: relationship.name)
+        }
+      }
     }
   }
 

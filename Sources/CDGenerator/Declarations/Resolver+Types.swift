@@ -23,8 +23,8 @@ extension Resolver {
       }
       result.append(
         CompositeDeclaration(
-          plainName: composite.name, typeName: SwiftName.escaped(composite.name), fields: fields,
-          doc: composite.doc))
+          plainName: composite.name, typeName: SwiftName.escaped(composite.name),
+          expression: expression(of: composite.name), fields: fields, doc: composite.doc))
     }
     return result
   }

@@ -544,7 +544,7 @@ extension Emitter {
     out.line(spi, "static var _empty: Self { Self(", arguments.joined(separator: ", "), ") }")
     out.line(spi, "static var _columnCount: Swift.Int { ", String(declaration.fields.count), " }")
     keyPaths(
-      "static", of: declaration.typeName, declaration.fields.map { ($0.key, $0.property) })
+      "static", of: declaration.expression, declaration.fields.map { ($0.key, $0.property) })
     out.close()
   }
 

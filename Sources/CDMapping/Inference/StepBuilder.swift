@@ -34,6 +34,10 @@ final class StepBuilder {
   /// The source objects that are left out because their owners are.
   private(set) lazy var ownership = Ownership(
     in: source, mappings.lazy.filter(\.hasObjects).map(\.mapping))
+  /// The rules for duplicates, without those for constraints that nothing can violate.
+  private(set) lazy var duplicateRules = rules.duplicates.filter {
+    !isAlwaysUnique($0.properties, of: $0.entity)
+  }
   /// How many pairs of a removed and an added element may still be compared to find renames. Nobody reads thousands of
   /// suggestions.
   private var comparisonsLeft = 1_000_000
@@ -94,7 +98,7 @@ final class StepBuilder {
   var mappingModel: MappingModel {
     var result = MappingModel(
       source: source.version.number, destination: destination.version.number,
-      entityMappings: mappings.map(\.mapping), duplicates: rules.duplicates)
+      entityMappings: mappings.map(\.mapping), duplicates: duplicateRules)
     for entity in source.version.entities where !entity.isAbstract && mappingsBySource[entity.name] == nil {
       result.entityMappings.append(
         EntityMapping(kind: .remove, name: "Remove\(entity.name)", source: entity.name))
@@ -421,7 +425,7 @@ extension StepBuilder {
 
   /// Whether a rule deletes duplicates among the objects of an entity.
   private func isDeduplicated(_ entity: String) -> Bool {
-    rules.duplicates.contains { destination.isKind(entity, of: $0.entity) }
+    duplicateRules.contains { destination.isKind(entity, of: $0.entity) }
   }
 
   private func isSame(_ old: RelationshipDescription, _ new: RelationshipDescription) -> Bool {
@@ -535,7 +539,7 @@ extension StepBuilder {
 
   /// Whether a rule for duplicates may change references to objects of an entity or of its subentities.
   private func mayBeMerged(_ entity: String) -> Bool {
-    rules.duplicates.contains {
+    duplicateRules.contains {
       destination.isKind($0.entity, of: entity) || destination.isKind(entity, of: $0.entity)
     }
   }
@@ -545,7 +549,7 @@ extension StepBuilder {
     let mappingIndices = mappings.indices.filter {
       mappings[$0].hasObjects && destination.isKind(mappings[$0].destinationName, of: entity)
     }
-    if mappingIndices.isEmpty { return true }
+    if mappingIndices.isEmpty || isAlwaysUnique(properties, of: entity) { return true }
     // One property is enough if its value is new for every object, or nil, because nil values are never duplicates.
     if mappingIndices.allSatisfy({ mappingIndex in properties.contains { isDistinct($0, of: mappingIndex) } })
     {
@@ -562,6 +566,15 @@ extension StepBuilder {
             constraint.allSatisfy { name in properties.contains { isCopy($0, of: name, in: mappingIndex) } }
           }
         }
+    }
+  }
+
+  /// Whether nothing can violate a constraint, because it contains a one-to-one relationship whose other side stores the
+  /// reference. Two objects never have the same partner. Stores have no index for the constraint.
+  private func isAlwaysUnique(_ properties: [String], of entity: String) -> Bool {
+    properties.contains {
+      guard case .relationship(let relationship)? = destination.property($0, of: entity) else { return false }
+      return !relationship.isToMany && !destination.holdsReference(relationship, entity)
     }
   }
 

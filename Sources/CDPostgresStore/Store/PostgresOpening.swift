@@ -243,14 +243,29 @@ struct PostgresOpening {
       .unused.isEmpty
     result.hasLease = entries[PostgresTables.leaseKey] != nil
     result.lacksIndexes = entries[PostgresTables.missingIndexesKey] != nil
-    if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
-      || found.partVersions != wanted.partVersions
+    if try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
+      || found.partVersions != wanted.partVersions || hasUselessIndex(schemas)
     {
       result.wanted = wanted
       result.wanted?.createdBy = found.createdBy
       result.versionNumber = found.versionNumber
     }
     return result
+  }
+
+  /// Whether there is an index for a `unique:` list that nothing can violate. Earlier releases created one over the other
+  /// properties of the list, which refuses valid rows.
+  private func hasUselessIndex(_ schemas: StoreSchemas) throws -> Bool {
+    var names: [String] = []
+    for entity in model.entities where entity.storeIndex == storeIndex {
+      for list in entity.description.uniquenessConstraints where entity.uniqueColumnNumbers(list).isEmpty {
+        names.append(PostgresTables.name("\(entity.name).unique.\(list.joined(separator: "."))"))
+      }
+    }
+    // Most models have no such list. Their stores are opened without a further query.
+    if names.isEmpty { return false }
+    let present = PresentTables(connection: connection, schema: schemas.tables)
+    return try !present.indexes().complete.isDisjoint(with: names)
   }
 
   func create() throws -> UUID {

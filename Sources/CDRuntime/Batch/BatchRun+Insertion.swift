@@ -183,7 +183,7 @@ extension BatchRun {
   var uniqueLists: [UniqueList] {
     entity.lineage.map { model.entities[$0] }.flatMap { owner in
       owner.description.uniquenessConstraints.compactMap { properties in
-        let columns = properties.flatMap(entity.columnNumbers).map { entity.columns[$0].name }
+        let columns = entity.columnNames(ofUnique: properties)
         return columns.isEmpty ? nil : UniqueList(owner: owner, properties: properties, columns: columns)
       }
     }

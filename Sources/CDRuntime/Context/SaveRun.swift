@@ -607,10 +607,11 @@ extension SaveRun {
       ?? ManagedObjectID(storeID: object.scope.storeID, entityName: row.entity, key: row.key)
   }
 
-  /// An object's values of a `unique:` list, as the store compares them; nil if any of them is nil.
+  /// An object's values of a `unique:` list, as the store compares them; nil if any of them is nil, or if
+  /// nothing can violate the list.
   private func texts(of properties: [String], _ object: ManagedObject) throws -> [String]? {
     let plan = object.scope.plan
-    let columns = properties.flatMap(plan.columnNumbers)
+    let columns = plan.uniqueColumnNumbers(properties)
     if columns.isEmpty { return nil }
     return try session.comparedValues(of: columns, plan) { encode(object, $0, $1) }
   }
@@ -636,7 +637,7 @@ extension SaveRun {
   private func conflictingRow(
     of properties: [String], _ owner: EntityPlan, as object: ManagedObject
   ) throws -> (key: ObjectKey, entity: String)? {
-    let columns = properties.flatMap(object.scope.plan.columnNumbers)
+    let columns = object.scope.plan.uniqueColumnNumbers(properties)
     if columns.isEmpty { return nil }
     return try session.conflictingRow(of: columns, object.scope.plan, owner, excluding: object.key) {
       encode(object, $0, $1)

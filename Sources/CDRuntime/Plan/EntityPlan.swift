@@ -167,6 +167,16 @@ package final class EntityPlan: Sendable {
     return [slot.columns.lowerBound + index]
   }
 
+  /// The columns of a `unique:` list; empty if nothing can violate the list.
+  ///
+  /// This is so for a list with a one-to-one relationship whose other side stores the reference. Two objects never have the
+  /// same partner, whatever their other values are.
+  @_optimize(none)
+  package func uniqueColumnNumbers(_ properties: [String]) -> [Int] {
+    let columns = properties.map { columnNumbers($0) }
+    return columns.contains { $0.isEmpty } ? [] : columns.flatMap { $0 }
+  }
+
   /// Whether the entity is another one or a subentity of it.
   package func isKind(of other: EntityPlan) -> Bool { lineage.contains(other.index) }
 

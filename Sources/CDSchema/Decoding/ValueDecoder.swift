@@ -72,8 +72,8 @@ extension DecodingContext {
     return !digits.isEmpty && digits.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
-  /// Reads a constant of a composite: a mapping with its fields. Optional fields and fields with a default may be
-  /// missing.
+  /// Reads a constant of a composite: a mapping with its fields. Optional fields and fields with a constant default
+  /// may be missing. A default such as `now()` gives no constant.
   private func compositeValue(_ node: MarkedNode, of name: String, as what: String) -> AttributeValue? {
     guard let composite = composites[name] else { return nil }
     guard case .mapping(let pairs) = node.content else {
@@ -102,7 +102,9 @@ extension DecodingContext {
       } else if field.isOptional {
         values[field.name] = .null
       } else {
-        error(node, "\(what) of '\(name)' lacks the field '\(field.name)'")
+        let reason =
+          field.defaultValue == nil ? "" : ", whose own default differs for each object; write a value"
+        error(node, "\(what) of '\(name)' lacks the field '\(field.name)'\(reason)")
         isComplete = false
       }
     }

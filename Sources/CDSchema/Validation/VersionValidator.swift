@@ -38,6 +38,7 @@ struct VersionValidator {
     validateInheritance()
     if isTooDeep { return }
     validateColumnNames()
+    validateComposedColumnNames()
     for entity in version.entities {
       validatePropertyNames(of: entity)
       validateSwiftNames(of: entity)
@@ -386,6 +387,10 @@ extension VersionValidator {
   ) {
     if swiftName != name, !NameRules.isIdentifier(swiftName) {
       error(element, "swiftName", "'\(swiftName)' is not a valid name of a Swift property")
+    } else if swiftName != name, swiftName.hasPrefix("_") {
+      error(
+        element, "swiftName",
+        "'\(swiftName)' starts with an underscore; generated code needs such names for itself")
     } else if reserved.contains(swiftName) {
       let capitalised = swiftName.prefix(1).uppercased() + swiftName.dropFirst()
       let other = owner.prefix(1).lowercased() + owner.dropFirst() + capitalised
@@ -414,6 +419,23 @@ extension VersionValidator {
       }
     }
   }
+
+  /// Checks the names of columns that are composed of two names.
+  private func validateComposedColumnNames() {
+    func text(_ column: StoredColumn) -> String { "'\(column.property.name)' of '\(column.entity)'" }
+    for root in version.entities where graph.root(of: root.name)?.name == root.name {
+      for conflict in ColumnConflicts(graph: graph, root: root).find() {
+        let (entity, name) = (conflict.second.entity, conflict.second.property.name)
+        let element: ModelElement =
+          conflict.second.kind == .reference
+          ? .relationship(entity: entity, name: name) : .attribute(entity: entity, name: name)
+        error(
+          .part(element, version: version.number), nil,
+          "\(text(conflict.second)) and \(text(conflict.first)) both need a column '\(conflict.name)' "
+            + "in the table of '\(root.name)'; rename one of them")
+      }
+    }
+  }
 }
 
 extension String {
@@ -432,6 +454,16 @@ extension VersionValidator {
     validateBounds(attribute, element)
     validateLength(attribute, element)
     validatePattern(attribute, element)
+    guard case .value(let value)? = attribute.defaultValue else { return }
+    validateDefault(value, of: attribute, element)
+    guard case .composite(let name) = attribute.type, case .composite(let values) = value else { return }
+    for field in graph.composite(name)?.fields ?? [] {
+      // A field's own default is checked with the field.
+      guard let value = values[field.name], field.defaultValue != .value(value),
+        !broken.contains(.part(.field(composite: name, name: field.name), version: version.number))
+      else { continue }
+      validateDefault(value, of: field, element, owner: " of '\(field.name)'")
+    }
   }
 
   private func validateKind(_ attribute: AttributeDescription, _ element: SchemaElement) {
@@ -469,14 +501,6 @@ extension VersionValidator {
         element, "max",
         "the maximum \(maximum.excerpt) is below the minimum \(minimum.excerpt); raise the maximum or lower the minimum"
       )
-      return
-    }
-    guard case .value(let value)? = attribute.defaultValue else { return }
-    if let minimum = attribute.minimum, AttributeOrder.isLess(value, minimum) {
-      error(element, "default", "the default \(value.excerpt) is below the minimum \(minimum.excerpt)")
-    }
-    if let maximum = attribute.maximum, AttributeOrder.isLess(maximum, value) {
-      error(element, "default", "the default \(value.excerpt) is above the maximum \(maximum.excerpt)")
     }
   }
 
@@ -493,20 +517,9 @@ extension VersionValidator {
       }
       return
     }
-    let minimum = attribute.minimumLength ?? 0
-    let maximum = attribute.maximumLength ?? Int.max
-    if minimum > maximum {
+    if let minimum = attribute.minimumLength, let maximum = attribute.maximumLength, minimum > maximum {
       error(element, "maxLength", "the maximum length is below the minimum length")
-      return
     }
-    let length: Int
-    switch attribute.defaultValue {
-    case .value(.string(let text)): length = text.count
-    case .value(.data(let data)): length = data.count
-    default: return
-    }
-    if length < minimum { error(element, "default", "the default is shorter than the minimum length") }
-    if length > maximum { error(element, "default", "the default is longer than the maximum length") }
   }
 
   private func validatePattern(_ attribute: AttributeDescription, _ element: SchemaElement) {
@@ -517,18 +530,77 @@ extension VersionValidator {
         "'pattern' is allowed for a String, but this attribute has the type \(attribute.type.schemaName)")
       return
     }
-    guard PatternMatch.expression(pattern) != nil else {
+    if PatternMatch.expression(pattern) == nil {
       error(element, "pattern", "'\(pattern)' is not a regular expression")
-      return
     }
-    guard case .value(.string(let text))? = attribute.defaultValue else { return }
+  }
+
+  /// Checks a default by the rules of its attribute, or of its field in a composite. Mistakes in the rules are reported
+  /// elsewhere.
+  ///
+  /// - Parameters:
+  ///   - element: The attribute or the field that declares the default.
+  ///   - owner: The words for the field, if the default is that of a composite attribute.
+  private func validateDefault(
+    _ value: AttributeValue, of attribute: AttributeDescription, _ element: SchemaElement, owner: String = ""
+  ) {
+    validateBounds(ofDefault: value, of: attribute, element, owner: owner)
+    validateLength(ofDefault: value, of: attribute, element, owner: owner)
+    validatePattern(ofDefault: value, of: attribute, element, owner: owner)
+  }
+
+  private func validateBounds(
+    ofDefault value: AttributeValue, of attribute: AttributeDescription, _ element: SchemaElement,
+    owner: String
+  ) {
+    let (minimum, maximum) = (attribute.minimum, attribute.maximum)
+    if let minimum, let maximum, AttributeOrder.isLess(maximum, minimum) { return }
+    if let minimum, AttributeOrder.isLess(value, minimum) {
+      error(
+        element, "default", "the default \(value.excerpt)\(owner) is below the minimum \(minimum.excerpt)")
+    }
+    if let maximum, AttributeOrder.isLess(maximum, value) {
+      error(
+        element, "default", "the default \(value.excerpt)\(owner) is above the maximum \(maximum.excerpt)")
+    }
+  }
+
+  private func validateLength(
+    ofDefault value: AttributeValue, of attribute: AttributeDescription, _ element: SchemaElement,
+    owner: String
+  ) {
+    guard attribute.type.hasLength else { return }
+    let minimum = attribute.minimumLength ?? 0
+    let maximum = attribute.maximumLength ?? Int.max
+    if minimum > maximum { return }
+    let length: Int
+    switch value {
+    case .string(let text): length = text.count
+    case .data(let data): length = data.count
+    default: return
+    }
+    if length < minimum {
+      error(element, "default", "the default\(owner) is shorter than the minimum length")
+    }
+    if length > maximum {
+      error(element, "default", "the default\(owner) is longer than the maximum length")
+    }
+  }
+
+  private func validatePattern(
+    ofDefault value: AttributeValue, of attribute: AttributeDescription, _ element: SchemaElement,
+    owner: String
+  ) {
+    guard let pattern = attribute.pattern, attribute.type == .string, case .string(let text) = value,
+      PatternMatch.expression(pattern) != nil
+    else { return }
     switch PatternMatch(text, pattern) {
     case .matches: break
-    case .differs, .malformed: error(element, "default", "the default does not match the pattern")
+    case .differs, .malformed: error(element, "default", "the default\(owner) does not match the pattern")
     case .tooCostly:
       error(
         element, "pattern",
-        "matching the default with '\(pattern)' takes too many steps, so objects with such a value could not be "
+        "matching the default\(owner) with '\(pattern)' takes too many steps, so objects with such a value could not be "
           + "saved; rewrite the pattern without repetitions within repetitions")
     }
   }
@@ -760,6 +832,9 @@ extension VersionValidator {
           error(
             element, key, step: 1, "\(noun) can only contain properties of '\(entity.name)', not '\(keyPath)'"
           )
+        } else {
+          validateReference(
+            relationship, element, key, owner: entity, noun: noun, allowsFields: allowsFields)
         }
       case .fetched:
         error(element, key, step: 0, "'\(steps[0])' is a fetched property, which has no column for \(noun)")
@@ -767,6 +842,26 @@ extension VersionValidator {
         reportUnknownProperty(steps[0], of: entity, element, key)
       }
     }
+  }
+
+  /// Warns of a one-to-one relationship whose other side stores the reference, so that it has no column in this table. This
+  /// is no error, because a locked version cannot be changed.
+  private func validateReference(
+    _ relationship: RelationshipDescription, _ element: SchemaElement, _ key: String,
+    owner: EntityDescription, noun: String, allowsFields: Bool
+  ) {
+    guard !graph.holdsReference(relationship, owner.name),
+      let inverse = graph.inverse(of: relationship, in: owner.name)
+    else { return }
+    let holder = graph.declaringEntity(of: inverse.name, in: relationship.destination)?.name
+    let effect =
+      allowsFields
+      ? "\(noun) has no column for it; remove it from the list"
+      : "\(noun) with it has no effect; remove the constraint"
+    warning(
+      element, key,
+      "'\(relationship.name)' is one-to-one and stored with '\(holder ?? relationship.destination)', so \(effect)"
+    )
   }
 
   private func validateColumn(
@@ -920,6 +1015,9 @@ extension VersionValidator {
     if let predicate = template.predicate {
       let checked = ExpressionChecker(graph: graph).check(predicate, on: entity.name, isTemplate: true)
       report(checked.diagnostics, element, "where", of: entity)
+      reportVariables(
+        checked.variables.map(\.name).filter { $0.hasPrefix("_") }, element, "where",
+        "starts with an underscore; generated code needs such names for itself")
     }
   }
 
@@ -934,7 +1032,8 @@ extension VersionValidator {
       let checked = ExpressionChecker(graph: graph).check(
         predicate, on: destination.name, fetchSource: entity.name)
       report(checked.diagnostics, element, "where", of: destination)
-      reportVariables(checked.variables.map(\.name).filter { $0 != "FETCH_SOURCE" }, element, "where")
+      reportVariables(
+        checked.variables.map(\.name).filter { $0 != "FETCH_SOURCE" }, element, "where", Self.hasNoValue)
     }
   }
 
@@ -961,7 +1060,7 @@ extension VersionValidator {
     let checked = ExpressionChecker(graph: graph).check(
       derivation, on: entity.name, expecting: .attribute(attribute.type), allowsNil: attribute.isOptional)
     report(checked.diagnostics, element, "derived", of: entity)
-    reportVariables(checked.variables.map(\.name), element, "derived")
+    reportVariables(checked.variables.map(\.name), element, "derived", Self.hasNoValue)
     if checked.hasErrors || isSuspect(element, "derived", of: entity) { return }
     if !checked.isStorable {
       error(
@@ -986,8 +1085,13 @@ extension VersionValidator {
     }
   }
 
-  /// Reports variables. Only fetch templates may have them, where they become parameters.
-  private func reportVariables(_ names: [String], _ element: SchemaElement, _ key: String) {
+  /// Only fetch templates may have variables, where they become parameters.
+  private static let hasNoValue = "has no value here; only 'fetches' have variables"
+
+  /// Reports variables, each where the text first names it.
+  private func reportVariables(
+    _ names: [String], _ element: SchemaElement, _ key: String, _ mistake: String
+  ) {
     for name in names {
       let text = positions.node(of: element, key: key)?.text ?? ""
       let offset = text.firstRange(of: "$" + name).map {
@@ -995,8 +1099,7 @@ extension VersionValidator {
       }
       let place = positions.location(of: element, key: key, utf8Offset: offset ?? 0)
       guard let place = place ?? positions.nearest(to: element, key: key) else { continue }
-      diagnostics.error(
-        place, "the variable '$\(name)' has no value here; only 'fetches' have variables")
+      diagnostics.error(place, "the variable '$\(name)' \(mistake)")
     }
   }
 

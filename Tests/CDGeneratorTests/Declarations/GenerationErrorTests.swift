@@ -83,6 +83,70 @@ import Testing
       ])
   }
 
+  /// The names of the relationships differ, but not those of the methods that change them.
+  @Test func methodsThatAreInheritedAreNotDeclaredAgain() {
+    func relationship(_ name: String, _ swiftName: String? = nil) -> RelationshipDescription {
+      RelationshipDescription(name: name, destination: "Note", isToMany: true, propertyName: swiftName)
+    }
+    let parent = EntityDescription(name: "Parent", relationships: [relationship("notes")])
+    let child = EntityDescription(
+      name: "Child", parent: "Parent", relationships: [relationship("others", "Notes")])
+    let note = note([AttributeDescription(name: "text", type: .string)])
+    #expect(
+      problems(ModelVersion(number: 1, entities: [parent, child, note])) == [
+        "Child.others: 'addToNotes' is declared twice in Swift; choose another name with 'swiftName', or 'class' for "
+          + "an entity"
+      ])
+  }
+
+  /// In a view of an old object, `AppModel.Version1.Mood` would begin with the property.
+  @Test func propertiesOfOldVersionsThatHideTheModelAreSaid() {
+    let mood = EnumDescription(
+      name: "Mood", rawType: .string, cases: [.init(name: "good", rawValue: .string("g"))])
+    let attributes = [AttributeDescription(name: "mood", type: .enumeration("Mood"))]
+    func refusal(_ attribute: AttributeDescription) -> String {
+      let old = note(attributes + [attribute])
+      let model = ManagedObjectModel(
+        name: "App", id: UUID(),
+        versions: [
+          ModelVersion(number: 1, enums: [mood], entities: [old]),
+          ModelVersion(number: 2, basedOn: [1], enums: [mood], entities: [note(attributes)]),
+        ], currentVersionNumber: 2,
+        mappings: [
+          MappingRules(
+            source: 1, destination: 2, entities: [EntityRule(destination: "Note", isCustom: true)])
+        ])
+      do {
+        _ = try Generator().generate(model)
+        return ""
+      } catch {
+        return "\(error)"
+      }
+    }
+    #expect(
+      refusal(AttributeDescription(name: "AppModel", type: .string))
+        == "Note.AppModel: generated code needs the name 'AppModel'; choose another with 'swiftName', or 'class' for an "
+          + "entity")
+    #expect(refusal(AttributeDescription(name: "AppModels", type: .string)) == "")
+  }
+
+  /// Within the struct, `Size` is the field.
+  @Test func aFieldDoesNotHideItsCompositeInKeyPaths() throws {
+    let size = CompositeDescription(
+      name: "Size",
+      fields: [
+        AttributeDescription(name: "Size", type: .double), AttributeDescription(name: "w", type: .double),
+      ])
+    let note = note([AttributeDescription(name: "size", type: .composite("Size"))])
+    let model = ManagedObjectModel(
+      name: "App", id: UUID(), versions: [ModelVersion(number: 1, composites: [size], entities: [note])],
+      currentVersionNumber: 1)
+    let files = try Generator(options: .init(keyPaths: true)).generate(model)
+    let text = try #require(files.first).contents
+    #expect(text.contains(#"[\___Size.Size, \___Size.w]"#))
+    #expect(text.contains("___Size = Size"))
+  }
+
   @Test func unknownPropertiesAreSaid() {
     let note = note([AttributeDescription(name: "text", type: .string)], unique: [["txt"]])
     #expect(problems(ModelVersion(number: 1, entities: [note])) == ["Note: there is no property 'txt'"])

@@ -61,6 +61,39 @@ import Testing
     #expect(try store.count("Book") == 2)
   }
 
+  // Passports store the references, so that nothing can violate the list. Earlier releases created the index.
+  @Test func theIndexOfAListThatNothingCanViolateIsDropped() throws {
+    let store = try ServerStore()
+    let entities = [
+      EntityDescription(
+        name: "Person", attributes: [AttributeDescription(name: "name", type: .string)],
+        relationships: [
+          RelationshipDescription(name: "passport", destination: "Passport", inverse: "person")
+        ], uniquenessConstraints: [["name", "passport"]]),
+      EntityDescription(
+        name: "Passport",
+        relationships: [
+          RelationshipDescription(
+            name: "person", destination: "Person", isOptional: false, inverse: "passport")
+        ]),
+    ]
+    let model = ManagedObjectModel(
+      name: "People", id: UUID(), versions: [ModelVersion(number: 1, entities: entities)],
+      currentVersionNumber: 1)
+    _ = try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    let table = SQLText.quoted(store.server.schema) + ".\"Person\""
+    try store.sql("CREATE UNIQUE INDEX \"Person.unique.name.passport\" ON \(table) (\"name\")")
+    let context = PersistentContainer(
+      try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    ).newContext()
+    for _ in 0..<2 {
+      let person = try context.insert(entityNamed: "Person")
+      try person.setValue("A", forKey: "name")
+    }
+    try context.save()
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Person")) == 2)
+  }
+
   @Test func aReadOnlyStoreIsNotWritten() throws {
     let store = try ServerStore()
     let context = try store.context()

@@ -292,6 +292,47 @@ import Testing
     #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == ["A", "B"])
   }
 
+  /// No two persons can have the same passport, because passports store the references. So nobody violates the list, whatever
+  /// the names are.
+  @Test func aListWithTheSideThatStoresNoReferenceDeletesNobody() throws {
+    func version(_ number: Int) -> ModelVersion {
+      MigrationFixture.version(
+        number,
+        [
+          entity(
+            "Person", [Self.name], relationships: [toOne("passport", "Passport", inverse: "person")],
+            unique: number == 1 ? [] : [["name", "passport"]]),
+          entity(
+            "Passport",
+            relationships: [toOne("person", "Person", inverse: "passport", isOptional: false)]),
+        ])
+    }
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      duplicates: [
+        DuplicateRule(entity: "Person", properties: ["name", "passport"], survivor: .keepFirst),
+        DuplicateRule(entity: "Passport", properties: ["person"], survivor: .keepFirst),
+      ])
+    let mappings: [[MappingRules]] = [[], [rules]]
+    for rules in mappings {
+      #expect(MigrationStep(from: version(1), to: version(2), rules: rules.first).openChanges.isEmpty)
+      let fixture = try MigrationFixture()
+      try fixture.create([version(1)]) { context in
+        for _ in 0..<2 {
+          let person = try context.insert(entityNamed: "Person")
+          try person.setValue(.attribute(.string("A")), forKey: "name")
+          let passport = try context.insert(entityNamed: "Passport")
+          try passport.setValue(.object(person), forKey: "person")
+        }
+      }
+      let model = MigrationFixture.model([version(1), version(2)], mappings: rules)
+      try fixture.open(model)
+      try fixture.verify(model)
+      #expect(try fixture.column("SELECT name FROM Person") == ["A", "A"])
+      #expect(try fixture.column("SELECT count(DISTINCT person) FROM Passport") == ["2"])
+    }
+  }
+
   @Test func toManyBecomesOrdered() throws {
     let new = Self.version(2, Self.owner, [toMany("dogs", "Dog", inverse: "owner", isOrdered: true)])
     try migrate(

@@ -147,7 +147,7 @@ final class RehearsalLog {
       guard let name = error.entity, let entity = plan.destination.entity(name),
         case .duplicate(let properties) = error.reason
       else { throw error }
-      let columns = entity.columnNames(of: properties).map(SQLText.quoted)
+      let columns = entity.columnNames(ofUnique: properties).map(SQLText.quoted)
       let conditions = plan.destination.isPart(entity) + columns.map { "\($0) IS NOT NULL" }
       let list = columns.joined(separator: ", ")
       let table =

@@ -559,9 +559,7 @@ extension StepCopy {
     guard let entity = plan.destination.entity(rule.entity), entity.storeIndex == 0 else { return false }
     session.entity = entity.name
     defer { session.entity = nil }
-    let columns = rule.properties.flatMap { key -> [String] in
-      entity.slot(key).map { slot in slot.columns.map { entity.columns[$0].name } } ?? []
-    }.map(SQLText.quoted)
+    let columns = entity.columnNames(ofUnique: rule.properties).map(SQLText.quoted)
     guard !columns.isEmpty else { return false }
     var conditions = columns.map { "\($0) IS NOT NULL" }
     if entity.root != entity.index {

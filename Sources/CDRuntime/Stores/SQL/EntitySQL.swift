@@ -209,9 +209,9 @@ package struct PositionSQL {
 
 // The parts of statements for unique constraints.
 extension EntityPlan {
-  /// The columns of some properties.
-  package func columnNames(of properties: [String]) -> [String] {
-    properties.flatMap { key in slot(key).map { slot in slot.columns.map { columns[$0].name } } ?? [] }
+  /// The names of the columns of a `unique:` list; empty if nothing can violate the list.
+  package func columnNames(ofUnique properties: [String]) -> [String] {
+    uniqueColumnNumbers(properties).map { columns[$0].name }
   }
 }
 
@@ -227,7 +227,9 @@ extension ModelPlan {
   package func uniqueConstraint(ofIndex index: String) -> (entity: EntityPlan, properties: [String])? {
     for entity in entities {
       for constraint in entity.description.uniquenessConstraints
-      where index == "\(entity.name).unique.\(constraint.joined(separator: "."))" {
+      where index == "\(entity.name).unique.\(constraint.joined(separator: "."))"
+        && !entity.uniqueColumnNumbers(constraint).isEmpty
+      {
         return (entity, constraint)
       }
     }
@@ -238,7 +240,7 @@ extension ModelPlan {
   ///
   /// - Parameter table: The form in which the statement finds the table.
   package func equalRows(of entity: EntityPlan, _ properties: [String], table: String) -> String {
-    let columns = entity.columnNames(of: properties).map(SQLText.quoted)
+    let columns = entity.columnNames(ofUnique: properties).map(SQLText.quoted)
     let conditions = isPart(entity) + columns.map { "\($0) IS NOT NULL" }
     return "SELECT max(_pk) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
       + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1"

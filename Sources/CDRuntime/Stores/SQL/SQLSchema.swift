@@ -177,7 +177,7 @@ package struct SQLSchema {
       // of its subentities.
       let condition = kind.index == root.index ? nil : "\"_entity\" IN (\(entityList(kind)))"
       for constraint in kind.description.uniquenessConstraints {
-        let columns = constraint.flatMap { columnNames($0, in: kind) }
+        let columns = kind.columnNames(ofUnique: constraint)
         guard !columns.isEmpty else { continue }
         addIndex(
           "\(kind.name).unique.\(constraint.joined(separator: "."))", table: root.table,

@@ -27,6 +27,19 @@ import Testing
     context = container.newContext()
   }
 
+  /// A passport stores who has it, so that no two persons have the same passport.
+  private static let people = [
+    EntityDescription(
+      name: "Person", attributes: [AttributeDescription(name: "name", type: .string)],
+      relationships: [RelationshipDescription(name: "passport", destination: "Passport", inverse: "person")],
+      uniquenessConstraints: [["name", "passport"]]),
+    EntityDescription(
+      name: "Passport",
+      relationships: [
+        RelationshipDescription(name: "person", destination: "Person", isOptional: false, inverse: "passport")
+      ]),
+  ]
+
   private func make(_ entity: String, _ values: [String: AttributeValue]) throws -> ManagedObject {
     let object = try context.insert(entityNamed: entity)
     for (key, value) in values { try object.setValue(.attribute(value), forKey: key) }
@@ -102,5 +115,36 @@ import Testing
       try make("Leaf", ["code": .string("\($0)"), "number": .int(Int64($0 / 2))])
     }
     try expectConflicts(stride(from: 0, to: 50, by: 2).map { (["number"], [ones[$0], ones[$0 + 1]]) })
+  }
+
+  @Test func aListWithTheSideThatStoresNoReferenceRefusesNothing() throws {
+    let context = try PersistentContainer(scratchOf: Self.people).newContext()
+    for _ in 0..<2 {
+      let person = try context.insert(entityNamed: "Person")
+      try person.setValue("A", forKey: "name")
+      let passport = try context.insert(entityNamed: "Passport")
+      try passport.setValue(.object(person), forKey: "person")
+    }
+    try context.save()
+    var request = BatchInsertRequest<ManagedObject>(entityName: "Person", rows: [["name": "A"]])
+    request.uniqueness = .update
+    #expect(try context.execute(request).count == 1)
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Person")) == 3)
+  }
+
+  // Earlier releases created the index, over the other properties of the list.
+  @Test(.onceForAllKinds) func theIndexOfSuchAListIsDroppedWhenTheStoreIsOpened() throws {
+    let fixture = try MigrationFixture()
+    let model = MigrationFixture.model([MigrationFixture.version(1, Self.people)])
+    try fixture.open(model)
+    try PlainSQL.run(
+      #"CREATE UNIQUE INDEX "Person.unique.name.passport" ON "Person" ("name")"#, at: fixture.url)
+    try fixture.using(model) { context in
+      for _ in 0..<2 {
+        let person = try context.insert(entityNamed: "Person")
+        try person.setValue("A", forKey: "name")
+      }
+    }
+    #expect(try fixture.column("SELECT name FROM Person") == ["A", "A"])
   }
 }

@@ -28,7 +28,7 @@ struct PlainUniqueLists: Sendable {
       }
       for owner in entity.lineage.map({ model.entities[$0] }) {
         for properties in owner.description.uniquenessConstraints {
-          let columns = properties.flatMap(entity.columnNumbers)
+          let columns = entity.uniqueColumnNumbers(properties)
           guard !columns.isEmpty else { continue }
           result.append(
             List(
