@@ -20,6 +20,8 @@ final class ContextActivity {
   private var hook: Hook?
   /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
   private(set) var isAwakening = false
+  /// The objects whose ``ManagedObjectLifecycle/prepareForDeletion()`` is running.
+  private var preparing: Set<ObjectIdentifier> = []
   /// Whether derived attributes are being computed.
   private(set) var isDeriving = false
 
@@ -68,6 +70,16 @@ final class ContextActivity {
     isAwakening = true
     defer { isAwakening = wasAwakening }
     run(.awakeFromFetch) { lifecycle.awakeFromFetch() }
+  }
+
+  /// Calls an object's ``ManagedObjectLifecycle/prepareForDeletion()``.
+  ///
+  /// - Returns: False if the method is running already. The deletion that has called it deletes the object.
+  func prepareForDeletion(_ lifecycle: any ManagedObjectLifecycle) -> Bool {
+    guard preparing.insert(ObjectIdentifier(lifecycle)).inserted else { return false }
+    defer { preparing.remove(ObjectIdentifier(lifecycle)) }
+    run(.prepareForDeletion) { lifecycle.prepareForDeletion() }
+    return true
   }
 
   /// Computes derived attributes.

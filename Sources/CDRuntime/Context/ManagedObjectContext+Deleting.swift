@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     guard !object.isInaccessible else { return }
     if let lifecycle = object.lifecycle {
       let reverts = pendingChanges.revertCount
-      activity.run(.prepareForDeletion) { lifecycle.prepareForDeletion() }
+      guard activity.prepareForDeletion(lifecycle) else { return }
       // The method may have deleted the object, or removed it from the context.
       guard pendingChanges.revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
     }

@@ -185,6 +185,38 @@ extension Tag: ManagedObjectLifecycle {
     #expect(update.name == "u")
   }
 
+  @Test func objectsThatDeleteEachOtherArePreparedOnce() throws {
+    let context = context()
+    let (a, b) = (Tag(name: "a", in: context), Tag(name: "b", in: context))
+    try context.save()
+    _ = notes(context)
+    let probeOfB = HookProbe(.prepareForDeletion) { object in
+      #expect(object === b)
+      context.delete(a)
+    }
+    let probe = HookProbe(.prepareForDeletion) { object in
+      #expect(object === a)
+      HookProbe.$current.withValue(probeOfB) { context.delete(b) }
+    }
+    HookProbe.$current.withValue(probe) { context.delete(a) }
+    #expect(probeOfB.wasReached)
+    #expect(notes(context) == "prepare 0 prepare 0")
+    #expect(a.isDeleted && b.isDeleted)
+    try context.save()
+    #expect(try Tag.objects(in: store.freshContext()).isEmpty)
+  }
+
+  @Test func anObjectThatDeletesItselfIsPreparedOnce() throws {
+    let context = context()
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    _ = notes(context)
+    let probe = HookProbe(.prepareForDeletion) { object in object?.delete() }
+    HookProbe.$current.withValue(probe) { context.delete(tag) }
+    #expect(notes(context) == "prepare 0")
+    #expect(tag.isDeleted)
+  }
+
   @Test func anObjectMadeAfterAResetBelongsToTheContext() throws {
     let context = context(nil)
     let before = Tag(name: "before", in: context)
