@@ -113,7 +113,11 @@ final class PendingChanges {
   /// Records that a property was set on an object that no save writes.
   func noteLostChange(of object: ManagedObject, _ property: String) { lostChanges.add(object, property) }
 
-  /// Removes all lost changes and returns those of objects that are still deleted or reset.
+  /// Records that the values of its row have replaced what was set on an object.
+  func confirmLostChanges(of object: ManagedObject) { lostChanges.confirm(object) }
+
+  /// Removes all lost changes and returns those that were replaced, and those of objects that are still deleted or
+  /// reset.
   func takeLostChanges() -> [LostChange] { lostChanges.take() }
 
   // MARK: Changes of rows that other contexts have changed too
