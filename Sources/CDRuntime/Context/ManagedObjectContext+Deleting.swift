@@ -2,7 +2,8 @@
 extension ManagedObjectContext {
   /// Deletes an object. The delete rules of its relationships apply at once; the save checks `deny` rules.
   ///
-  /// Does nothing with an object of another context, or with an object whose row is gone.
+  /// Does nothing with an object of another context, or with an object whose row is gone. If the store cannot be read, the
+  /// object is not deleted, and the next ``save()`` throws the error.
   public func delete(_ object: ManagedObject) {
     guard object.scope.context === self else { return }
     children.noteDeletion()
@@ -25,7 +26,7 @@ extension ManagedObjectContext {
 
   private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {
     guard !object.isDeleted else { return }
-    object._willRead()
+    do { try fireForCaller(object) } catch { return noteFailure(error, of: object) }
     guard !object.isInaccessible else { return }
     if let lifecycle = object.lifecycle {
       let reverts = pendingChanges.revertCount
@@ -35,20 +36,32 @@ extension ManagedObjectContext {
     }
     // The deletion of a row that another context has inserted meanwhile is a deletion that the save writes.
     if object.flags.contains(.inserted), object.version != 0 { becomeUpdate(object) }
+    let owned: [ManagedObject]
+    do { owned = try ownedObjects(of: object) } catch { return noteFailure(error, of: object) }
     if undoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       let rule = relationship.description.deleteRule
-      if rule.owns {
-        if relationship.isToMany {
-          cascaded.append(contentsOf: object.relatedObjects(relationship))
-        } else if let related = object.relatedObject(relationship) {
-          cascaded.append(related)
-        }
-      }
       // An object that was never saved has no row that a rule could protect. No reference may lead to it from now on.
       if rule.separates || object.flags.contains(.inserted) { separate(object, relationship) }
     }
+    cascaded.append(contentsOf: owned)
     object.mark(.deleted, in: self)
+  }
+
+  /// The objects that the deletion of an object deletes too.
+  ///
+  /// - Throws: The error of a store that cannot be read.
+  private func ownedObjects(of object: ManagedObject) throws -> [ManagedObject] {
+    var owned: [ManagedObject] = []
+    for case let relationship? in object.scope.plan.relationships
+    where relationship.description.deleteRule.owns {
+      if relationship.isToMany {
+        owned.append(contentsOf: try objectsForCaller(of: object, relationship))
+      } else if let related = object.relatedObject(relationship) {
+        owned.append(related)
+      }
+    }
+    return owned
   }
 
   /// Removes a deleted object from the other side of a relationship.

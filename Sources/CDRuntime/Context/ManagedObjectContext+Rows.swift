@@ -244,7 +244,7 @@ extension ManagedObjectContext {
 
   /// Reads the values of a fault. If that fails, the object stays a fault, and its next use reads again. An object
   /// without changes that could not be read before is looked up again.
-  private func fireForCaller(_ object: ManagedObject) throws {
+  func fireForCaller(_ object: ManagedObject) throws {
     let plan = object.scope.plan
     guard parent == nil, plan.index >= 0, object.flags.contains(.fault) else {
       let mayReturn = parent == nil && object.flags.contains(.inaccessible) && !object.isPending

@@ -60,6 +60,75 @@ import Testing
     #expect(!tag.isInaccessible && tag.name == "a")
   }
 
+  @Test func aDeletionThatCannotBeMadeIsAnErrorOfTheSave() throws {
+    let tag = try savedTag()
+    try withoutReads { [context] in context.delete(tag) }
+    #expect(!tag.isDeleted && tag.isFault && failedReads == 1)
+    #expect(context.hasChanges)
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(!context.hasChanges)
+    context.delete(tag)
+    try context.save()
+    #expect(try Tag.objects(in: container.newContext()).isEmpty)
+  }
+
+  @Test func aDeletionAfterAFailedReadLooksForTheRowAgain() throws {
+    let tag = try savedTag()
+    try withoutReads { _ = tag.name }
+    #expect(tag.isInaccessible)
+    context.delete(tag)
+    try context.save()
+    #expect(try Tag.objects(in: container.newContext()).isEmpty)
+  }
+
+  @Test func theDeletionOfWhatIsGoneDoesNothing() throws {
+    let tag = try savedTag()
+    let theirs = try other.existingObject(with: tag.objectID)
+    other.delete(theirs)
+    try other.save()
+    context.delete(tag)
+    #expect(tag.isInaccessible && !context.hasChanges)
+    try context.save()
+  }
+
+  @Test func aDeletionThatCannotCascadeIsNone() throws {
+    let book = Book(title: "B", isbn: "1", author: Author(name: "A", in: context), in: context)
+    let review = Review(stars: 3, in: context)
+    book.reviews = [review]
+    try context.save()
+    context.refreshAllObjects()
+    #expect(book.title == "B")
+    try withoutReads { [context] in context.delete(book) }
+    #expect(!book.isDeleted)
+    #expect(throws: StoreError.self) { try context.save() }
+    context.delete(book)
+    #expect(review.isDeleted)
+    try context.save()
+  }
+
+  @Test func aReplacementThatCannotBeMadeIsAnErrorOfTheSave() throws {
+    let author = Author(name: "A", in: context)
+    let tag = Tag(name: "a", in: context)
+    let books = ["1", "2"].map { Book(title: $0, isbn: $0, author: author, in: context) }
+    tag.books = books
+    books[1].prequel = books[0]
+    try context.save()
+    context.refreshAllObjects()
+    #expect(tag.name == "a" && books.map(\.title) == ["1", "2"])
+    try withoutReads { tag.books = [books[1]] }
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(tag.books == books)
+    try withoutReads { books[0].sequel = nil }
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(books[0].sequel == books[1])
+    tag.books = [books[1]]
+    books[0].sequel = nil
+    try context.save()
+    let fresh = container.newContext()
+    #expect(try Tag.objects(in: fresh).map { $0.books.map(\.title) } == [["2"]])
+    #expect(try Book.objects(in: fresh).allSatisfy { $0.prequel == nil })
+  }
+
   @Test func whatWasSetMeanwhileIsLostLoudly() throws {
     let tag = try savedTag()
     try withoutReads { tag.name = "b" }
