@@ -370,9 +370,6 @@ public final class ManagedObjectContext {
     return pending.filter { comparison.isUpdated($0) }
   }
 
-  /// Stored objects that have been changed since the last save, even if they have been changed back.
-  var touchedObjects: [ManagedObject] { pending.filter(\.hasUpdatedFlags) }
-
   /// Stored objects whose deletion has not been saved.
   public var deletedObjects: [ManagedObject] {
     pending.filter { $0.flags.contains(.deleted) && !$0.flags.contains(.inserted) }
