@@ -72,6 +72,14 @@ final class ContextActivity {
     run(.awakeFromFetch) { lifecycle.awakeFromFetch() }
   }
 
+  /// Runs a body that makes changes, also within ``ManagedObjectLifecycle/awakeFromFetch()``.
+  func notAwakening<R>(_ body: () throws -> R) rethrows -> R {
+    let wasAwakening = isAwakening
+    isAwakening = false
+    defer { isAwakening = wasAwakening }
+    return try body()
+  }
+
   /// Calls an object's ``ManagedObjectLifecycle/prepareForDeletion()``.
   ///
   /// - Returns: False if the method is running already. The deletion that has called it deletes the object.

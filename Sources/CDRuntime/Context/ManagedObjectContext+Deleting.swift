@@ -6,6 +6,8 @@ extension ManagedObjectContext {
   /// object is not deleted, and the next ``save()`` throws the error.
   public func delete(_ object: ManagedObject) {
     guard object.scope.context === self else { return }
+    // Unlike values that `awakeFromFetch()` sets, a deletion in it is a change, with the references that it clears.
+    if activity.isAwakening { return withoutUndo { activity.notAwakening { delete(object) } } }
     children.noteDeletion()
     // A list instead of recursion: a chain of cascades may be long.
     var waiting = [object]

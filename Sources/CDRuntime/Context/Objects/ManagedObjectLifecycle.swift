@@ -27,7 +27,8 @@ public protocol ManagedObjectLifecycle: ManagedObject {
   func awakeFromInsert()
 
   /// Called when an object's values have been read from the store: at its first fetch, when a fault is fired, and
-  /// after a refresh. Values that it sets count as read and are not changes: use it to set transient attributes.
+  /// after a refresh. Values that it sets count as read and are not changes: use it to set transient attributes. A
+  /// deletion is a change, which the next save writes.
   func awakeFromFetch()
 
   /// Called once before a save, for an object that was inserted, changed or deleted. It may change objects, including
