@@ -20,8 +20,9 @@ final class ContextActivity {
   private var hook: Hook?
   /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
   private(set) var isAwakening = false
-  /// The objects whose ``ManagedObjectLifecycle/prepareForDeletion()`` is running.
-  private var preparing: Set<ObjectIdentifier> = []
+  /// The objects that running deletions are about to delete. Their ``ManagedObjectLifecycle/prepareForDeletion()`` has been
+  /// called, or is running.
+  private var doomed: Set<ObjectIdentifier> = []
   /// Whether derived attributes are being computed.
   private(set) var isDeriving = false
 
@@ -80,14 +81,14 @@ final class ContextActivity {
     return try body()
   }
 
-  /// Calls an object's ``ManagedObjectLifecycle/prepareForDeletion()``.
+  /// Records that a deletion is about to delete an object.
   ///
-  /// - Returns: False if the method is running already. The deletion that has called it deletes the object.
-  func prepareForDeletion(_ lifecycle: any ManagedObjectLifecycle) -> Bool {
-    guard preparing.insert(ObjectIdentifier(lifecycle)).inserted else { return false }
-    defer { preparing.remove(ObjectIdentifier(lifecycle)) }
-    run(.prepareForDeletion) { lifecycle.prepareForDeletion() }
-    return true
+  /// - Returns: False if a deletion that is running already deletes it.
+  func willDelete(_ object: ManagedObject) -> Bool { doomed.insert(ObjectIdentifier(object)).inserted }
+
+  /// Records the end of a deletion, which has kept its objects alive.
+  func didDelete(_ objects: [ManagedObject]) {
+    for object in objects { doomed.remove(ObjectIdentifier(object)) }
   }
 
   /// Computes derived attributes.

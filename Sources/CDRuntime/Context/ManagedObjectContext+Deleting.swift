@@ -12,12 +12,19 @@ extension ManagedObjectContext {
     // A list instead of recursion: a chain of cascades may be long.
     var waiting = [object]
     var roots: Set<Int> = []
+    var announced: [ManagedObject] = []
+    defer { activity.didDelete(announced) }
+    let hasLifecycle = model.hasLifecycle
     let reverts = pendingChanges.revertCount
-    while let next = waiting.popLast() {
-      delete(next, &waiting)
+    deletion: while let next = waiting.popLast() {
+      let doomed = hasLifecycle ? prepare(next, &announced) : [next]
       // A rollback in the app's `prepareForDeletion()` takes back the whole deletion and stops the rest of it.
       if pendingChanges.revertCount != reverts { break }
-      if changeNotices.hasUnnotifiedObservers { roots.insert(next.scope.plan.root) }
+      for object in doomed {
+        delete(object, &waiting)
+        if pendingChanges.revertCount != reverts { break deletion }
+        if changeNotices.hasUnnotifiedObservers { roots.insert(object.scope.plan.root) }
+      }
     }
     // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
     // unchanged.
@@ -26,16 +33,38 @@ extension ManagedObjectContext {
     if changeNotices.isAnyDue { notifyObservers() }
   }
 
+  /// Calls ``ManagedObjectLifecycle/prepareForDeletion()`` of an object and of the objects that its deletion deletes too.
+  /// None of them has lost its related objects yet.
+  ///
+  /// - Parameter announced: Gets the objects that are announced as doomed: other deletions leave them to this one.
+  /// - Returns: The objects to be deleted, unless the context has been reverted meanwhile.
+  private func prepare(_ object: ManagedObject, _ announced: inout [ManagedObject]) -> [ManagedObject] {
+    var prepared: [ManagedObject] = []
+    var waiting = [object]
+    let reverts = pendingChanges.revertCount
+    while let next = waiting.popLast() {
+      guard !next.isDeleted, activity.willDelete(next) else { continue }
+      announced.append(next)
+      do {
+        try fireForCaller(next)
+        guard !next.isInaccessible else { continue }
+        if let lifecycle = next.lifecycle {
+          activity.run(.prepareForDeletion) { lifecycle.prepareForDeletion() }
+          guard pendingChanges.revertCount == reverts else { break }
+          // The method may have removed the object from the context.
+          guard !next.isDeleted, !next.isInaccessible else { continue }
+        }
+        waiting.append(contentsOf: try ownedObjects(of: next))
+        prepared.append(next)
+      } catch { noteFailure(error, of: next) }
+    }
+    return prepared
+  }
+
   private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {
     guard !object.isDeleted else { return }
     do { try fireForCaller(object) } catch { return noteFailure(error, of: object) }
     guard !object.isInaccessible else { return }
-    if let lifecycle = object.lifecycle {
-      let reverts = pendingChanges.revertCount
-      guard activity.prepareForDeletion(lifecycle) else { return }
-      // The method may have deleted the object, or removed it from the context.
-      guard pendingChanges.revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
-    }
     // The deletion of a row that another context has inserted meanwhile is a deletion that the save writes.
     if object.flags.contains(.inserted), object.version != 0 { becomeUpdate(object) }
     let owned: [ManagedObject]

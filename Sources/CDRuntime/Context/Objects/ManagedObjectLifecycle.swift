@@ -40,8 +40,9 @@ public protocol ManagedObjectLifecycle: ManagedObject {
   /// change objects and save the context. At most 32 saves may be nested this way.
   func didSave()
 
-  /// Called before the object is deleted, while its relationships still have their objects. Two objects may delete each
-  /// other here: a deletion of an object whose method is running adds nothing.
+  /// Called before the object is deleted, while its relationships still have their objects. If the deletion deletes other
+  /// objects too, it calls the methods of all of them first. The methods may delete each other's objects: each object is
+  /// deleted once.
   func prepareForDeletion()
 
   /// Called at the save of a new object. The save's errors include an error that it throws, as
