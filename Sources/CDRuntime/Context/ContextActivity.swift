@@ -20,6 +20,9 @@ final class ContextActivity {
   private var hook: Hook?
   /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
   private(set) var isAwakening = false
+  /// The objects that running deletions are about to delete. Their ``ManagedObjectLifecycle/prepareForDeletion()`` has been
+  /// called, or is running.
+  private var doomed: Set<ObjectIdentifier> = []
   /// Whether derived attributes are being computed.
   private(set) var isDeriving = false
 
@@ -68,6 +71,24 @@ final class ContextActivity {
     isAwakening = true
     defer { isAwakening = wasAwakening }
     run(.awakeFromFetch) { lifecycle.awakeFromFetch() }
+  }
+
+  /// Runs a body that makes changes, also within ``ManagedObjectLifecycle/awakeFromFetch()``.
+  func notAwakening<R>(_ body: () throws -> R) rethrows -> R {
+    let wasAwakening = isAwakening
+    isAwakening = false
+    defer { isAwakening = wasAwakening }
+    return try body()
+  }
+
+  /// Records that a deletion is about to delete an object.
+  ///
+  /// - Returns: False if a deletion that is running already deletes it.
+  func willDelete(_ object: ManagedObject) -> Bool { doomed.insert(ObjectIdentifier(object)).inserted }
+
+  /// Records the end of a deletion, which has kept its objects alive.
+  func didDelete(_ objects: [ManagedObject]) {
+    for object in objects { doomed.remove(ObjectIdentifier(object)) }
   }
 
   /// Computes derived attributes.

@@ -34,7 +34,8 @@ extension LostChange: CustomStringConvertible {
 
 /// The lost changes that the next save reports.
 struct LostChanges {
-  private var list: [(object: ManagedObject, change: LostChange)] = []
+  /// The changes. A change is confirmed once the values of the object's row have replaced it.
+  private var list: [(object: ManagedObject, change: LostChange, isConfirmed: Bool)] = []
   /// More changes would add no information.
   private static let limit = 100
 
@@ -43,14 +44,20 @@ struct LostChanges {
   mutating func add(_ object: ManagedObject, _ property: String) {
     let change = LostChange(entity: object.scope.plan.name, property: property, objectID: object.objectID)
     guard list.count < Self.limit, !list.contains(where: { $0.change == change }) else { return }
-    list.append((object, change))
+    list.append((object, change, false))
+  }
+
+  /// Records that the values of its row have replaced what was set on an object.
+  mutating func confirm(_ object: ManagedObject) {
+    for index in list.indices where list[index].object === object { list[index].isConfirmed = true }
   }
 
   mutating func removeAll() { list.removeAll() }
 
-  /// Removes all lost changes and returns those of objects that are still deleted or reset.
+  /// Removes all lost changes and returns those that were replaced, and those of objects that are still deleted or
+  /// reset.
   mutating func take() -> [LostChange] {
     defer { list.removeAll() }
-    return list.filter { $0.object.isLost }.map(\.change)
+    return list.filter { $0.isConfirmed || $0.object.isLost }.map(\.change)
   }
 }

@@ -2,19 +2,29 @@
 extension ManagedObjectContext {
   /// Deletes an object. The delete rules of its relationships apply at once; the save checks `deny` rules.
   ///
-  /// Does nothing with an object of another context, or with an object whose row is gone.
+  /// Does nothing with an object of another context, or with an object whose row is gone. If the store cannot be read, the
+  /// object is not deleted, and the next ``save()`` throws the error.
   public func delete(_ object: ManagedObject) {
     guard object.scope.context === self else { return }
+    // Unlike values that `awakeFromFetch()` sets, a deletion in it is a change, with the references that it clears.
+    if activity.isAwakening { return withoutUndo { activity.notAwakening { delete(object) } } }
     children.noteDeletion()
     // A list instead of recursion: a chain of cascades may be long.
     var waiting = [object]
     var roots: Set<Int> = []
+    var announced: [ManagedObject] = []
+    defer { activity.didDelete(announced) }
+    let hasLifecycle = model.hasLifecycle
     let reverts = pendingChanges.revertCount
-    while let next = waiting.popLast() {
-      delete(next, &waiting)
+    deletion: while let next = waiting.popLast() {
+      let doomed = hasLifecycle ? prepare(next, &announced) : [next]
       // A rollback in the app's `prepareForDeletion()` takes back the whole deletion and stops the rest of it.
       if pendingChanges.revertCount != reverts { break }
-      if changeNotices.hasUnnotifiedObservers { roots.insert(next.scope.plan.root) }
+      for object in doomed {
+        delete(object, &waiting)
+        if pendingChanges.revertCount != reverts { break deletion }
+        if changeNotices.hasUnnotifiedObservers { roots.insert(object.scope.plan.root) }
+      }
     }
     // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
     // unchanged.
@@ -23,32 +33,66 @@ extension ManagedObjectContext {
     if changeNotices.isAnyDue { notifyObservers() }
   }
 
+  /// Calls ``ManagedObjectLifecycle/prepareForDeletion()`` of an object and of the objects that its deletion deletes too.
+  /// None of them has lost its related objects yet.
+  ///
+  /// - Parameter announced: Gets the objects that are announced as doomed: other deletions leave them to this one.
+  /// - Returns: The objects to be deleted, unless the context has been reverted meanwhile.
+  private func prepare(_ object: ManagedObject, _ announced: inout [ManagedObject]) -> [ManagedObject] {
+    var prepared: [ManagedObject] = []
+    var waiting = [object]
+    let reverts = pendingChanges.revertCount
+    while let next = waiting.popLast() {
+      guard !next.isDeleted, activity.willDelete(next) else { continue }
+      announced.append(next)
+      do {
+        try fireForCaller(next)
+        guard !next.isInaccessible else { continue }
+        if let lifecycle = next.lifecycle {
+          activity.run(.prepareForDeletion) { lifecycle.prepareForDeletion() }
+          guard pendingChanges.revertCount == reverts else { break }
+          // The method may have removed the object from the context.
+          guard !next.isDeleted, !next.isInaccessible else { continue }
+        }
+        waiting.append(contentsOf: try ownedObjects(of: next))
+        prepared.append(next)
+      } catch { noteFailure(error, of: next) }
+    }
+    return prepared
+  }
+
   private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {
     guard !object.isDeleted else { return }
-    object._willRead()
+    do { try fireForCaller(object) } catch { return noteFailure(error, of: object) }
     guard !object.isInaccessible else { return }
-    if let lifecycle = object.lifecycle {
-      let reverts = pendingChanges.revertCount
-      activity.run(.prepareForDeletion) { lifecycle.prepareForDeletion() }
-      // The method may have deleted the object, or removed it from the context.
-      guard pendingChanges.revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
-    }
     // The deletion of a row that another context has inserted meanwhile is a deletion that the save writes.
     if object.flags.contains(.inserted), object.version != 0 { becomeUpdate(object) }
+    let owned: [ManagedObject]
+    do { owned = try ownedObjects(of: object) } catch { return noteFailure(error, of: object) }
     if undoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       let rule = relationship.description.deleteRule
-      if rule.owns {
-        if relationship.isToMany {
-          cascaded.append(contentsOf: object.relatedObjects(relationship))
-        } else if let related = object.relatedObject(relationship) {
-          cascaded.append(related)
-        }
-      }
       // An object that was never saved has no row that a rule could protect. No reference may lead to it from now on.
       if rule.separates || object.flags.contains(.inserted) { separate(object, relationship) }
     }
+    cascaded.append(contentsOf: owned)
     object.mark(.deleted, in: self)
+  }
+
+  /// The objects that the deletion of an object deletes too.
+  ///
+  /// - Throws: The error of a store that cannot be read.
+  private func ownedObjects(of object: ManagedObject) throws -> [ManagedObject] {
+    var owned: [ManagedObject] = []
+    for case let relationship? in object.scope.plan.relationships
+    where relationship.description.deleteRule.owns {
+      if relationship.isToMany {
+        owned.append(contentsOf: try objectsForCaller(of: object, relationship))
+      } else if let related = object.relatedObject(relationship) {
+        owned.append(related)
+      }
+    }
+    return owned
   }
 
   /// Removes a deleted object from the other side of a relationship.

@@ -36,7 +36,8 @@ extension ManagedObjectContext {
     defer { undoManager?.enableUndoRegistration() }
     let isDropping = !mergeChanges && !object.flags.contains(.deleted)
     if isDropping { dropChanges(of: object, keepsReferencesToDeleted) }
-    let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
+    let former = object.extras?.old ?? []
+    let changes = former.map { ($0.slot, object.storedValue($0.slot)) }
     let pairs = pendingChanges.addingPairsOfLostRow(of: object, to: knownPairs(of: object))
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
     defer { if !object.isPending { readContestedRelationships() } }
@@ -55,7 +56,12 @@ extension ManagedObjectContext {
       return
     }
     guard !changes.isEmpty else { return }
-    object.extras?.old = changes.map { ($0.0, object.storedValue($0.0)) }
+    object.extras?.old = zip(former, changes).map { old, change -> (slot: Int, value: AttributeValue) in
+      let read = object.storedValue(old.slot)
+      // No row has a transient attribute: unless the app's code has set it anew, its value is still the change.
+      let isUnread = !object.scope.plan.slots[old.slot].isStored && read == change.1
+      return (old.slot, isUnread ? old.value : read)
+    }
     object.setStoredValues(Dictionary(changes, uniquingKeysWith: { first, _ in first }))
   }
 

@@ -38,7 +38,10 @@ extension ManagedObjectContext {
     } else if relationship.isSymmetric {
       setSymmetric(object, relationship, oldKey: oldKey, new: new)
     } else {
-      let formers = new.map { referrers(of: $0, inverse) } ?? []
+      let formers: [ManagedObject]
+      do { formers = try new.map { try referrers(of: $0, inverse) } ?? [] } catch {
+        return noteFailure(error, of: object, slot: slot)
+      }
       for former in formers where former !== object { former.writeReference(0, slot) }
       object.writeReference(newKey, slot)
       if oldKey != 0, let old = referent(oldKey, relationship) {
@@ -130,7 +133,11 @@ extension ManagedObjectContext {
     if let known = object.extras?.partners[relationship.slot] {
       return known == 0 ? nil : self.object(known, relationship)
     }
-    let referrers = readReferrers(of: object, relationship)
+    let referrers: [ManagedObject]?
+    do { referrers = try readReferrers(of: object, relationship) } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      return nil
+    }
     let found = referrers?.first { !$0.isDeleted }
     // A deleted partner is not recorded, because a rollback brings it back.
     if let referrers, found != nil || referrers.isEmpty {
@@ -141,32 +148,29 @@ extension ManagedObjectContext {
 
   /// The objects whose references lead to an object in a one-to-one relationship: its partner, and objects whose
   /// deletion is unsaved. A `deny` rule refuses a deletion as long as the reference exists.
-  private func referrers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
+  private func referrers(
+    of object: ManagedObject, _ relationship: RelationshipPlan
+  ) throws -> [ManagedObject] {
     if let known = object.extras?.partners[relationship.slot] {
       return known == 0 ? [] : referent(known, relationship).map { [$0] } ?? []
     }
-    return readReferrers(of: object, relationship) ?? []
+    return try readReferrers(of: object, relationship) ?? []
   }
 
-  /// Finds these objects by the store's rows, and by objects with changes that have not been read again. Nil if the
-  /// store cannot be read, or if no row can refer to the object.
+  /// Finds these objects by the store's rows, and by objects with changes that have not been read again. Nil if no row
+  /// can refer to the object.
   private func readReferrers(
     of object: ManagedObject, _ relationship: RelationshipPlan
-  ) -> [ManagedObject]? {
+  ) throws -> [ManagedObject]? {
     guard let inverse = inverse(of: relationship), object.mayHaveRowsOfOthers,
       !object.flags.contains(.inaccessible), let column = model.inverseReferenceColumn(of: relationship)
     else { return nil }
-    do {
-      // The object of a row may have been changed or deleted since.
-      let found = try storedReferrers(of: object, relationship, column).filter {
-        $0.referenceKey(inverse.slot) == object.key
-      }
-      return pendingChanges.hasContestedReferrers
-        ? found + contestedReferrers(of: object, relationship, besides: found) : found
-    } catch {
-      object.report(.readFailed("\(error)"), slot: relationship.slot)
-      return nil
+    // The object of a row may have been changed or deleted since.
+    let found = try storedReferrers(of: object, relationship, column).filter {
+      $0.referenceKey(inverse.slot) == object.key
     }
+    return pendingChanges.hasContestedReferrers
+      ? found + contestedReferrers(of: object, relationship, besides: found) : found
   }
 
   /// The objects that still refer to an object as their rows did before another context changed the rows.
@@ -194,7 +198,11 @@ extension ManagedObjectContext {
 
   func setPartner(of object: ManagedObject, _ relationship: RelationshipPlan, to new: ManagedObject?) {
     guard let inverse = inverse(of: relationship) else { return }
-    for former in referrers(of: object, relationship) where former !== new {
+    let formers: [ManagedObject]
+    do { formers = try referrers(of: object, relationship) } catch {
+      return noteFailure(error, of: object, slot: relationship.slot)
+    }
+    for former in formers where former !== new {
       setReference(of: former, inverse, to: nil)
     }
     if let new { setReference(of: new, inverse, to: object) }
@@ -203,11 +211,25 @@ extension ManagedObjectContext {
 
 // To-many relationships: reading their objects on first use.
 extension ManagedObjectContext {
-  /// The objects of a to-many relationship.
+  /// The objects of a to-many relationship. If the store cannot be read, these are the ones in memory.
   func objects(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
+    do { return try objectsForCaller(of: object, relationship) } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      let root = model.entities[relationship.destination].root
+      let keys = object.toManyState(relationship.slot).keys?.keys ?? []
+      return keys.compactMap { registered($0, root: root) }.filter { !$0.isDeleted }
+    }
+  }
+
+  /// The objects of a to-many relationship, for a caller that needs all of them.
+  ///
+  /// - Throws: The error of a store that cannot be read.
+  func objectsForCaller(
+    of object: ManagedObject, _ relationship: RelationshipPlan
+  ) throws -> [ManagedObject] {
     let state = object.toManyState(relationship.slot)
     if let cache = state.cache { return cache }
-    if state.keys == nil, let loaded = load(object, relationship, state) { return loaded }
+    if state.keys == nil, let loaded = try loadForCaller(object, relationship, state) { return loaded }
     guard let keys = state.keys else { return [] }
     let plan = model.entities[relationship.destination]
     var objects: [ManagedObject] = []
@@ -220,28 +242,17 @@ extension ManagedObjectContext {
       }
       if !member.isDeleted { objects.append(member) }
     }
-    if !isComplete {
-      guard let found = readMembers(of: object, relationship, state, keys) else {
-        return keys.keys.compactMap { registered($0, root: plan.root) }.filter { !$0.isDeleted }
-      }
-      objects = found
-    }
+    if !isComplete { objects = try readMembers(of: object, relationship, state, keys) }
     registry.cache(objects, of: state)
     return objects
   }
 
   /// Fetches the objects of a loaded relationship again with one statement, because some are not in memory. Objects
-  /// that it does not find are gone, and are removed from the relationship. Nil if the store cannot be read.
+  /// that it does not find are gone, and are removed from the relationship.
   private func readMembers(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState, _ keys: KeyList
-  ) -> [ManagedObject]? {
-    let rows: [ManagedObject]
-    do {
-      rows = try relatedRows(object, relationship, state)
-    } catch {
-      object.report(.readFailed("\(error)"), slot: relationship.slot)
-      return nil
-    }
+  ) throws -> [ManagedObject] {
+    let rows = try relatedRows(object, relationship, state)
     return withExtendedLifetime(rows) {
       let root = model.entities[relationship.destination].root
       return keys.keys.compactMap { key in
@@ -272,22 +283,23 @@ extension ManagedObjectContext {
     return keys.count { registered($0, root: root)?.isDeleted != true }
   }
 
-  /// Reads the objects of a relationship.
+  /// Reads the objects of a relationship. If the store cannot be read, the relationship is not loaded afterwards.
   ///
   /// - Returns: The objects, if there are no unsaved changes to take into account; nil otherwise.
   @discardableResult
   func load(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) -> [ManagedObject]? {
-    var rows: [ManagedObject] = []
-    if object.mayHaveRowsOfOthers {
-      do {
-        rows = try relatedRows(object, relationship, state)
-      } catch {
-        object.report(.readFailed("\(error)"), slot: relationship.slot)
-        return nil
-      }
+    do { return try loadForCaller(object, relationship, state) } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      return nil
     }
+  }
+
+  private func loadForCaller(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) throws -> [ManagedObject]? {
+    let rows = try object.mayHaveRowsOfOthers ? relatedRows(object, relationship, state) : []
     return fill(state, relationship, of: object.key, with: rows)
   }
 

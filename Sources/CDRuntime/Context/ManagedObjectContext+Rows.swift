@@ -174,6 +174,10 @@ extension ManagedObjectContext {
     guard !object.isPending || object.flags.contains(.fault) else { return }
     // A fault has no values yet, or its observers have been notified.
     if !object.flags.contains(.fault) { noteChange(of: object) }
+    // An earlier read has failed. What was set since was not recorded, and the row's values replace it now.
+    if object.flags.contains(.inaccessible), !object.flags.contains(.deletionSaved) {
+      pendingChanges.confirmLostChanges(of: object)
+    }
     object.version = version
     object.flags.subtract([.fault, .inaccessible, .deletionSaved])
     decode(object, row)
@@ -214,6 +218,8 @@ extension ManagedObjectContext {
     do {
       try readRow(of: object)
     } catch {
+      // A fetch that finds the row with another version reads it again.
+      if !object.isPending { object.version = 0 }
       object.flags.insert(.inaccessible)
       fillEmpty(object)
       object.report(.readFailed("\(error)"))
@@ -236,9 +242,15 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads the values of a fault. If that fails, the object stays a fault, and its next use reads again.
-  private func fireForCaller(_ object: ManagedObject) throws {
-    guard parent == nil, object.scope.plan.index >= 0, object.flags.contains(.fault) else {
+  /// Reads the values of a fault. If that fails, the object stays a fault, and its next use reads again. An object
+  /// without changes that could not be read before is looked up again.
+  func fireForCaller(_ object: ManagedObject) throws {
+    let plan = object.scope.plan
+    guard parent == nil, plan.index >= 0, object.flags.contains(.fault) else {
+      let mayReturn = parent == nil && object.flags.contains(.inaccessible) && !object.isPending
+      if mayReturn, registered(object.key, root: plan.root) === object {
+        _ = try fetchObject(object.key, plan)
+      }
       return object._willRead()
     }
     object.flags.remove(.fault)

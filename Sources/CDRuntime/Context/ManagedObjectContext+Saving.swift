@@ -11,6 +11,9 @@ extension ManagedObjectContext {
   /// have the entity or no key can be reserved, it returns an inaccessible object that no save writes. The first save
   /// afterwards throws the error once; the next one saves the rest. ``insert(entityNamed:)`` throws at once instead.
   ///
+  /// A deletion needs the values of its object, and a relationship that is set as a whole needs its former objects. If the
+  /// store cannot be read, nothing is changed, and the first save afterwards throws the error in the same way.
+  ///
   /// Properties that were set on deleted objects are lost. The first save afterwards throws
   /// ``SaveError/changesLost(_:)`` once, and the next one saves the rest.
   ///
@@ -31,7 +34,7 @@ extension ManagedObjectContext {
   ///   `CancellationError` if the task is cancelled while the save waits, and has written nothing then.
   public func save() throws {
     try activity.checkMaySave()
-    if let error = pendingChanges.takeInsertionErrors() { throw error }
+    if let error = pendingChanges.takeFailures() { throw error }
     let lost = pendingChanges.takeLostChanges()
     if !lost.isEmpty { throw SaveError.changesLost(lost) }
     noticeRemovalsNow()

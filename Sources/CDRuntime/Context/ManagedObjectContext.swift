@@ -276,7 +276,7 @@ public final class ManagedObjectContext {
     guard storeReader.hasStore(of: plan) else { throw StoreError.noStore(entity: name) }
     let seed = ObjectSeed(inserting: name, in: self)
     // The error has been observed already. It is thrown here, so the save must not throw it again.
-    if seed.state.key == 0, let error = pendingChanges.takeNewestInsertionError() { throw error }
+    if seed.state.key == 0, let error = pendingChanges.takeNewestFailure() { throw error }
     return makeObject(seed)
   }
 
@@ -293,20 +293,27 @@ public final class ManagedObjectContext {
   /// Records that an object could not be inserted. The next save throws the error.
   func refuseInsertion(of entity: String) {
     let error = ObservedError(reason: .uninsertableEntity, entity: entity, property: nil, objectID: nil)
-    pendingChanges.noteFailedInsertion(error)
+    pendingChanges.noteFailure(error)
     observe(error)
+  }
+
+  /// Records that a deletion or a change was not made, because the store could not be read. The next save throws the error.
+  @_optimize(none)
+  func noteFailure(_ error: any Error, of object: ManagedObject, slot: Int? = nil) {
+    pendingChanges.noteFailure(error)
+    object.report(.readFailed("\(error)"), slot: slot)
   }
 
   /// Returns a key for a new object; 0 if none can be reserved. The next save throws the reason.
   func nextKey(for plan: EntityPlan) -> ObjectKey {
     if let importTarget {
       let key = importTarget.nextKey(for: plan)
-      if key == 0 { pendingChanges.noteFailedInsertion(StoreError.noStore(entity: plan.name)) }
+      if key == 0 { pendingChanges.noteFailure(StoreError.noStore(entity: plan.name)) }
       return key
     }
     if let key = registry.takeKey(ofRoot: plan.root) { return key }
     do { return try registry.reserveKeys(ofRoot: plan.root, from: engine) } catch {
-      pendingChanges.noteFailedInsertion(error)
+      pendingChanges.noteFailure(error)
       observe(ObservedError(reason: .noKey("\(error)"), entity: plan.name, property: nil, objectID: nil))
       return 0
     }
@@ -340,7 +347,7 @@ public final class ManagedObjectContext {
   /// Objects with changes, in the order of their first changes.
   @inline(__always) var pending: [ManagedObject] { pendingChanges.objects }
 
-  /// Whether a save would write anything, or throw the error of a failed insertion or of a lost change.
+  /// Whether a save would write anything, or throw the error of a lost change or of something that could not be done.
   ///
   /// A value that was set and set back is not a change: values and references are compared with those that the object
   /// was read or last saved with. A change of a transient attribute counts, although no store holds it. In a
@@ -362,9 +369,6 @@ public final class ManagedObjectContext {
     var comparison = SnapshotComparison(self)
     return pending.filter { comparison.isUpdated($0) }
   }
-
-  /// Stored objects that have been changed since the last save, even if they have been changed back.
-  var touchedObjects: [ManagedObject] { pending.filter(\.hasUpdatedFlags) }
 
   /// Stored objects whose deletion has not been saved.
   public var deletedObjects: [ManagedObject] {

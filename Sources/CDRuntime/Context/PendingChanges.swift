@@ -2,8 +2,9 @@
 final class PendingChanges {
   /// Objects with changes, in the order of their first changes. Each has the flag ``ObjectFlags/listed``.
   private(set) var objects: [ManagedObject] = []
-  /// Errors of failed insertions. The next save throws the first one and forgets them all.
-  private var insertionErrors: [any Error] = []
+  /// Errors of insertions, deletions and changes that could not be made. The next save throws the first one and forgets
+  /// them all.
+  private var failures: [any Error] = []
   /// Properties that were set on objects that no save writes; the next save throws them.
   private var lostChanges = LostChanges()
   /// The root entities of objects with changes whose rows another context has changed too. Relationships to these
@@ -71,7 +72,7 @@ final class PendingChanges {
     let former = objects
     objects.removeAll()
     derived.removeAll()
-    insertionErrors.removeAll()
+    failures.removeAll()
     lostChanges.removeAll()
     return former
   }
@@ -96,24 +97,29 @@ final class PendingChanges {
 
   // MARK: What the next save reports
 
-  /// Whether the next save throws the error of a failed insertion or of a lost change.
-  var hasFailures: Bool { !insertionErrors.isEmpty || !lostChanges.isEmpty }
+  /// Whether the next save throws the error of something that could not be done, or of a lost change.
+  var hasFailures: Bool { !failures.isEmpty || !lostChanges.isEmpty }
 
-  func noteFailedInsertion(_ error: any Error) { insertionErrors.append(error) }
+  /// Records the error of an insertion, a deletion or a change that could not be made.
+  func noteFailure(_ error: any Error) { failures.append(error) }
 
-  /// Removes and returns the error of the newest failed insertion, for a caller that throws it at once.
-  func takeNewestInsertionError() -> (any Error)? { insertionErrors.popLast() }
+  /// Removes and returns the newest of these errors, for a caller that throws it at once.
+  func takeNewestFailure() -> (any Error)? { failures.popLast() }
 
-  /// Removes all errors of failed insertions, and returns the first one.
-  func takeInsertionErrors() -> (any Error)? {
-    defer { insertionErrors.removeAll() }
-    return insertionErrors.first
+  /// Removes all of these errors, and returns the first one.
+  func takeFailures() -> (any Error)? {
+    defer { failures.removeAll() }
+    return failures.first
   }
 
   /// Records that a property was set on an object that no save writes.
   func noteLostChange(of object: ManagedObject, _ property: String) { lostChanges.add(object, property) }
 
-  /// Removes all lost changes and returns those of objects that are still deleted or reset.
+  /// Records that the values of its row have replaced what was set on an object.
+  func confirmLostChanges(of object: ManagedObject) { lostChanges.confirm(object) }
+
+  /// Removes all lost changes and returns those that were replaced, and those of objects that are still deleted or
+  /// reset.
   func takeLostChanges() -> [LostChange] { lostChanges.take() }
 
   // MARK: Changes of rows that other contexts have changed too

@@ -69,6 +69,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
   private var current: [FetchedResultsSection<Object>] = []
   private var failure: (any Error)?
   private var indices: [ManagedObjectID: FetchedIndex] = [:]
+  /// The objects that had unsaved changes when the results were last fetched. Nothing reports it if a rollback or an undo
+  /// takes these changes back.
+  private var unsaved: Set<ManagedObjectID> = []
   private var streams: [AsyncStream<FetchedResultsDiff>.Continuation] = []
 
   /// Fetches the objects of a request, and updates them from now on.
@@ -83,8 +86,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     self.request = request
     self.sectionKeyPath = sectionKeyPath
     self.context = context
-    current = try fetchSections()
-    index()
+    try show(fetchSections())
     context.changeNotices.addObserver(self) { [weak self] changes in self?.follow(changes) }
   }
 
@@ -128,7 +130,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// - Throws: The errors of ``ManagedObjectContext/fetch(_:)``; the results are unchanged then.
   @discardableResult
   public func update() throws -> FetchedResultsDiff {
-    try update(ObjectChanges(updated: ManagedObjectIDs(context.touchedObjects.map(\.objectID))))
+    try update(ObjectChanges())
   }
 
   private func follow(_ changes: ObjectChanges) {
@@ -143,17 +145,17 @@ public final class FetchedResultsController<Object: ManagedObject> {
   private func update(_ changes: ObjectChanges) throws -> FetchedResultsDiff {
     let new = try fetchSections()
     if failure != nil { error = nil }
+    let touched = unsaved.union(unsavedObjects()).union(exchangedObjects(new))
     let diff = FetchedResultsDiff(from: current.map(\.shape), to: new.map(\.shape)) {
-      changes.updated.contains($0) || changes.refreshed.contains($0)
+      touched.contains($0) || changes.updated.contains($0) || changes.refreshed.contains($0)
+        || changes.inserted.contains($0)
     }
     guard !diff.isEmpty else {
-      current = new
-      index()
+      show(new)
       return diff
     }
     registrar.willSet(self, keyPath: \.sections)
-    current = new
-    index()
+    show(new)
     registrar.didSet(self, keyPath: \.sections)
     if context.isReading { notifyAfterSnapshot() }
     streams.removeAll { stream in
@@ -205,6 +207,28 @@ public final class FetchedResultsController<Object: ManagedObject> {
       }
     }
     return sections
+  }
+
+  private func show(_ sections: [FetchedResultsSection<Object>]) {
+    current = sections
+    unsaved = unsavedObjects()
+    index()
+  }
+
+  private func unsavedObjects() -> Set<ManagedObjectID> { Set(context.pending.map(\.objectID)) }
+
+  /// The objects of the results for whose rows the context has other instances than before: after a reset, and if another
+  /// context has inserted a deleted row again.
+  private func exchangedObjects(_ new: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
+    var exchanged: Set<ManagedObjectID> = []
+    for section in new {
+      for object in section.objects {
+        let id = object.objectID
+        guard let index = indices[id], current[index.section].objects[index.item] !== object else { continue }
+        exchanged.insert(id)
+      }
+    }
+    return exchanged
   }
 
   private func index() {

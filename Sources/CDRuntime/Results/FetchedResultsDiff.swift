@@ -56,7 +56,8 @@ public struct FetchedResultsDiff: Hashable, Sendable {
   public let insertions: [FetchedIndex]
   /// Objects that were moved: in each section the fewest possible.
   public let moves: [Move]
-  /// The new positions of objects that were in the results before and have other values now.
+  /// The new positions of objects that were in the results before and may have other values now, or for whose row the
+  /// context has another instance now. An object with unsaved changes counts each time that the results are fetched.
   public let updates: [FetchedIndex]
 
   /// Whether there is no difference.

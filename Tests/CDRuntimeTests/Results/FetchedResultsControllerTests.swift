@@ -78,6 +78,79 @@ import Testing
     #expect(try results.update().isEmpty)
   }
 
+  @Test func changesThatAreTakenBackAreUpdates() throws {
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    let results = try FetchedResultsController(request(), in: context)
+    let index = FetchedIndex(section: 0, item: 0)
+    tag.name = "b"
+    #expect(try results.update().updates == [index])
+    context.rollback()
+    #expect(try results.update().updates == [index])
+    #expect(try results.update().isEmpty)
+    context.undoManager = ContextUndoManager()
+    tag.name = "c"
+    context.undoManager?.endEvent()
+    #expect(try results.update().updates == [index])
+    context.undo()
+    #expect(tag.name == "a")
+    #expect(try results.update().updates == [index])
+  }
+
+  @Test func changesFromBeforeTheControllerAreTakenBackToo() throws {
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    tag.name = "b"
+    let results = try FetchedResultsController(request(), in: context)
+    context.rollback()
+    #expect(try results.update().updates == [FetchedIndex(section: 0, item: 0)])
+  }
+
+  @Test func aNewObjectThatChangesAgainIsAnUpdate() throws {
+    let results = try FetchedResultsController(request(), in: context)
+    let tag = Tag(name: "a", in: context)
+    let first = try results.update()
+    #expect(first.insertions.count == 1 && first.updates.isEmpty)
+    tag.name = "b"
+    #expect(try results.update().updates == [FetchedIndex(section: 0, item: 0)])
+  }
+
+  @Test func anotherInstanceIsAnUpdate() async throws {
+    let former = Tag(name: "a", in: context)
+    try context.save()
+    var results: FetchedResultsController<Tag>? = try FetchedResultsController(request(), in: context)
+    let diffs = results?.diffs
+    context.reset()
+    let diff = try results?.update()
+    #expect(diff?.updates == [FetchedIndex(section: 0, item: 0)])
+    let present = try #require(results?.fetchedObjects.first)
+    #expect(present !== former && present.managedObjectContext === context)
+    #expect(try results?.update().isEmpty == true)
+    // The end of the controller is the end of its differences.
+    results = nil
+    var told: [FetchedResultsDiff] = []
+    for await diff in try #require(diffs) { told.append(diff) }
+    #expect(told.count == 1 && told.first == diff)
+  }
+
+  @Test func aRowThatReturnsElsewhereIsNoSilentChange() async throws {
+    let former = Tag(name: "a", in: context)
+    try context.save()
+    var results: FetchedResultsController<Tag>? = try FetchedResultsController(request(), in: context)
+    let diffs = results?.diffs
+    other.undoManager = ContextUndoManager()
+    other.delete(try other.existingObject(with: former.objectID))
+    try other.save()
+    other.undo()
+    try other.save()
+    let found = try Tag.objects(in: context)
+    #expect(found.map(\.name) == ["a"] && results?.fetchedObjects == found)
+    results = nil
+    var told: [FetchedResultsDiff] = []
+    for await diff in try #require(diffs) { told.append(diff) }
+    #expect(told.contains { !$0.updates.isEmpty || !$0.insertions.isEmpty })
+  }
+
   @Test func aSectionIsAnAttribute() throws {
     #expect(throws: FetchError.notAValue(entity: "Tag", key: "books")) {
       try FetchedResultsController(request(), sectionKeyPath: "books", in: context)

@@ -31,8 +31,14 @@ extension ManagedObject {
     guard let context = scope.context else { return }
     forgetFaults(relationship)
     let accepted = objects.filter { accepts($0, relationship) }
+    // An object that is gone, or whose values could not be read, has lost the change already.
+    guard !flags.contains(.inaccessible) || isPending else { return }
+    let former: [ManagedObject]
+    do { former = try context.objectsForCaller(of: self, relationship) } catch {
+      return context.noteFailure(error, of: self, slot: relationship.slot)
+    }
     let wanted = Set(accepted)
-    for object in context.objects(of: self, relationship) where !wanted.contains(object) {
+    for object in former where !wanted.contains(object) {
       context.remove(object, from: self, relationship)
     }
     for object in accepted { context.add(object, to: self, relationship, at: nil) }

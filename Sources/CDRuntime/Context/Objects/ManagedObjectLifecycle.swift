@@ -27,7 +27,8 @@ public protocol ManagedObjectLifecycle: ManagedObject {
   func awakeFromInsert()
 
   /// Called when an object's values have been read from the store: at its first fetch, when a fault is fired, and
-  /// after a refresh. Values that it sets count as read and are not changes: use it to set transient attributes.
+  /// after a refresh. Values that it sets count as read and are not changes: use it to set transient attributes. A
+  /// deletion is a change, which the next save writes.
   func awakeFromFetch()
 
   /// Called once before a save, for an object that was inserted, changed or deleted. It may change objects, including
@@ -39,7 +40,9 @@ public protocol ManagedObjectLifecycle: ManagedObject {
   /// change objects and save the context. At most 32 saves may be nested this way.
   func didSave()
 
-  /// Called before the object is deleted, while its relationships still have their objects.
+  /// Called before the object is deleted, while its relationships still have their objects. If the deletion deletes other
+  /// objects too, it calls the methods of all of them first. The methods may delete each other's objects: each object is
+  /// deleted once.
   func prepareForDeletion()
 
   /// Called at the save of a new object. The save's errors include an error that it throws, as

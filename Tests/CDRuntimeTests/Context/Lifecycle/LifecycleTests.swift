@@ -135,6 +135,30 @@ extension Tag: ManagedObjectLifecycle {
     #expect(try Tag.objects(in: context).map(\.name) == (1...20).map { "\($0) of 20" })
   }
 
+  @Test func whatAwakingDeletesIsGoneForGood() throws {
+    let first = context(nil)
+    let author = Author(name: "A", in: first)
+    let book = Book(title: "B", isbn: "1", author: author, in: first)
+    let next = Book(title: "C", isbn: "2", author: author, in: first)
+    next.prequel = book
+    _ = Tag(name: "a", in: first)
+    try first.save()
+    let context = context(nil)
+    context.undoManager = ContextUndoManager()
+    let probe = HookProbe(.awakeFromFetch) { _ in
+      context.delete(try context.existingObject(with: book.objectID))
+    }
+    let tags = try HookProbe.$current.withValue(probe) { try Tag.objects(in: context) }
+    #expect(tags.count == 1 && probe.wasReached && probe.error == nil)
+    let sequel = try #require(try context.existingObject(with: next.objectID) as? Book)
+    #expect(sequel.prequel == nil && sequel.isUpdated)
+    // What is read is not undone.
+    #expect(context.undoManager?.canUndo == false)
+    try context.save()
+    let rest = try Book.objects(in: store.freshContext())
+    #expect(rest.map(\.isbn) == ["2"] && rest.allSatisfy { $0.prequel == nil })
+  }
+
   @Test func willSaveMayChangeTheObjectAndOthers() throws {
     let context = context()
     let lower = Tag(name: "lower", in: context)
@@ -183,6 +207,38 @@ extension Tag: ManagedObjectLifecycle {
     #expect(context.validationErrors(of: update) == [refusal("not updated", update)])
     context.rollback()
     #expect(update.name == "u")
+  }
+
+  @Test func objectsThatDeleteEachOtherArePreparedOnce() throws {
+    let context = context()
+    let (a, b) = (Tag(name: "a", in: context), Tag(name: "b", in: context))
+    try context.save()
+    _ = notes(context)
+    let probeOfB = HookProbe(.prepareForDeletion) { object in
+      #expect(object === b)
+      context.delete(a)
+    }
+    let probe = HookProbe(.prepareForDeletion) { object in
+      #expect(object === a)
+      HookProbe.$current.withValue(probeOfB) { context.delete(b) }
+    }
+    HookProbe.$current.withValue(probe) { context.delete(a) }
+    #expect(probeOfB.wasReached)
+    #expect(notes(context) == "prepare 0 prepare 0")
+    #expect(a.isDeleted && b.isDeleted)
+    try context.save()
+    #expect(try Tag.objects(in: store.freshContext()).isEmpty)
+  }
+
+  @Test func anObjectThatDeletesItselfIsPreparedOnce() throws {
+    let context = context()
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    _ = notes(context)
+    let probe = HookProbe(.prepareForDeletion) { object in object?.delete() }
+    HookProbe.$current.withValue(probe) { context.delete(tag) }
+    #expect(notes(context) == "prepare 0")
+    #expect(tag.isDeleted)
   }
 
   @Test func anObjectMadeAfterAResetBelongsToTheContext() throws {

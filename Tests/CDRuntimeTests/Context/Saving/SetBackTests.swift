@@ -112,6 +112,39 @@ import Testing
     expectNoChanges(nodes)
   }
 
+  // No row has a transient attribute, so what is read again does not tell whether it has changed.
+  @Test func aTransientChangeSurvivesARefresh() throws {
+    let nodes = try makeNodes()
+    try nodes[0].setValue("before", forKey: "note")
+    try context.save()
+    try nodes[0].setValue("n", forKey: "note")
+    context.refresh(nodes[0], mergeChanges: true)
+    #expect(context.hasChanges && nodes[0].isUpdated)
+    #expect(try nodes[0].value(forKey: "note") == .attribute(.string("n")))
+    context.rollback()
+    #expect(try nodes[0].value(forKey: "note") == .attribute(.string("before")))
+    expectNoChanges(nodes)
+  }
+
+  @Test func aTransientChangeSurvivesAConflict() throws {
+    struct Undecided: Error {}
+    let nodes = try makeNodes()
+    let former = try nodes[0].value(forKey: "note")
+    try nodes[0].setValue("n", forKey: "note")
+    try nodes[0].setValue("mine", forKey: "name")
+    let other = container.newContext()
+    held.contexts.append(other)
+    try other.existingObject(with: nodes[0].objectID).setValue("theirs", forKey: "name")
+    try other.save()
+    context.mergePolicy = MergePolicy { _ in throw Undecided() }
+    #expect(throws: Undecided.self) { try context.save() }
+    #expect(try nodes[0].value(forKey: "note") == .attribute(.string("n")))
+    context.rollback()
+    #expect(try nodes[0].value(forKey: "note") == former)
+    #expect(try nodes[0].value(forKey: "name") == .attribute(.string("theirs")))
+    expectNoChanges(nodes)
+  }
+
   // What comes back comes to the end, and the end is where it was only if it was the last.
   @Test func anOrderThatWasLeftIsAChange() throws {
     let nodes = try makeNodes()

@@ -1,0 +1,142 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// The store cannot be read for a moment. Nothing is taken for gone afterwards, and what could not be done is said.
+@Suite(.onceForAllKinds) struct FailedReadTests {
+  private let container: PersistentContainer
+  private let context: ManagedObjectContext
+  private let other: ManagedObjectContext
+
+  init() throws {
+    container = try PersistentContainer(scratchFor: LibraryModel.self, ScratchStore(.memory))
+    context = container.newContext()
+    other = container.newContext()
+  }
+
+  /// Runs a body while no context can read: a store in memory refuses reads during the thread's own write.
+  private func withoutReads(_ body: @escaping () -> Void) throws {
+    var isDone = false
+    let rows = (0..<1).lazy.map { _ -> [String: FetchedValue] in
+      if !isDone {
+        isDone = true
+        body()
+      }
+      return ["label": .value("of the batch")]
+    }
+    try other.execute(BatchInsertRequest<ManagedObject>(entityName: "Shelf", rows: rows))
+    #expect(isDone)
+  }
+
+  private var failedReads: Int {
+    context.recentErrors.count { if case .readFailed = $0.reason { true } else { false } }
+  }
+
+  private func savedTag() throws -> Tag {
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    context.refreshAllObjects()
+    #expect(tag.isFault)
+    return tag
+  }
+
+  @Test func aFetchFindsTheObjectAgain() throws {
+    let tag = try savedTag()
+    try withoutReads { _ = tag.name }
+    #expect(tag.isInaccessible && failedReads == 1)
+    #expect(try Tag.objects(in: context) == [tag])
+    #expect(!tag.isInaccessible && tag.name == "a")
+    context.delete(tag)
+    try context.save()
+    #expect(try Tag.objects(in: container.newContext()).isEmpty)
+  }
+
+  @Test func itsIdentifierFindsTheObjectAgain() throws {
+    let tag = try savedTag()
+    try withoutReads { _ = tag.name }
+    #expect(tag.isInaccessible)
+    #expect(try context.existingObject(with: tag.objectID) === tag)
+    #expect(!tag.isInaccessible && tag.name == "a")
+  }
+
+  @Test func aDeletionThatCannotBeMadeIsAnErrorOfTheSave() throws {
+    let tag = try savedTag()
+    try withoutReads { [context] in context.delete(tag) }
+    #expect(!tag.isDeleted && tag.isFault && failedReads == 1)
+    #expect(context.hasChanges)
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(!context.hasChanges)
+    context.delete(tag)
+    try context.save()
+    #expect(try Tag.objects(in: container.newContext()).isEmpty)
+  }
+
+  @Test func aDeletionAfterAFailedReadLooksForTheRowAgain() throws {
+    let tag = try savedTag()
+    try withoutReads { _ = tag.name }
+    #expect(tag.isInaccessible)
+    context.delete(tag)
+    try context.save()
+    #expect(try Tag.objects(in: container.newContext()).isEmpty)
+  }
+
+  @Test func theDeletionOfWhatIsGoneDoesNothing() throws {
+    let tag = try savedTag()
+    let theirs = try other.existingObject(with: tag.objectID)
+    other.delete(theirs)
+    try other.save()
+    context.delete(tag)
+    #expect(tag.isInaccessible && !context.hasChanges)
+    try context.save()
+  }
+
+  @Test func aDeletionThatCannotCascadeIsNone() throws {
+    let book = Book(title: "B", isbn: "1", author: Author(name: "A", in: context), in: context)
+    let review = Review(stars: 3, in: context)
+    book.reviews = [review]
+    try context.save()
+    context.refreshAllObjects()
+    #expect(book.title == "B")
+    try withoutReads { [context] in context.delete(book) }
+    #expect(!book.isDeleted)
+    #expect(throws: StoreError.self) { try context.save() }
+    context.delete(book)
+    #expect(review.isDeleted)
+    try context.save()
+  }
+
+  @Test func aReplacementThatCannotBeMadeIsAnErrorOfTheSave() throws {
+    let author = Author(name: "A", in: context)
+    let tag = Tag(name: "a", in: context)
+    let books = ["1", "2"].map { Book(title: $0, isbn: $0, author: author, in: context) }
+    tag.books = books
+    books[1].prequel = books[0]
+    try context.save()
+    context.refreshAllObjects()
+    #expect(tag.name == "a" && books.map(\.title) == ["1", "2"])
+    try withoutReads { tag.books = [books[1]] }
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(tag.books == books)
+    try withoutReads { books[0].sequel = nil }
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(books[0].sequel == books[1])
+    tag.books = [books[1]]
+    books[0].sequel = nil
+    try context.save()
+    let fresh = container.newContext()
+    #expect(try Tag.objects(in: fresh).map { $0.books.map(\.title) } == [["2"]])
+    #expect(try Book.objects(in: fresh).allSatisfy { $0.prequel == nil })
+  }
+
+  @Test func whatWasSetMeanwhileIsLostLoudly() throws {
+    let tag = try savedTag()
+    try withoutReads { tag.name = "b" }
+    #expect(try Tag.objects(in: context).map(\.name) == ["a"])
+    let lost = LostChange(entity: "Tag", property: "name", objectID: tag.objectID)
+    #expect(throws: SaveError.changesLost([lost])) { try context.save() }
+    tag.name = "b"
+    try context.save()
+    #expect(try Tag.objects(in: container.newContext()).map(\.name) == ["b"])
+  }
+}
