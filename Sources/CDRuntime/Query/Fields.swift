@@ -194,13 +194,23 @@ extension ToMany {
 
   /// Returns the number of objects that meet a condition. The closure receives the path to one of the objects.
   public func count(where condition: (ToOne<Destination>) -> FetchPredicate) -> Calculated<Int> {
+    Calculated(
+      expression: .count(in: expression) { condition(ToOne<Destination>(keys: ["$" + $0])) })
+  }
+}
+
+extension ValueExpression {
+  /// The number of a collection's elements that meet a condition.
+  ///
+  /// - Parameter condition: Gets the name of the variable that stands for an element, without its sigil.
+  static func count(
+    in collection: ValueExpression, where condition: (String) -> FetchPredicate
+  ) -> ValueExpression {
     let depth = ElementDepth.current + 1
     let variable = "element\(depth)"
-    let predicate = ElementDepth.$current.withValue(depth) {
-      condition(ToOne<Destination>(keys: ["$" + variable]))
-    }
-    let subquery = ValueExpression.subquery(expression, variable: variable, predicate)
-    return Calculated(expression: .path(subquery, [.collectionOperator("count")]))
+    let predicate = ElementDepth.$current.withValue(depth) { condition(variable) }
+    return .path(
+      .subquery(collection, variable: variable, predicate), [.collectionOperator("count")])
   }
 }
 

@@ -85,6 +85,48 @@ extension Fields where Root: Book {
     try expect("NOT ANY reviews.stars BETWEEN {1, 2}") { !(1...2).contains($0.reviews.stars.any) }
   }
 
+  /// A value that counts is between both bounds. Two values, one above the lower and one below the upper bound, are not
+  /// enough.
+  @Test func rangesOfManyValues() throws {
+    let some = "SUBQUERY(reviews, $element1, $element1.stars >= 1 AND $element1.stars < 3).@count > 0"
+    try expect(some) { $0.reviews.stars.any.isIn(1..<3) }
+    try expect(some) { (1..<3).contains($0.reviews.stars.any) }
+    try expect("NOT \(some)") { $0.reviews.stars.none.isIn(1..<3) }
+    try expect("ALL reviews.stars >= 1 AND ALL reviews.stars < 3") { $0.reviews.stars.all.isIn(1..<3) }
+    try expect(
+      """
+      SUBQUERY(author.friends, $element1, NOT SUBQUERY($element1.friends.publications, $element2, \
+      $element2.title >= 'a' AND $element2.title < 'b').@count > 0).@count > 0
+      """
+    ) { book in
+      book.author.friends.contains { ("a"..<"b").contains($0.friends.publications.title.none) }
+    }
+  }
+
+  @Test func rangesFindTheSameInMemoryAndInTheStore() throws {
+    let container = try PersistentContainer(scratchFor: LibraryModel.self)
+    let context = container.newContext()
+    let author = Author(name: "Thoreau", in: context)
+    let given: [[Int16]] = [[1, 5], [2], [], [4, 5]]
+    for (number, all) in given.enumerated() {
+      let book = Book(title: "T", isbn: "\(number)", author: author, in: context)
+      for stars in all { book.addToReviews(Review(stars: stars, in: context)) }
+    }
+    func found(_ condition: (Fields<Book>) -> FetchPredicate) throws -> [String] {
+      try Book.fetch(where: condition, sortedBy: \.isbn, in: context).map(\.isbn)
+    }
+    // First the evaluator answers, then the store.
+    for _ in 0..<2 {
+      let some = try found { $0.reviews.stars.any.isIn(2..<5) }
+      #expect(some == ["1", "3"])
+      let none = try found { $0.reviews.stars.none.isIn(2..<5) }
+      #expect(none == ["0", "2"])
+      let all = try found { $0.reviews.stars.all.isIn(2..<5) }
+      #expect(all == ["1", "2"])
+      try context.save()
+    }
+  }
+
   @Test func caseOfStrings() throws {
     try expect("lowercase(title) == 'walden'") { $0.title.lowercased() == "walden" }
     try expect("uppercase(author.name) BEGINSWITH 'T'") { $0.author.name.uppercased().hasPrefix("T") }
