@@ -314,11 +314,9 @@ extension FetchRun {
     } else {
       StoreLog.report(
         inMemory("the fetch of '\(plan.name)' is evaluated in memory: it reads objects with unsaved changes"))
-      // Inserted objects have no rows, and the rows of changed objects are outdated: all objects are evaluated in
-      // memory.
-      objects = try allRows().filter { !$0.isDeleted && !$0.isInserted }
-      objects += pending.filter { $0.isInserted && isWanted($0) }
-      objects = try matching(objects)
+      // The answer for rows depends on the changes. Objects with changes may have no rows: they are new, or another
+      // context has deleted the rows.
+      objects = try matching(allRows().filter { !$0.isPending && !$0.isDeleted }) + matchingChanged()
     }
     // The order of keys is the order of insertion.
     objects.sort { $0.key < $1.key }
@@ -567,13 +565,9 @@ extension FetchRun {
     if !storeDecides { request.predicate = nil }
     let parentObjects = try FetchRun(request, of: plan, in: parent).objects()
     var objects = context.childInstances(of: parentObjects)
-    if storeDecides {
-      objects = try objects.filter { !$0.isPending && !$0.isDeleted } + matchingChanged()
-    } else {
-      objects = objects.filter { !$0.isDeleted && !$0.isInserted }
-      objects += pending.filter { $0.isInserted && isWanted($0) }
-      objects = try matching(objects)
-    }
+    objects = objects.filter { !$0.isPending && !$0.isDeleted }
+    if !storeDecides { objects = try matching(objects) }
+    objects += try matchingChanged()
     objects.sort { $0.key < $1.key }
     return window(try evaluator.sorted(objects, by: sortKeys))
   }
