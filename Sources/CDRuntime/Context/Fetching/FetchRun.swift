@@ -343,13 +343,19 @@ extension FetchRun {
   /// The keys that the store would answer if the context had no changes.
   private func keysRegardlessOfChanges() throws -> [FetchedKey]? {
     if let keys = try storedKeys() { return keys }
-    // The evaluator would read the changed values. A new context has no changes.
-    let other = ManagedObjectContext(context.persistentStoreCoordinator)
+    // The evaluator would read the changed values.
+    let other = try contextWithoutChanges()
     return try withExtendedLifetime(other) {
       try FetchRun(request(), of: plan, in: other).objects().map {
         FetchedKey(key: $0.key, entity: $0.scope.plan.index)
       }
     }
+  }
+
+  /// A new context, which reads the same state of the store: the snapshot that the context holds, if it holds one.
+  private func contextWithoutChanges() throws -> ManagedObjectContext {
+    let session: (any StoreSession)? = try context.storeReader.isSnapshotOpen ? context.reader() : nil
+    return ManagedObjectContext(context.persistentStoreCoordinator, readingBy: session)
   }
 
   private func objects(of keys: [FetchedKey]) throws -> [ManagedObject] {
@@ -390,7 +396,7 @@ extension FetchRun {
     StoreLog.report(inMemory("the values of '\(plan.name)' are read from objects"))
     if ignoresChanges {
       // The objects of this context have changed values.
-      let other = ManagedObjectContext(context.persistentStoreCoordinator)
+      let other = try contextWithoutChanges()
       return try withExtendedLifetime(other) {
         try FetchRun(request(), of: plan, in: other).evaluatedValues(names, types, isDistinct: isDistinct)
       }
