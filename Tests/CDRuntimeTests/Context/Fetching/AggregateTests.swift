@@ -155,6 +155,28 @@ import Testing
     }
   }
 
+  /// In whatever order the objects come: what is added so far may be beyond Int64 where the sum is not.
+  @Test func aSumThatFitsDoesNotDependOnTheOrder() throws {
+    let books = try Book.fetch(sortedBy: \.isbn, in: context)
+    for book in books { book.salesRank = nil }
+    let low = books.filter { $0.priority == .low }
+    let cases: [(ranks: [Int64], sum: Int64)] = [
+      ([.max, 1, -1], .max), ([1, .max, -1], .max), ([-1, 1, .max], .max),
+      ([.min, -1, 1], .min), ([.max, .max, .min], .max - 1), ([.min, .max, .max], .max - 1),
+    ]
+    for (ranks, sum) in cases {
+      for (book, rank) in zip(low, ranks) { book.salesRank = rank }
+      // First the evaluator answers, then the store, which has the groups in an index.
+      for _ in 0..<2 {
+        let (count, whole) = try Book.aggregate(.count, .sum(\.salesRank), in: context)
+        #expect(count == 10 && whole == sum)
+        let groups = try Book.aggregate(by: \.priority, .sum(\.salesRank), in: context)
+        #expect(groups.map(\.values) == [sum, 0])
+        try context.save()
+      }
+    }
+  }
+
   @Test func whatHasNoAnswerIsRefused() throws {
     #expect(throws: FetchError.notAValue(entity: "Book", key: "reviews")) {
       try context.aggregates(for: AggregateRequest<Book>([.count(of: "reviews")]))
