@@ -26,9 +26,19 @@ enum Aggregation {
   }
 
   /// Returns the sum, or 0 if there are no numbers. The sum of Floats is a double.
+  ///
+  /// Integers are added exactly: whether their sum fits does not depend on their order.
   static func sum(_ values: [EvaluationValue], _ word: String) throws(EvaluationError) -> Number {
-    var total = Number.int(0)
-    for number in try numbers(values, word) {
+    let numbers = try numbers(values, word)
+    var integers: Int128 = 0
+    var count = 0
+    while count < numbers.count, case .int(let integer) = numbers[count] {
+      integers += Int128(integer)
+      count += 1
+    }
+    guard let exact = Int64(exactly: integers) else { throw .overflow(operation: word) }
+    var total = Number.int(exact)
+    for number in numbers[count...] {
       do {
         total = try Arithmetic.calculate(total, .add, widened(number))
       } catch .overflow {

@@ -181,19 +181,43 @@ extension ToMany {
   /// Returns a condition: at least one object meets the complete given condition, for example
   /// `$0.books.contains { $0.title == "Walden" && $0.pages > 9 }`. It is the same as
   /// `SUBQUERY(books, $element, …).@count > 0`.
-  public func contains(where condition: (Fields<Destination>) -> FetchPredicate) -> FetchPredicate {
+  ///
+  /// The closure receives the path to one of the objects. The objects of the closures around it keep their meaning:
+  ///
+  /// ```swift
+  /// let echoed = try Book.fetch(
+  ///   where: { book in book.reviews.contains { $0.text == book.title } }, in: context)
+  /// ```
+  public func contains(where condition: (ToOne<Destination>) -> FetchPredicate) -> FetchPredicate {
     count(where: condition) > 0
   }
 
-  /// Returns the number of objects that meet a condition.
-  public func count(where condition: (Fields<Destination>) -> FetchPredicate) -> Calculated<Int> {
-    let predicate = condition(Fields())
-    // A nested condition is less deep, so nested subqueries have different variable names.
-    let variable = "element\(predicate.depth)"
-    let subquery = ValueExpression.subquery(
-      expression, variable: variable, predicate.replacingObject(withVariable: variable))
-    return Calculated(expression: .path(subquery, [.collectionOperator("count")]))
+  /// Returns the number of objects that meet a condition. The closure receives the path to one of the objects.
+  public func count(where condition: (ToOne<Destination>) -> FetchPredicate) -> Calculated<Int> {
+    Calculated(
+      expression: .count(in: expression) { condition(ToOne<Destination>(keys: ["$" + $0])) })
   }
+}
+
+extension ValueExpression {
+  /// The number of a collection's elements that meet a condition.
+  ///
+  /// - Parameter condition: Gets the name of the variable that stands for an element, without its sigil.
+  static func count(
+    in collection: ValueExpression, where condition: (String) -> FetchPredicate
+  ) -> ValueExpression {
+    let depth = ElementDepth.current + 1
+    let variable = "element\(depth)"
+    let predicate = ElementDepth.$current.withValue(depth) { condition(variable) }
+    return .path(
+      .subquery(collection, variable: variable, predicate), [.collectionOperator("count")])
+  }
+}
+
+/// The number of closures on elements that run now, one in another. A closure may name the elements of the closures
+/// around it, so each of them has another variable. Equal closures give equal trees, because no counter goes on.
+private enum ElementDepth {
+  @TaskLocal static var current: Int = 0
 }
 
 extension KeyPath {

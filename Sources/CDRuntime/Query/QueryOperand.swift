@@ -299,11 +299,34 @@ extension QueryOperand where Value: AttributeValueConvertible {
       .constant(.array([.value(range.lowerBound.attributeValue), .value(range.upperBound.attributeValue)])))
   }
 
-  /// Returns a condition: the value is in a range without its upper bound.
+  /// Returns a condition: the value is in a range without its upper bound. Of many values, each one that counts is
+  /// between both bounds.
   public func isIn<Bound: AttributeValueConvertible>(_ range: Range<Bound>) -> FetchPredicate
   where Bound.Comparand == Value.Comparand {
-    compared(.greaterThanOrEqualTo, .constant(range.lowerBound.attributeValue))
-      && compared(.lessThan, .constant(range.upperBound.attributeValue))
+    let lower = ValueExpression.constant(range.lowerBound.attributeValue)
+    let upper = ValueExpression.constant(range.upperBound.attributeValue)
+    switch quantifier {
+    case .one, .all:
+      return compared(.greaterThanOrEqualTo, lower) && compared(.lessThan, upper)
+    case .any, .none:
+      // Two comparisons could be met by two different values.
+      let (collection, steps) = expression.elements
+      let count = ValueExpression.count(in: collection) { element in
+        let value = ValueExpression.path(.variable(element), steps)
+        return FetchPredicate(value, .greaterThanOrEqualTo, lower) && FetchPredicate(value, .lessThan, upper)
+      }
+      let isAny = Calculated<Int>(expression: count) > 0
+      return quantifier == .none ? .not(isAny) : isAny
+    }
+  }
+}
+
+extension ValueExpression {
+  /// The objects that a path to many values leads through, and the step from one of them to its value. Of any other
+  /// collection: its values, and no step. Stores know how to count objects, but not values.
+  fileprivate var elements: (collection: ValueExpression, steps: [PathStep]) {
+    guard case .path(let base, let steps) = kind, steps.count > 1 else { return (self, []) }
+    return (.path(base, Array(steps.dropLast())), Array(steps.suffix(1)))
   }
 }
 

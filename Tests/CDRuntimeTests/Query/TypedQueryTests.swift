@@ -85,6 +85,48 @@ extension Fields where Root: Book {
     try expect("NOT ANY reviews.stars BETWEEN {1, 2}") { !(1...2).contains($0.reviews.stars.any) }
   }
 
+  /// A value that counts is between both bounds. Two values, one above the lower and one below the upper bound, are not
+  /// enough.
+  @Test func rangesOfManyValues() throws {
+    let some = "SUBQUERY(reviews, $element1, $element1.stars >= 1 AND $element1.stars < 3).@count > 0"
+    try expect(some) { $0.reviews.stars.any.isIn(1..<3) }
+    try expect(some) { (1..<3).contains($0.reviews.stars.any) }
+    try expect("NOT \(some)") { $0.reviews.stars.none.isIn(1..<3) }
+    try expect("ALL reviews.stars >= 1 AND ALL reviews.stars < 3") { $0.reviews.stars.all.isIn(1..<3) }
+    try expect(
+      """
+      SUBQUERY(author.friends, $element1, NOT SUBQUERY($element1.friends.publications, $element2, \
+      $element2.title >= 'a' AND $element2.title < 'b').@count > 0).@count > 0
+      """
+    ) { book in
+      book.author.friends.contains { ("a"..<"b").contains($0.friends.publications.title.none) }
+    }
+  }
+
+  @Test func rangesFindTheSameInMemoryAndInTheStore() throws {
+    let container = try PersistentContainer(scratchFor: LibraryModel.self)
+    let context = container.newContext()
+    let author = Author(name: "Thoreau", in: context)
+    let given: [[Int16]] = [[1, 5], [2], [], [4, 5]]
+    for (number, all) in given.enumerated() {
+      let book = Book(title: "T", isbn: "\(number)", author: author, in: context)
+      for stars in all { book.addToReviews(Review(stars: stars, in: context)) }
+    }
+    func found(_ condition: (Fields<Book>) -> FetchPredicate) throws -> [String] {
+      try Book.fetch(where: condition, sortedBy: \.isbn, in: context).map(\.isbn)
+    }
+    // First the evaluator answers, then the store.
+    for _ in 0..<2 {
+      let some = try found { $0.reviews.stars.any.isIn(2..<5) }
+      #expect(some == ["1", "3"])
+      let none = try found { $0.reviews.stars.none.isIn(2..<5) }
+      #expect(none == ["0", "2"])
+      let all = try found { $0.reviews.stars.all.isIn(2..<5) }
+      #expect(all == ["1", "2"])
+      try context.save()
+    }
+  }
+
   @Test func caseOfStrings() throws {
     try expect("lowercase(title) == 'walden'") { $0.title.lowercased() == "walden" }
     try expect("uppercase(author.name) BEGINSWITH 'T'") { $0.author.name.uppercased().hasPrefix("T") }
@@ -131,19 +173,82 @@ extension Fields where Root: Book {
   }
 
   @Test func conditionsOnOneOfManyObjects() throws {
-    try expect("SUBQUERY(reviews, $element4, $element4.stars == 5 AND $element4.text != nil).@count > 0") {
+    try expect("SUBQUERY(reviews, $element1, $element1.stars == 5 AND $element1.text != nil).@count > 0") {
       $0.reviews.contains { $0.stars == 5 && $0.text != nil }
     }
-    try expect("SUBQUERY(reviews, $element3, $element3.stars > 3).@count >= 2") {
+    try expect("SUBQUERY(reviews, $element1, $element1.stars > 3).@count >= 2") {
       $0.reviews.count(where: { $0.stars > 3 }) >= 2
     }
     try expect(
       """
-      SUBQUERY(author.friends, $element6, SUBQUERY($element6.friends, $element3, $element3.name == 'x').@count > 0\
+      SUBQUERY(author.friends, $element1, SUBQUERY($element1.friends, $element2, $element2.name == 'x').@count > 0\
       ).@count > 0
       """
     ) { book in
       book.author.friends.contains { friend in friend.friends.contains { $0.name == "x" } }
+    }
+  }
+
+  /// A closure on elements names the objects of the closures around it as well as its own.
+  @Test func elementsAreComparedWithTheObjectsAround() throws {
+    try expect("SUBQUERY(reviews, $element1, $element1.text == title).@count > 0") { book in
+      book.reviews.contains { $0.text == book.title }
+    }
+    try expect(
+      """
+      SUBQUERY(author.friends, $element1, SUBQUERY($element1.friends, $element2, \
+      SUBQUERY(tags, $element3, $element3.name == $element2.name OR $element3.name == $element1.name\
+      ).@count > 0).@count > 0).@count > 0
+      """
+    ) { book in
+      book.author.friends.contains { friend in
+        friend.friends.contains { other in
+          book.tags.contains { $0.name == other.name || $0.name == friend.name }
+        }
+      }
+    }
+    // Neither of two conditions beside each other is within the other.
+    try expect(
+      """
+      SUBQUERY(reviews, $element1, $element1.stars > 3).@count > 0 \
+      AND SUBQUERY(tags, $element1, $element1.name == title).@count == 2
+      """
+    ) { book in
+      book.reviews.contains { $0.stars > 3 } && book.tags.count(where: { $0.name == book.title }) == 2
+    }
+  }
+
+  /// Authors and their friends are of the same entity, so only the variables keep them apart.
+  @Test func elementsOfTheirOwnEntityAreKeptApart() throws {
+    let container = try PersistentContainer(scratchFor: LibraryModel.self)
+    let context = container.newContext()
+    let authors = ["a", "b", "a", "c"].map { Author(name: $0, in: context) }
+    authors[0].addToFriends(authors[1])
+    authors[1].addToFriends(authors[2])
+    authors[2].addToFriends(authors[0])
+    authors[3].addToFriends(authors[1])
+    func found(_ condition: (Fields<Author>) -> FetchPredicate) throws -> [Int] {
+      try Author.fetch(where: condition, in: context).compactMap { authors.firstIndex(of: $0) }
+    }
+    // First the evaluator answers, then the store.
+    for _ in 0..<2 {
+      let namesakes = try found { one in one.friends.contains { $0.name == one.name } }
+      #expect(namesakes == [0, 2])
+      let three = try found { one in
+        one.friends.contains { friend in
+          friend.friends.contains { $0.name != one.name && friend.name == one.name }
+        }
+      }
+      #expect(three == [0, 2])
+      let four = try found { one in
+        one.friends.contains { friend in
+          friend.friends.contains { other in other.friends.contains { $0.name == one.name } }
+        }
+      }
+      #expect(four == [0, 1, 2])
+      let friends = try found { one in one.friends.contains { $0 == authors[1] } }
+      #expect(friends == [0, 2, 3])
+      try context.save()
     }
   }
 

@@ -17,6 +17,16 @@ extension FetchPredicate {
   }
 }
 
+extension FetchPredicate {
+  /// Returns the predicate with other steps in the paths that start at `SELF`.
+  ///
+  /// - Parameter replacement: Returns the new steps of a path.
+  package func replacingSteps(_ replacement: @escaping ([PathStep]) -> [PathStep]) -> FetchPredicate {
+    var substitution = Substitution(constants: [:], replacement: replacement)
+    return substitution.apply(to: self) ?? self
+  }
+}
+
 extension ValueExpression {
   /// Returns the expression with constants in place of variables. See ``FetchPredicate/substituting(_:)``.
   public func substituting(_ values: [String: (any FormatArgument)?]) -> ValueExpression {
@@ -25,12 +35,14 @@ extension ValueExpression {
   }
 }
 
-/// Replaces variables in the order of the text. Each method returns nil if nothing changed, so that unchanged parts are
-/// not copied.
+/// Replaces variables, and what starts at `SELF`, in the order of the text. Each method returns nil if nothing changed,
+/// so that unchanged parts are not copied.
 private struct Substitution {
   var constants: [String: ExpressionConstant]
   /// The expression that replaces `SELF`; nil to keep `SELF`.
   var object: ValueExpression?
+  /// Replaces the steps of paths that start at `SELF`; nil to keep them.
+  var replacement: (([PathStep]) -> [PathStep])?
 
   mutating func apply(to predicate: FetchPredicate) -> FetchPredicate? {
     switch predicate.kind {
@@ -137,6 +149,7 @@ private struct Substitution {
       if newSteps == nil { newSteps = steps }
       newSteps?[number] = new
     }
+    if let replacement, case .object = base.kind { newSteps = replacement(newSteps ?? steps) }
     guard newBase != nil || newSteps != nil else { return nil }
     return ValueExpression.path(newBase ?? base, newSteps ?? steps, span: span)
   }

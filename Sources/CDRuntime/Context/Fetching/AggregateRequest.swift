@@ -25,7 +25,8 @@ public struct AggregateRequest<Object: ManagedObject> {
   /// The condition that an object must meet; nil for all objects.
   public var predicate: FetchPredicate?
   /// The condition that a group must meet; nil for all groups. It refers to the group's values by the names of
-  /// ``aggregates`` and the key paths of ``groupBy``.
+  /// ``aggregates`` and the key paths of ``groupBy``. For any other key, ``ManagedObjectContext/aggregates(for:)`` throws
+  /// ``FetchError/unknownKey(entity:key:suggestion:)``.
   public var having: FetchPredicate?
   /// The values of the variables in both conditions, by name without `$`.
   public var variables: [String: any FormatArgument] = [:]

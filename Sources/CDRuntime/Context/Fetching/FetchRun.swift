@@ -314,11 +314,9 @@ extension FetchRun {
     } else {
       StoreLog.report(
         inMemory("the fetch of '\(plan.name)' is evaluated in memory: it reads objects with unsaved changes"))
-      // Inserted objects have no rows, and the rows of changed objects are outdated: all objects are evaluated in
-      // memory.
-      objects = try allRows().filter { !$0.isDeleted && !$0.isInserted }
-      objects += pending.filter { $0.isInserted && isWanted($0) }
-      objects = try matching(objects)
+      // The answer for rows depends on the changes. Objects with changes may have no rows: they are new, or another
+      // context has deleted the rows.
+      objects = try matching(allRows().filter { !$0.isPending && !$0.isDeleted }) + matchingChanged()
     }
     // The order of keys is the order of insertion.
     objects.sort { $0.key < $1.key }
@@ -345,13 +343,19 @@ extension FetchRun {
   /// The keys that the store would answer if the context had no changes.
   private func keysRegardlessOfChanges() throws -> [FetchedKey]? {
     if let keys = try storedKeys() { return keys }
-    // The evaluator would read the changed values. A new context has no changes.
-    let other = ManagedObjectContext(context.persistentStoreCoordinator)
+    // The evaluator would read the changed values.
+    let other = try contextWithoutChanges()
     return try withExtendedLifetime(other) {
       try FetchRun(request(), of: plan, in: other).objects().map {
         FetchedKey(key: $0.key, entity: $0.scope.plan.index)
       }
     }
+  }
+
+  /// A new context, which reads the same state of the store: the snapshot that the context holds, if it holds one.
+  private func contextWithoutChanges() throws -> ManagedObjectContext {
+    let session: (any StoreSession)? = try context.storeReader.isSnapshotOpen ? context.reader() : nil
+    return ManagedObjectContext(context.persistentStoreCoordinator, readingBy: session)
   }
 
   private func objects(of keys: [FetchedKey]) throws -> [ManagedObject] {
@@ -392,7 +396,7 @@ extension FetchRun {
     StoreLog.report(inMemory("the values of '\(plan.name)' are read from objects"))
     if ignoresChanges {
       // The objects of this context have changed values.
-      let other = ManagedObjectContext(context.persistentStoreCoordinator)
+      let other = try contextWithoutChanges()
       return try withExtendedLifetime(other) {
         try FetchRun(request(), of: plan, in: other).evaluatedValues(names, types, isDistinct: isDistinct)
       }
@@ -567,13 +571,9 @@ extension FetchRun {
     if !storeDecides { request.predicate = nil }
     let parentObjects = try FetchRun(request, of: plan, in: parent).objects()
     var objects = context.childInstances(of: parentObjects)
-    if storeDecides {
-      objects = try objects.filter { !$0.isPending && !$0.isDeleted } + matchingChanged()
-    } else {
-      objects = objects.filter { !$0.isDeleted && !$0.isInserted }
-      objects += pending.filter { $0.isInserted && isWanted($0) }
-      objects = try matching(objects)
-    }
+    objects = objects.filter { !$0.isPending && !$0.isDeleted }
+    if !storeDecides { objects = try matching(objects) }
+    objects += try matchingChanged()
     objects.sort { $0.key < $1.key }
     return window(try evaluator.sorted(objects, by: sortKeys))
   }

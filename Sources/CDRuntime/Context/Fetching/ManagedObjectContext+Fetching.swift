@@ -330,7 +330,8 @@ extension ManagedObjectContext {
   /// has an exact form.
   ///
   /// - Throws: The errors of ``fetch(_:)``; ``FetchError/notAValue(entity:key:)`` for a key path that leads to
-  ///   several values; ``FetchError/evaluation(_:)`` for a sum of integers that exceeds Int64, and for values that
+  ///   several values; ``FetchError/unknownKey(entity:key:suggestion:)`` for a key of ``AggregateRequest/having`` that
+  ///   no value of a group has; ``FetchError/evaluation(_:)`` for a sum of integers that exceeds Int64, and for values that
   ///   cannot be added or compared.
   @_optimize(none)
   public func aggregates<Object: ManagedObject>(
@@ -344,38 +345,19 @@ extension ManagedObjectContext {
     fetch.propertiesToFetch = request.groupBy + request.aggregates.compactMap(\.keyPath)
     try catchUpForFetch()
     let run = try FetchRun(fetch, of: plan, in: self)
+    let condition = try request.having.map { having in
+      try GroupCondition(having, of: request, FetchCheck(graph: model.graph, entity: plan.name))
+    }
     let rows = try run.aggregates(request.aggregates, by: request.groupBy)
     let names = request.groupBy + request.aggregates.map(\.name)
     let groups = rows.map { Dictionary(zip(names, $0), uniquingKeysWith: { _, last in last }) }
-    guard let having = request.having else { return groups }
-    let evaluator = PredicateEvaluator(
-      variables: request.variables.mapValues { EvaluationValue($0.expressionConstant) })
+    guard let condition else { return groups }
     do {
-      return try MatchBudget.run(isCancellable: true) {
-        try groups.filter { try evaluator.matches(having, Self.subject($0)) }
-      }
+      return try MatchBudget.run(isCancellable: true) { try groups.filter { try condition.isMet(by: $0) } }
     } catch EvaluationError.cancelled {
       throw CancellationError()
     } catch let error as EvaluationError {
       throw FetchError(error)
     }
-  }
-
-  /// A group as the subject of a condition: the parts of a key path are the keys of nested dictionaries.
-  private static func subject(_ group: [String: FetchedValue]) -> EvaluationValue {
-    func inserted(_ value: EvaluationValue, _ keys: ArraySlice<Substring>, in whole: EvaluationValue?)
-      -> EvaluationValue
-    {
-      guard let key = keys.first.map(String.init) else { return value }
-      var values: [String: EvaluationValue] = [:]
-      if case .dictionary(let known)? = whole { values = known }
-      values[key] = inserted(value, keys.dropFirst(), in: values[key])
-      return .dictionary(values)
-    }
-    var result: EvaluationValue = .dictionary([:])
-    for (name, value) in group.sorted(by: { $0.key < $1.key }) {
-      result = inserted(FetchRun.evaluationValue(value), name.split(separator: ".")[...], in: result)
-    }
-    return result
   }
 }

@@ -70,6 +70,69 @@ import Testing
     #expect(some[0]["usual"] == .value(Decimal(3)))
   }
 
+  @Test func conditionsOfGroupsAreChecked() throws {
+    var request = AggregateRequest<Book>([.count(), .sum(of: "salesRank")])
+    request.groupBy = ["author", "author.name", "priority"]
+    let unknown: [(format: String, key: String, suggestion: String?)] = [
+      ("auther.name == 'Thoreau'", "auther.name", "author.name"),
+      ("count > 0 OR NOT coumt > 1", "coumt", "count"),
+      ("author.friends.@count > 0", "author.friends", nil),
+      ("title == 'T1'", "title", nil),
+    ]
+    for (format, key, suggestion) in unknown {
+      request.having = try FetchPredicate(format: format)
+      do {
+        _ = try context.aggregates(for: request)
+        Issue.record("\(format) is accepted")
+      } catch FetchError.unknownKey(let entity, let found, let closest) {
+        #expect(entity == "Book" && found == key)
+        if suggestion != nil { #expect(closest == suggestion) }
+      }
+    }
+    // It has not the type of the attribute.
+    request.having = try FetchPredicate(format: "author.name == 1")
+    #expect(throws: FetchError.self) { try context.aggregates(for: request) }
+    request.having = try FetchPredicate(format: "count > $least AND author.name != $name")
+    request.variables["least"] = 1
+    #expect(throws: FetchError.missingVariable("name")) { try context.aggregates(for: request) }
+  }
+
+  @Test func conditionsOfGroupsNameCases() throws {
+    var request = AggregateRequest<Book>([.count()])
+    request.groupBy = ["priority"]
+    let conditions: [(format: String, priorities: [Priority])] = [
+      ("priority == 'low'", [.low]), ("count > 4 AND NOT priority == 'low'", [.high]),
+      ("priority == 'low' OR count == 5", [.low, .high]),
+    ]
+    for (format, priorities) in conditions {
+      request.having = try FetchPredicate(format: format)
+      let groups = try bothWays { try context.aggregates(for: request) }
+      let expected = priorities.map { FetchedValue.value($0) }
+      #expect(groups.compactMap { $0["priority"] } == expected, "\(format)")
+    }
+  }
+
+  /// A group has a relationship, an attribute of its object, and a composite, with the same first keys.
+  @Test func conditionsOfGroupsNameValuesByTheirWholePaths() throws {
+    let books = try Book.fetch(sortedBy: \.isbn, in: context)
+    books[1].prequel = books[0]
+    books[2].shippedTo = Address(street: "Main", city: "Concord")
+    try context.save()
+    var request = AggregateRequest<Book>([.count()])
+    request.groupBy = ["prequel", "prequel.title", "shippedTo", "shippedTo.city"]
+    let conditions: [(format: String, counts: [Int64])] = [
+      ("prequel == nil", [8, 1]), ("prequel != nil", [1]), ("prequel.title == 'T0'", [1]),
+      ("prequel == nil AND shippedTo.street == 'Main'", [1]),
+      ("shippedTo.city == nil AND prequel.title == nil", [8]),
+    ]
+    for (format, counts) in conditions {
+      request.having = try FetchPredicate(format: format)
+      let groups = try context.aggregates(for: request)
+      let expected = counts.map { FetchedValue.value($0) }
+      #expect(groups.compactMap { $0["count"] } == expected, "\(format)")
+    }
+  }
+
   @Test func unsavedChangesCount() throws {
     let books = try Book.objects(in: context)
     books[5].salesRank = 1000
@@ -89,6 +152,28 @@ import Testing
     for _ in 0..<2 {
       #expect(throws: FetchError.self) { try Book.aggregate(.sum(\.salesRank), in: context) }
       try context.save()
+    }
+  }
+
+  /// In whatever order the objects come: what is added so far may be beyond Int64 where the sum is not.
+  @Test func aSumThatFitsDoesNotDependOnTheOrder() throws {
+    let books = try Book.fetch(sortedBy: \.isbn, in: context)
+    for book in books { book.salesRank = nil }
+    let low = books.filter { $0.priority == .low }
+    let cases: [(ranks: [Int64], sum: Int64)] = [
+      ([.max, 1, -1], .max), ([1, .max, -1], .max), ([-1, 1, .max], .max),
+      ([.min, -1, 1], .min), ([.max, .max, .min], .max - 1), ([.min, .max, .max], .max - 1),
+    ]
+    for (ranks, sum) in cases {
+      for (book, rank) in zip(low, ranks) { book.salesRank = rank }
+      // First the evaluator answers, then the store, which has the groups in an index.
+      for _ in 0..<2 {
+        let (count, whole) = try Book.aggregate(.count, .sum(\.salesRank), in: context)
+        #expect(count == 10 && whole == sum)
+        let groups = try Book.aggregate(by: \.priority, .sum(\.salesRank), in: context)
+        #expect(groups.map(\.values) == [sum, 0])
+        try context.save()
+      }
     }
   }
 

@@ -94,4 +94,25 @@ import Testing
     let matching = try request("folder.name == \(name())")
     #expect(try child.count(for: matching) == 4)
   }
+
+  /// Whoever decides about the rows: an object with changes keeps them although another context has deleted its row, and
+  /// is found until a save reports the conflict.
+  @Test(arguments: [false, true]) func aChangedObjectIsFoundWithoutItsRow(isInChild: Bool) throws {
+    let folder = try folder("0")
+    let file = try file(1, in: folder, first)
+    try first.save()
+    let context = isInChild ? ManagedObjectContext(parent: other) : other
+    let changed = try #require(try context.fetch(request("size == 1")).first)
+    try changed.setValue(5, forKey: "size")
+    first.delete(file)
+    try first.save()
+    #expect(try context.fetch(request("size == 5")) == [changed])
+    // From now on, the answer for other files depends on a change.
+    try context.existingObject(with: folder.objectID).setValue("x", forKey: "name")
+    let matching = try request("size == 5 AND folder.name == 'x'")
+    #expect(try context.fetch(matching) == [changed])
+    #expect(try context.count(for: matching) == 1)
+    #expect(try context.objectIDs(for: matching) == [changed.objectID])
+    #expect(try context.fetch(request("size == 5")) == [changed])
+  }
 }

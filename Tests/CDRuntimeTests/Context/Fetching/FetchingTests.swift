@@ -82,4 +82,32 @@ import Testing
     #expect(try Book.count(in: context) == 3)
     #expect(new.others == [new])
   }
+
+  /// A fetch that leaves unsaved changes out reads the snapshot of the block, whoever decides about the rows.
+  @Test func leftOutChangesDoNotEndTheSnapshot() throws {
+    let store = try TemporaryStore()
+    let (reader, writer) = try (store.freshContext(), store.freshContext())
+    let author = Author(name: "Thoreau", in: writer)
+    _ = Book(title: "Walden", isbn: "1", author: author, in: writer)
+    try writer.save()
+    let requests = try ["title != 'x'", "lowercase(title) != 'x'"].map { format -> FetchRequest<Book> in
+      let predicate = try FetchPredicate(format: format)
+      var request = FetchRequest<Book>(where: predicate)
+      request.includesPendingChanges = false
+      request.propertiesToFetch = ["title"]
+      return request
+    }
+    try reader.perform {
+      try #require(try reader.fetch(requests[0]).first).salesRank = 1
+      _ = Book(title: "Typee", isbn: "2", author: author, in: writer)
+      try writer.save()
+      let counts = try requests.map { try reader.count(for: $0) }
+      #expect(counts[0] == counts[1])
+      let rows = try requests.map { try reader.dictionaries(for: $0) }
+      #expect(rows[0].count == counts[0] && rows[0] == rows[1])
+      let books = try requests.map { try reader.fetch($0) }
+      #expect(books[0].count == counts[0] && books[0] == books[1])
+      #expect(books[1].map { ["title": FetchedValue.value($0.title)] } == rows[1])
+    }
+  }
 }

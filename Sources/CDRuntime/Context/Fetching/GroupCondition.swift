@@ -1,0 +1,112 @@
+import CDModel
+
+/// The condition of ``AggregateRequest/having``, checked against the names of a group's values.
+struct GroupCondition {
+  /// The condition, in which the whole name of a value is one key. A group may have a relationship and an attribute of
+  /// its object, whose names begin with the same key.
+  private let predicate: FetchPredicate
+  private let evaluator: PredicateEvaluator
+
+  /// - Throws: ``FetchError``, for a key that is no name of a value, and the errors of ``FetchCheck``.
+  @_optimize(none)
+  init<Object: ManagedObject>(
+    _ condition: FetchPredicate, of request: AggregateRequest<Object>, _ check: FetchCheck
+  ) throws {
+    let variables = request.variables.mapValues { EvaluationValue($0.expressionConstant) }
+    let names = try GroupNames(request.groupBy, request.aggregates.map(\.name), check)
+    let checked = try names.checked(condition, variables.keys)
+    var unknown: String?
+    predicate = checked.replacingSteps { steps in
+      let keys = GroupNames.keys(of: steps)
+      if keys.isEmpty { return steps }
+      guard let count = names.length(in: keys) else {
+        if unknown == nil { unknown = keys.joined(separator: ".") }
+        return steps
+      }
+      return [PathStep.key(keys.prefix(count).joined(separator: "."))] + steps.dropFirst(count)
+    }
+    if let unknown {
+      throw FetchError.unknownKey(
+        entity: check.entity, key: unknown, suggestion: closestName(to: unknown, in: names.all))
+    }
+    evaluator = PredicateEvaluator(variables: variables)
+  }
+
+  /// Whether a group, given by the names of its values, meets the condition.
+  func isMet(by group: [String: FetchedValue]) throws(EvaluationError) -> Bool {
+    let values = EvaluationValue.dictionary(group.mapValues { FetchRun.evaluationValue($0) })
+    return try evaluator.matches(predicate, values)
+  }
+}
+
+/// The names of a group's values.
+private struct GroupNames {
+  let all: [String]
+  /// The names that are key paths of the entity.
+  private let keyPaths: Set<String>
+  /// Those that lead to objects. A group has only the identifiers of the objects.
+  private let objects: Set<String>
+  private let check: FetchCheck
+
+  @_optimize(none)
+  init(_ groupBy: [String], _ aggregates: [String], _ check: FetchCheck) throws {
+    all = groupBy + aggregates
+    // An aggregate hides a value of the same name.
+    let keyPaths = Set(groupBy).subtracting(aggregates)
+    objects = try keyPaths.filter { keyPath in
+      if case .object = try check.value(of: keyPath) { return true }
+      return false
+    }
+    self.keyPaths = keyPaths
+    self.check = check
+  }
+
+  /// The keys at the beginning of a path.
+  static func keys(of steps: [PathStep]) -> [String] {
+    var keys: [String] = []
+    for step in steps {
+      guard case .key(let key) = step else { break }
+      keys.append(key)
+    }
+    return keys
+  }
+
+  /// The number of keys that are the name of a value, the longest possible one. The keys behind it belong to the value,
+  /// such as the fields of a composite. Nil if the group has no such value.
+  func length(in keys: [String]) -> Int? {
+    var count = keys.count
+    while count > 0 {
+      let name = keys.prefix(count).joined(separator: ".")
+      if all.contains(name) { return count < keys.count && objects.contains(name) ? nil : count }
+      count -= 1
+    }
+    return nil
+  }
+
+  /// Returns the condition for evaluation. Comparisons that read only key paths of the entity are checked like the
+  /// conditions of fetches, which gives the names of enumeration cases their raw values.
+  @_optimize(none)
+  func checked(
+    _ condition: FetchPredicate, _ variables: Dictionary<String, EvaluationValue>.Keys
+  ) throws -> FetchPredicate {
+    switch condition.kind {
+    case .constant: return condition
+    case .and(let parts): return try .and(parts.map { try checked($0, variables) })
+    case .or(let parts): return try .or(parts.map { try checked($0, variables) })
+    case .not(let part): return try .not(checked(part, variables))
+    case .comparison(let comparison):
+      var walk = KeyPathWalk()
+      walk.visit(comparison.left)
+      walk.visit(comparison.right)
+      guard !walk.paths.isEmpty, walk.paths.allSatisfy(isKeyPath) else { return condition }
+      return try check.checked(condition, sortKeys: [], fetchSource: nil, boundNames: variables) ?? condition
+    }
+  }
+
+  /// Whether a path leads to a value, or a part of a value, that is a key path of the entity.
+  private func isKeyPath(_ steps: [PathStep]) -> Bool {
+    let keys = Self.keys(of: steps)
+    guard let count = length(in: keys) else { return false }
+    return keyPaths.contains(keys.prefix(count).joined(separator: "."))
+  }
+}
