@@ -89,8 +89,8 @@ import Testing
         if suggestion != nil { #expect(closest == suggestion) }
       }
     }
-    // It has not the type of the attribute.
-    request.having = try FetchPredicate(format: "author.name == 1")
+    // The enumeration lacks the case.
+    request.having = try FetchPredicate(format: "priority == 'lowest'")
     #expect(throws: FetchError.self) { try context.aggregates(for: request) }
     request.having = try FetchPredicate(format: "count > $least AND author.name != $name")
     request.variables["least"] = 1
