@@ -35,9 +35,10 @@ extension BatchRun {
     }
     let names = Set(properties.map(\.slot.name))
     let isCalculated = given.contains { if case .expression = $0 { true } else { false } }
+    let composites = incompleteComposites(properties, given)
     // Everything that depends on former values needs the keys of the rows first.
     let needsKeys =
-      isCalculated || model.hasDerivedSlots || !references.isEmpty
+      isCalculated || model.hasDerivedSlots || !references.isEmpty || !composites.isEmpty
       || properties.contains { $0.slot.mayNameFile }
     if !needsKeys, let found = try selection(run), !found.readRoots.contains(entity.root) {
       return try writing { try write(properties, given, found.rows) }
@@ -59,6 +60,7 @@ extension BatchRun {
     } else {
       _ = try writing { try write(properties, given, rows) }
     }
+    try checkComposites(composites, of: keys)
     if !references.isEmpty {
       for relationship in references {
         try appendPositions(relationship, rows, moved: keys.map(\.key))
@@ -69,6 +71,65 @@ extension BatchRun {
     try derive(
       own: keys, others: dependents + self.dependents(of: keys, names) + affected(by: references, of: keys))
     return keys.count
+  }
+
+  // MARK: Composites
+
+  /// The optional composites that may lack a mandatory field after the batch. The batch sets another field of them, and
+  /// the composite may have been nil.
+  @_optimize(none)
+  private func incompleteComposites(_ properties: [BatchProperty], _ given: [Given]) -> [PropertyPlan] {
+    // A calculation gives a value to each mandatory field, or is refused.
+    var filled: Set<String> = []
+    for (property, given) in zip(properties, given) {
+      switch given {
+      case .values(let values):
+        for (column, value) in zip(property.columns, values) where value != .null { filled.insert(column) }
+      case .store, .expression: filled.formUnion(property.columns)
+      }
+    }
+    return entity.slots.filter { slot in
+      guard case .composite(let attribute, let fields) = slot.kind, attribute.isOptional else { return false }
+      let isFilled = slot.columns.map { filled.contains(entity.columns[$0].name) }
+      guard isFilled.contains(true) else { return false }
+      return zip(fields, isFilled).contains { field, isFilled in
+        !isFilled && !field.description.isOptional
+      }
+    }
+  }
+
+  /// Throws if an object has a part of a composite without its mandatory fields.
+  ///
+  /// The rows tell it. An object of a generated class has an empty value for a mandatory field without a value.
+  @_optimize(none)
+  private func checkComposites(_ composites: [PropertyPlan], of keys: [FetchedKey]) throws {
+    guard !composites.isEmpty else { return }
+    var mistakes: [BatchMistake] = []
+    for start in stride(from: 0, to: keys.count, by: 500) {
+      if mistakes.count >= BatchRowWriter.maximumMistakes { break }
+      let chunk = keys[start..<min(start + 500, keys.count)].map(\.key)
+      let rows = try reading.reader().rows(chunk, inSubtreeOf: entity)
+      defer { rows.close() }
+      while try rows.next() {
+        guard let plan = rows.isMixed ? model.entity(rows.entityName) : entity,
+          let row = rows.reader(of: plan, nil)
+        else { continue }
+        for slot in composites.compactMap({ plan.slot($0.name) }) {
+          guard case .composite(_, let fields) = slot.kind else { continue }
+          let isNil = slot.columns.map { row.isNull($0) }
+          guard isNil.contains(false) else { continue }
+          for (field, isNil) in zip(fields, isNil) where isNil && !field.description.isOptional {
+            mistakes.append(
+              BatchMistake(
+                entity: entity.name, property: "\(slot.name).\(field.description.name)",
+                reason: .missingValue, objectID: id(rows.key, plan)))
+          }
+        }
+      }
+    }
+    guard mistakes.isEmpty else {
+      throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.maximumMistakes)))
+    }
   }
 
   // MARK: The new values

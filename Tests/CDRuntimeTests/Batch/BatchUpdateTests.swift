@@ -133,6 +133,34 @@ import Testing
     #expect(try Book.fetch(where: \.price == 3, in: context).map(\.isbn) == ["8", "9"])
   }
 
+  @Test func noPartOfACompositeIsSetWhereItsMandatoryFieldIsMissing() throws {
+    for book in books[0..<2] { book.shippedTo = Address(street: "Main") }
+    try context.save()
+    func set(_ condition: String, _ city: FetchedValue) throws -> Int {
+      let request = FetchRequest<Book>(where: try FetchPredicate(format: condition))
+      return try context.execute(BatchUpdateRequest(request, set: [.set("shippedTo.city", to: city)])).count
+    }
+    do {
+      _ = try set("isbn IN {'1', '2', '3'}", "Concord")
+      Issue.record("a city without a street is no address")
+    } catch BatchError.invalid(let mistakes) {
+      #expect(Set(mistakes.compactMap(\.objectID)) == Set(books[2...3].map(\.objectID)))
+      #expect(mistakes.count == 2)
+      #expect(mistakes.allSatisfy { $0.property == "shippedTo.street" && $0.reason == .missingValue })
+    }
+    #expect(books.compactMap(\.shippedTo?.city).isEmpty)
+    // Where there is a street, or where nothing comes of it, the field is set.
+    #expect(try set("shippedTo.street == 'Main'", "Concord") == 2)
+    #expect(try set("isbn IN {'1', '2'}", nil) == 2)
+    #expect(books[0].shippedTo == Address(street: "Main", city: "Concord"))
+    #expect(books[1].shippedTo == Address(street: "Main") && books[2].shippedTo == nil)
+    // Both fields together make a composite.
+    try context.execute(
+      BatchUpdateRequest<Book>(
+        set: [.set("shippedTo.city", to: "Boston"), .set("shippedTo.street", to: "Tremont")]))
+    #expect(books.allSatisfy { $0.shippedTo == Address(street: "Tremont", city: "Boston") })
+  }
+
   @Test func takenUniqueValuesAreRefused() throws {
     #expect(throws: BatchError.notUnique(entity: "Book", properties: ["isbn"], row: nil)) {
       try context.execute(BatchUpdateRequest<Book>(set: [.set(\.isbn, to: "1")]))
