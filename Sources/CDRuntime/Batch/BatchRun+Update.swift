@@ -53,6 +53,8 @@ extension BatchRun {
         counted.append((inverse, try self.countedTargets(of: relationship, rows)))
       }
     }
+    var former = FormerRows()
+    for property in properties { try noteOrder(of: keys.map(\.key), property, in: &former) }
     try listFiles(properties.map(\.slot), of: entity, rows)
     if isCalculated {
       try writing { try write(properties, given, keys) }
@@ -61,11 +63,10 @@ extension BatchRun {
       _ = try writing { try write(properties, given, rows) }
     }
     try checkComposites(composites, of: keys)
-    if !references.isEmpty {
-      for relationship in references {
-        try appendPositions(relationship, rows, moved: keys.map(\.key))
-        try checkCountsOfTargets(of: relationship, rows)
-      }
+    for property in properties {
+      guard case .reference(let relationship) = property.kind else { continue }
+      try appendPositions(relationship, rows, moved: moved(property, former))
+      try checkCountsOfTargets(of: relationship, rows)
     }
     for (relationship, owners) in counted { try checkCounts(of: relationship, of: owners) }
     try derive(

@@ -120,6 +120,26 @@ import Testing
     #expect(books[0].reviewCount == 2 && books[1].reviewCount == 3)
   }
 
+  @Test func whoStaysWithItsOwnerKeepsItsPlace() throws {
+    for stars in [1, 2, 3] as [Int16] { books[0].addToReviews(Review(stars: stars, in: context)) }
+    for stars in [4, 5] as [Int16] { books[1].addToReviews(Review(stars: stars, in: context)) }
+    try context.save()
+    let request = FetchRequest<Review>(where: try FetchPredicate(format: "stars IN {1, 4}"))
+    let target = books[0].objectID
+    #expect(
+      try context.execute(BatchUpdateRequest<Review>(request, set: [.set(\.book, to: target)])).count == 2)
+    let read = try store.freshContext()
+    func order(_ isbn: String) throws -> [Int16] {
+      try #require(try Book.object(isbn: isbn, in: read)).reviews.map(\.stars)
+    }
+    #expect(try order("0") == [1, 2, 3, 4])
+    #expect(try order("1") == [5])
+    // Away from all, and back.
+    try context.execute(BatchUpdateRequest<Review>(where: \.stars == 2, set: [.set(\.book, to: nil)]))
+    try context.execute(BatchUpdateRequest<Review>(where: \.stars == 2, set: [.set(\.book, to: target)]))
+    #expect(try order("0") == [1, 3, 4, 2])
+  }
+
   @Test func aConditionBeyondSQLChoosesTheSameObjects() throws {
     let odd = try FetchPredicate(format: "title MATCHES 'T[13579]' AND title.length == 2")
     #expect(
