@@ -100,31 +100,21 @@ extension BatchRun {
   }
 
   /// Throws if an object has a part of a composite without its mandatory fields.
-  ///
-  /// The rows tell it. An object of a generated class has an empty value for a mandatory field without a value.
   @_optimize(none)
   private func checkComposites(_ composites: [PropertyPlan], of keys: [FetchedKey]) throws {
     guard !composites.isEmpty else { return }
     var mistakes: [BatchMistake] = []
-    for start in stride(from: 0, to: keys.count, by: 500) {
-      if mistakes.count >= BatchRowWriter.maximumMistakes { break }
-      let chunk = keys[start..<min(start + 500, keys.count)].map(\.key)
-      let rows = try reading.reader().rows(chunk, inSubtreeOf: entity)
-      defer { rows.close() }
-      while try rows.next() {
-        guard let plan = rows.isMixed ? model.entity(rows.entityName) : entity,
-          let row = rows.reader(of: plan, nil)
-        else { continue }
-        for slot in composites.compactMap({ plan.slot($0.name) }) {
-          guard case .composite(_, let fields) = slot.kind else { continue }
-          let isNil = slot.columns.map { row.isNull($0) }
-          guard isNil.contains(false) else { continue }
-          for (field, isNil) in zip(fields, isNil) where isNil && !field.description.isOptional {
-            mistakes.append(
-              BatchMistake(
-                entity: entity.name, property: "\(slot.name).\(field.description.name)",
-                reason: .missingValue, objectID: id(rows.key, plan)))
-          }
+    try forEachRow(keys.map(\.key), of: entity) { key, plan, row in
+      guard mistakes.count < BatchRowWriter.maximumMistakes else { return }
+      for slot in composites.compactMap({ plan.slot($0.name) }) {
+        guard case .composite(_, let fields) = slot.kind else { continue }
+        let isNil = slot.columns.map { row.isNull($0) }
+        guard isNil.contains(false) else { continue }
+        for (field, isNil) in zip(fields, isNil) where isNil && !field.description.isOptional {
+          mistakes.append(
+            BatchMistake(
+              entity: entity.name, property: "\(slot.name).\(field.description.name)",
+              reason: .missingValue, objectID: id(key, plan)))
         }
       }
     }

@@ -1,0 +1,122 @@
+import CDRuntime
+import Testing
+
+/// The rules of the schema apply to what a batch derives, too.
+@Suite struct DerivedRuleTests {
+  private let container: PersistentContainer
+  private let context: ManagedObjectContext
+
+  /// Owners with the sum of the marks of their items, which know the marks of the others.
+  init() throws {
+    container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Owner",
+        attributes: [
+          AttributeDescription(
+            name: "sum", type: .int64, derivation: try ValueExpression(format: "items.@sum.mark"),
+            maximum: .int(10))
+        ],
+        relationships: [
+          RelationshipDescription(name: "items", destination: "Item", isToMany: true, inverse: "owner")
+        ]),
+      EntityDescription(
+        name: "Item",
+        attributes: [
+          AttributeDescription(name: "title", type: .string, isOptional: true),
+          AttributeDescription(name: "mark", type: .int64, defaultValue: .value(.int(0))),
+          AttributeDescription(
+            name: "label", type: .string, derivation: try ValueExpression(format: "title ?? ''"),
+            minimumLength: 1),
+          AttributeDescription(
+            name: "rest", type: .int64, derivation: try ValueExpression(format: "(owner.sum ?? mark) - mark"),
+            minimum: .int(0)),
+        ],
+        relationships: [RelationshipDescription(name: "owner", destination: "Owner", inverse: "items")]),
+    ])
+    context = container.newContext()
+  }
+
+  private func insert(_ rows: [[String: FetchedValue]]) throws {
+    try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Item", rows: rows))
+  }
+
+  private func update(_ assignments: [BatchAssignment<ManagedObject>]) throws {
+    try context.execute(
+      BatchUpdateRequest<ManagedObject>(FetchRequest(entityName: "Item"), set: assignments))
+  }
+
+  private func owner() throws -> ManagedObject {
+    let owner = try context.insert(entityNamed: "Owner")
+    try context.save()
+    return owner
+  }
+
+  /// The mistakes for which a batch is refused.
+  private func mistakes(_ body: () throws -> Void) throws -> [BatchMistake] {
+    do {
+      try body()
+      Issue.record("the batch breaks a rule")
+      return []
+    } catch BatchError.invalid(let mistakes) {
+      return mistakes
+    }
+  }
+
+  private func count() throws -> Int {
+    try container.newContext().count(for: FetchRequest<ManagedObject>(entityName: "Item"))
+  }
+
+  @Test func newRowsAreChecked() throws {
+    let found = try mistakes { try insert([["title": "A"], [:], ["title": ""]]) }
+    #expect(found.count == 2)
+    #expect(found.allSatisfy { $0.property == "label" && $0.reason == .wrongLength && $0.objectID == nil })
+    #expect(try count() == 0)
+    try insert([["title": "A"], ["title": "B", "mark": 7]])
+    #expect(try count() == 2)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test func changedRowsAreChecked() throws {
+    let item = try context.insert(entityNamed: "Item")
+    try item.setValue("A", forKey: "title")
+    try context.save()
+    let found = try mistakes { try update([.set("title", to: nil as FetchedValue)]) }
+    #expect(found.map(\.property) == ["label"] && found.map(\.objectID) == [item.objectID])
+    try update([.set("title", to: "B")])
+    #expect(try item.value(forKey: "label").attribute == .string("B"))
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test func whoReadsTheRowsIsCheckedToo() throws {
+    let owner = try owner()
+    let rows = [6, 5].map { mark -> [String: FetchedValue] in
+      ["title": "A", "mark": .value(Int64(mark)), "owner": .object(owner.objectID)]
+    }
+    let found = try mistakes { try insert(rows) }
+    #expect(found.map(\.property) == ["sum"] && found.map(\.objectID) == [owner.objectID])
+    #expect(found.map(\.reason) == [.outOfRange])
+    #expect(try count() == 0)
+  }
+
+  @Test func onlyTheLastValuesCount() throws {
+    let owner = try owner()
+    try insert([["title": "A", "mark": 1, "owner": .object(owner.objectID)]])
+    // The sum is computed after the item's rest, which is below 0 until then.
+    try update([.set("mark", to: 5)])
+    #expect(try owner.value(forKey: "sum").attribute == .int(5))
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test(.onceForAllKinds) func importedObjectsAreNamed() throws {
+    var keys: [Int64] = []
+    let found = try mistakes {
+      try context.importObjects { objects in
+        let key = try objects.firstKey(ofEntity: "Item")
+        try objects.insert(entity: "Item", key: key, references: [], size: 0) { _ in }
+        keys.append(key)
+      }
+    }
+    #expect(found.map(\.property) == ["label"] && found.compactMap { $0.objectID?.number } == keys)
+    #expect(try count() == 0)
+  }
+}
