@@ -116,7 +116,11 @@ extension BatchRun {
       values.append((own.columns[slot.columns.lowerBound].name, value))
     }
     guard !values.isEmpty else { return false }
-    try rows.setValues(values, of: plan, key.key, raisingVersion: raisingVersion)
+    do {
+      try rows.setValues(values, of: plan, key.key, raisingVersion: raisingVersion)
+    } catch let violation as UniquenessViolation {
+      throw BatchError.notUnique(entity: plan.name, properties: violation.properties, row: nil)
+    }
     return true
   }
 

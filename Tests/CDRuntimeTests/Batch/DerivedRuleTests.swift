@@ -32,6 +32,12 @@ import Testing
             minimum: .int(0)),
         ],
         relationships: [RelationshipDescription(name: "owner", destination: "Owner", inverse: "items")]),
+      EntityDescription(
+        name: "Word",
+        attributes: [
+          AttributeDescription(name: "text", type: .string, isOptional: true),
+          .derived("upper", .string, "uppercase:(text)"),
+        ], uniquenessConstraints: [["upper"]]),
     ])
     context = container.newContext()
   }
@@ -105,6 +111,23 @@ import Testing
     try update([.set("mark", to: 5)])
     #expect(try owner.value(forKey: "sum").attribute == .int(5))
     #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test func aDerivedValueThatAnotherRowHasIsRefused() throws {
+    let error = BatchError.notUnique(entity: "Word", properties: ["upper"], row: nil)
+    func add(_ texts: [String]) throws {
+      let rows = texts.map { ["text": FetchedValue.value($0)] }
+      try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Word", rows: rows))
+    }
+    try add(["a", "b"])
+    #expect(throws: error) { try add(["c", "A"]) }
+    #expect(throws: error) {
+      try context.execute(
+        BatchUpdateRequest<ManagedObject>(FetchRequest(entityName: "Word"), set: [.set("text", to: "d")]))
+    }
+    let words = FetchRequest<ManagedObject>(entityName: "Word")
+    let texts = try container.newContext().dictionaries(for: words).map { $0["upper"]?.attribute }
+    #expect(Set(texts) == [.string("A"), .string("B")])
   }
 
   @Test(.onceForAllKinds) func importedObjectsAreNamed() throws {
