@@ -174,9 +174,9 @@ extension BatchRun {
         guard case .attribute(let attribute, let storageType) = slot.kind else { continue }
         let value = ManagedObject.storedValue(of: row, slot)
         if let reason = AttributeRules.mistake(value, attribute, storageType, model.graph) {
+          let objectID = isNamed ? id(key, plan) : nil
           mistakes.append(
-            BatchMistake(
-              entity: plan.name, property: slot.name, reason: reason, objectID: isNamed ? id(key, plan) : nil))
+            BatchMistake(entity: plan.name, property: slot.name, reason: reason, objectID: objectID))
         }
       }
     }

@@ -18,12 +18,19 @@ extension BatchRun {
       return try BatchUpsert(self, properties).insert(rows)
     }
     let insertion = try insertion(properties, uniqueness)
+    let columns = BatchColumns(properties)
     let writer = RowWriter()
-    let row = rowWriter(properties, insertion, writer)
+    let row = rowWriter(properties, columns.areRepeated ? nil : insertion, writer)
     let first = try self.rows.firstKey(of: entity)
     var written = WrittenRows(first, of: entity)
     let writeNext = start(rows)
     while try writeNext(row) {
+      if columns.areRepeated, writer.failure == nil, row.mistakes.isEmpty {
+        let values = columns.values(writer.values)
+        row.checkComposites(columns, values)
+        insertion.start(writer)
+        for value in values { writer.value(value) }
+      }
       if writer.failure != nil { row.noteTooLarge() }
       guard row.mistakes.isEmpty else {
         if row.mistakes.count >= BatchRowWriter.maximumMistakes { break }
@@ -140,7 +147,7 @@ extension BatchRun {
   func insertion(
     _ properties: [BatchProperty], _ uniqueness: BatchUniqueness, updating updated: [String]? = nil
   ) throws -> any RowInsertion {
-    let given = properties.flatMap(\.columns)
+    let given = BatchColumns(properties).names
     let conflict: InsertionPlan.Conflict =
       switch uniqueness {
       case .refuse: .refuse

@@ -16,10 +16,7 @@ extension BatchRun {
     var mistakes: [BatchMistake] = []
     for assignment in request.assignments {
       let property = try BatchProperty(assignment.keys, of: entity, in: model)
-      if let index = properties.firstIndex(where: { $0.name == property.name }) {
-        properties.remove(at: index)
-        given.remove(at: index)
-      }
+      try removeOverwritten(by: property, from: &properties, &given)
       properties.append(property)
       switch assignment.source {
       case .value(let value): given.append(.values(try stored(value, property, &mistakes)))
@@ -72,6 +69,27 @@ extension BatchRun {
     try derive(
       own: keys, others: dependents + self.dependents(of: keys, names) + affected(by: references, of: keys))
     return keys.count
+  }
+
+  /// Removes the columns of a later property from earlier ones. Of a composite, the other fields remain.
+  @_optimize(none)
+  private func removeOverwritten(
+    by property: BatchProperty, from properties: inout [BatchProperty], _ given: inout [Given]
+  ) throws {
+    for index in properties.indices.reversed() {
+      let earlier = properties[index]
+      guard earlier.columns.contains(where: { property.columns.contains($0) }) else { continue }
+      var fields: [BatchProperty] = []
+      var values: [Given] = []
+      if case .composite(_, let plans) = earlier.kind, case .values(let former) = given[index] {
+        for (number, plan) in plans.enumerated() where !property.columns.contains(earlier.columns[number]) {
+          fields.append(try BatchProperty([earlier.name, plan.description.name], of: entity, in: model))
+          values.append(.values([former[number]]))
+        }
+      }
+      properties.replaceSubrange(index...index, with: fields)
+      given.replaceSubrange(index...index, with: values)
+    }
   }
 
   // MARK: Composites

@@ -31,6 +31,7 @@ final class BatchUpsert {
 
   private let run: BatchRun
   private let properties: [BatchProperty]
+  private let columns: BatchColumns
   private let writer = RowWriter()
   private let row: BatchRowWriter
   private let searches: [Search]
@@ -46,8 +47,9 @@ final class BatchUpsert {
   init(_ run: BatchRun, _ properties: [BatchProperty]) throws {
     self.run = run
     self.properties = properties
+    columns = BatchColumns(properties)
     row = run.rowWriter(properties, nil, writer)
-    searches = try Self.searches(run, properties)
+    searches = try Self.searches(run, columns.names)
     written = WrittenRows(try run.rows.firstKey(of: run.entity), of: run.entity)
   }
 
@@ -64,12 +66,14 @@ final class BatchUpsert {
         isMore = try writeNext(row)
         guard isMore else { break }
         if writer.failure != nil { row.noteTooLarge() }
+        let values = row.mistakes.isEmpty ? columns.values(writer.values) : []
+        if columns.areRepeated, row.mistakes.isEmpty { row.checkComposites(columns, values) }
         guard row.mistakes.isEmpty else {
           if row.mistakes.count >= BatchRowWriter.maximumMistakes { break }
           continue
         }
-        size += writer.values.reduce(0) { $0 + $1.size }
-        chunk.append(Row(number: row.number, values: writer.values, omitted: row.omitted))
+        size += values.reduce(0) { $0 + $1.size }
+        chunk.append(Row(number: row.number, values: values, omitted: row.omitted))
       }
       if row.mistakes.isEmpty { try write(chunk) }
     }
@@ -83,8 +87,8 @@ final class BatchUpsert {
 
   // MARK: What is replaced
 
-  private static func searches(_ run: BatchRun, _ properties: [BatchProperty]) throws -> [Search] {
-    let given = properties.flatMap(\.columns)
+  /// - Parameter given: The columns for which rows have values.
+  private static func searches(_ run: BatchRun, _ given: [String]) throws -> [Search] {
     let defaults = run.defaults(except: given)
     return try run.uniqueLists.compactMap { list in
       // A list with a column that is nil, or whose default differs for each row, cannot match another row.
@@ -176,7 +180,7 @@ final class BatchUpsert {
     if let insertion = insertions[omitted] { return insertion }
     if insertions.count >= Self.maximumInsertions { insertions.removeAll() }
     let named = properties.enumerated().filter { !omitted.contains($0.offset) }
-    let insertion = try run.insertion(properties, .update, updating: named.flatMap(\.element.columns))
+    let insertion = try run.insertion(properties, .update, updating: BatchColumns(named.map(\.element)).names)
     insertions[omitted] = insertion
     return insertion
   }

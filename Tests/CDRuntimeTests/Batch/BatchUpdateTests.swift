@@ -181,6 +181,22 @@ import Testing
     #expect(books.allSatisfy { $0.shippedTo == Address(street: "Tremont", city: "Boston") })
   }
 
+  @Test func theLaterOfTwoValuesForAFieldApplies() throws {
+    let whole = BatchAssignment<Book>.set(
+      "shippedTo", to: .attribute(.composite(["street": .string("Main"), "city": .string("A")])))
+    let field = BatchAssignment<Book>.set("shippedTo.city", to: "B")
+    try context.execute(BatchUpdateRequest<Book>(set: [whole, field]))
+    #expect(books.allSatisfy { $0.shippedTo == Address(street: "Main", city: "B") })
+    try context.execute(BatchUpdateRequest<Book>(set: [field, whole]))
+    #expect(books.allSatisfy { $0.shippedTo == Address(street: "Main", city: "A") })
+    let none = BatchAssignment<Book>.set("shippedTo", to: nil as FetchedValue)
+    #expect(throws: BatchError.self) {
+      try context.execute(BatchUpdateRequest<Book>(set: [none, field]))
+    }
+    try context.execute(BatchUpdateRequest<Book>(set: [field, none]))
+    #expect(books.allSatisfy { $0.shippedTo == nil })
+  }
+
   @Test func takenUniqueValuesAreRefused() throws {
     #expect(throws: BatchError.notUnique(entity: "Book", properties: ["isbn"], row: nil)) {
       try context.execute(BatchUpdateRequest<Book>(set: [.set(\.isbn, to: "1")]))
