@@ -69,9 +69,11 @@ extension BatchRun {
   ///   - replaced: The existing rows that were replaced.
   ///   - properties: The properties for which rows have values.
   ///   - former: The former state of the replaced rows.
+  ///   - named: The properties of which replaced rows have got values; nil if each of the rows has got all of them.
   @_optimize(none)
   func finishInsert(
-    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows
+    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows,
+    _ named: [(names: [String], keys: [ObjectKey])]? = nil
   ) throws {
     let references = properties.compactMap { property -> RelationshipPlan? in
       guard case .reference(let relationship) = property.kind, let inverse = inverse(of: relationship),
@@ -91,7 +93,14 @@ extension BatchRun {
     if !replaced.isEmpty {
       // The row may have a subentity.
       replaced = try rows.keys(replaced.map(\.key), of: entity)
-      noteUpdated(replaced, properties.map(\.slot.name))
+      if let named {
+        for group in named {
+          let set = Set(group.keys)
+          noteUpdated(replaced.filter { set.contains($0.key) }, group.names)
+        }
+      } else {
+        noteUpdated(replaced, properties.map(\.slot.name))
+      }
     }
     for property in properties {
       guard case .reference(let relationship) = property.kind else { continue }

@@ -37,6 +37,8 @@ final class BatchUpsert {
   private let searches: [Search]
   private var insertions: [SlotSet: any RowInsertion] = [:]
   private var written: WrittenRows
+  /// The rows that were replaced, by the properties that the new rows do not name.
+  private var replaced: [SlotSet: [ObjectKey]] = [:]
   /// The insertion that may have rows that have not been sent yet, and the number of its last row.
   private var current: (insertion: any RowInsertion, omitted: SlotSet, number: Int)?
   private var former = FormerRows()
@@ -81,7 +83,11 @@ final class BatchUpsert {
       throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.maximumMistakes)))
     }
     let set = properties.enumerated().filter { named.contains($0.offset) }.map(\.element)
-    try run.finishInsert(written.new, written.replaced, set, former)
+    let groups = replaced.map { omitted, keys in
+      let given = properties.enumerated().filter { !omitted.contains($0.offset) }
+      return (names: given.map(\.element.slot.name), keys: keys)
+    }
+    try run.finishInsert(written.new, written.replaced, set, former, groups)
     return written.count
   }
 
@@ -160,7 +166,7 @@ final class BatchUpsert {
       insertion.start(writer)
       for value in row.values { writer.value(value) }
       guard writer.failure == nil else { return self.row.noteTooLarge(row: row.number) }
-      do { written.note(try insertion.write(written.next)) } catch let violation as UniquenessViolation {
+      do { note(try insertion.write(written.next), row.omitted) } catch let violation as UniquenessViolation {
         throw run.notUnique(violation, row.number - violation.rowsSince)
       }
     }
@@ -169,11 +175,19 @@ final class BatchUpsert {
 
   /// Sends the rows that have not been sent yet.
   private func finish() throws {
-    guard let (insertion, _, number) = current else { return }
+    guard let (insertion, omitted, number) = current else { return }
     current = nil
-    do { written.note(try insertion.finish(written.next)) } catch let violation as UniquenessViolation {
+    do { note(try insertion.finish(written.next), omitted) } catch let violation as UniquenessViolation {
       throw run.notUnique(violation, number - violation.rowsSince)
     }
+  }
+
+  /// Notes the outcome of one or several rows, none of which names the given properties.
+  private func note(_ outcome: RowInsertionOutcome, _ omitted: SlotSet) {
+    let count = written.replaced.count
+    written.note(outcome)
+    guard written.replaced.count > count else { return }
+    replaced[omitted, default: []] += written.replaced[count...].map(\.key)
   }
 
   private func insertion(_ omitted: SlotSet) throws -> any RowInsertion {
