@@ -1,4 +1,5 @@
-import CDRuntime
+@_spi(Generated) import CDRuntime
+import Foundation
 import Testing
 
 /// The rules of the schema apply to what a batch derives, too.
@@ -113,6 +114,17 @@ import Testing
     #expect(try container.persistentStoreCoordinator.verify() == [])
   }
 
+  @Test func anEmptyValueIsWrittenForAGeneratedClass() throws {
+    let crates = try PersistentContainer(scratchFor: CratesModel.self)
+    let context = crates.newContext()
+    let request = BatchInsertRequest<Crate>(["", "abc"], columns: [.set("name") { .value($0) }])
+    #expect(try context.execute(request).count == 2)
+    let empty = FetchRequest<ManagedObject>(
+      entityName: "Crate", where: try FetchPredicate(format: "size == 0"))
+    #expect(try context.count(for: empty) == 1)
+    #expect(try crates.persistentStoreCoordinator.verify() == [])
+  }
+
   @Test func aDerivedValueThatAnotherRowHasIsRefused() throws {
     let error = BatchError.notUnique(entity: "Word", properties: ["upper"], row: nil)
     func add(_ texts: [String]) throws {
@@ -142,4 +154,44 @@ import Testing
     #expect(found.map(\.property) == ["label"] && found.compactMap { $0.objectID?.number } == keys)
     #expect(try count() == 0)
   }
+}
+
+// What the generator writes for an entity with a mandatory derived attribute.
+nonisolated final class Crate: CDRuntime.ManagedObject, CDRuntime.EntityClass {
+  private final var _name: String = ""
+  private final var _size: Int64 = 0
+
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override class var entityName: String { "Crate" }
+  override func _decode(_ row: CDRuntime.RowReader) {
+    super._decode(row)
+    _name = row.string(0)
+    _size = row.int64(1)
+  }
+  override func _encode(_ slot: Int, _ writer: CDRuntime.RowWriter) {
+    switch slot {
+    case 0: writer.string(_name)
+    case 1: writer.int64(_size)
+    default: super._encode(slot, writer)
+    }
+  }
+}
+
+nonisolated enum CratesModel: CDRuntime.GeneratedModel {
+  static let _definition = CDRuntime.ModelDefinition(
+    format: CDRuntime.GeneratedCodeFormat1.self,
+    classes: ["Crate": CDRuntime.GeneratedClass(Crate.self) { Crate(_seed: $0) }],
+    canonicalJSON: description.canonicalJSON)
+
+  private static let description = ManagedObjectModel(
+    name: "Crates", id: UUID(uuidString: "6A0D2F3C-7B1E-4C59-8D24-1F0B9E6C5A37") ?? UUID(),
+    versions: [ModelVersion(number: 1, entities: [crate])], currentVersionNumber: 1)
+
+  private static let crate = EntityDescription(
+    name: "Crate",
+    attributes: [
+      AttributeDescription(name: "name", type: .string),
+      AttributeDescription(
+        name: "size", type: .int64, derivation: try? ValueExpression(format: "name.length")),
+    ])
 }
