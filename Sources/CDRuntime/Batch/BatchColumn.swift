@@ -173,6 +173,21 @@ extension BatchRowWriter {
     mistakes.append(BatchMistake(row: number, entity: entity.name, property: property, reason: reason))
   }
 
+  /// Records the mandatory fields that a composite lacks, because another property has given it a field.
+  func checkComposites(_ columns: BatchColumns, _ values: [AttributeValue]) {
+    for property in properties {
+      guard case .composite(_, let fields) = property.kind else { continue }
+      var given: [AttributeValue] = []
+      for name in property.columns {
+        given.append(columns.names.firstIndex(of: name).map { values[$0] } ?? .null)
+      }
+      guard given.contains(where: { $0 != .null }) else { continue }
+      for (field, value) in zip(fields, given) where value == .null && !field.description.isOptional {
+        note(.missingValue, "\(property.name).\(field.description.name)")
+      }
+    }
+  }
+
   /// Records that a row is too large for the store.
   ///
   /// - Parameter row: The index of the row; nil for the last one.

@@ -168,6 +168,31 @@ final class BatchProperty {
   }
 }
 
+/// The columns of the properties that an insertion sets. If two properties have a column in common, the value of the later
+/// one applies.
+struct BatchColumns {
+  /// The names, each once.
+  let names: [String]
+  /// The indices of the values that apply; nil if all of them do.
+  private let kept: [Int]?
+
+  init(_ properties: [BatchProperty]) {
+    let all = properties.flatMap(\.columns)
+    let kept = all.indices.filter { !all[($0 + 1)...].contains(all[$0]) }
+    names = kept.map { all[$0] }
+    self.kept = kept.count == all.count ? nil : kept
+  }
+
+  /// Whether some columns have several values in each row.
+  var areRepeated: Bool { kept != nil }
+
+  /// The values of the columns, from the values of all properties.
+  func values(_ all: [AttributeValue]) -> [AttributeValue] {
+    guard let kept else { return all }
+    return kept.map { all[$0] }
+  }
+}
+
 extension AttributeDescription {
   /// Whether values must meet rules in addition to their type.
   fileprivate var restrictsValues: Bool {

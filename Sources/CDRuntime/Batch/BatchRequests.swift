@@ -56,6 +56,8 @@ public struct BatchInsertRequest<Object: ManagedObject> {
 extension BatchInsertRequest where Object: EntityClass {
   /// Creates a request from rows of any type, with columns for the attributes and to-one relationships that have
   /// values.
+  ///
+  /// If two columns set the same property, or a composite and its field, the later one applies.
   // Inlinable, so that the loop over the caller's rows is specialised for their type.
   @inlinable
   public init<Rows: Sequence>(_ rows: Rows, columns: [BatchColumn<Object, Rows.Element>]) {
@@ -134,7 +136,7 @@ public struct BatchUpdateRequest<Object: ManagedObject> {
   /// The request that selects the objects. Its settings for the form of the answer have no effect; its order has an
   /// effect only with a limit or an offset.
   public var fetchRequest: FetchRequest<Object>
-  /// The new values. If two of them set the same property, the later one applies.
+  /// The new values. If two of them set the same property, or a composite and its field, the later one applies.
   public var assignments: [BatchAssignment<Object>]
 
   /// Creates an update of the objects that a request would fetch from the store.

@@ -13,7 +13,7 @@ extension BatchRun {
     let references = entity.relationships.compactMap(\.self).filter { names.contains($0.name) }
     let related = try self.affected(by: references, of: new + replaced)
     try derive(
-      own: new + replaced,
+      new: new, own: replaced,
       others: try former + dependents(of: new, nil) + dependents(of: replaced, names) + related
     )
   }
@@ -57,10 +57,11 @@ extension BatchRun {
   /// Computes derived attributes again.
   ///
   /// - Parameters:
-  ///   - own: Rows of the batch, whose versions have been increased already.
+  ///   - new: Rows that the batch has inserted.
+  ///   - own: Other rows of the batch, whose versions have been increased already.
   ///   - others: Other rows.
   @_optimize(none)
-  func derive(own: [FetchedKey], others: [FetchedKey]) throws {
+  func derive(new: [FetchedKey] = [], own: [FetchedKey], others: [FetchedKey]) throws {
     guard model.hasDerivedSlots else { return }
     struct Place: Hashable {
       let root: Int
@@ -68,10 +69,11 @@ extension BatchRun {
     }
     func rowID(_ key: FetchedKey) -> Place { Place(root: model.entities[key.entity].root, key: key.key) }
     let evaluator = PredicateEvaluator(now: now)
-    let known = Set(own.map(rowID))
-    var waiting = own + others
+    let unwritten = Set(new.map(rowID))
+    let known = unwritten.union(own.map(rowID))
+    var waiting = new + own + others
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
-    for _ in 0...model.triggers.count where !waiting.isEmpty {
+    for round in 0...model.triggers.count where !waiting.isEmpty {
       var changed: [FetchedKey] = []
       var seen: Set<Place> = []
       let targets = waiting.filter {
@@ -79,8 +81,9 @@ extension BatchRun {
       }
       for start in stride(from: 0, to: targets.count, by: Self.chunk) {
         for key in targets[start..<min(start + Self.chunk, targets.count)] {
-          let isOwn = known.contains(rowID(key))
-          if try derive(key, evaluator, raisingVersion: !isOwn) {
+          let place = rowID(key)
+          let isUnwritten = round == 0 && unwritten.contains(place)
+          if try derive(key, evaluator, isUnwritten, raisingVersion: !known.contains(place)) {
             changed.append(key)
             let plan = model.entities[key.entity]
             noteUpdated([key], plan.derivedSlots.map { plan.slots[$0].name })
@@ -93,23 +96,89 @@ extension BatchRun {
     }
   }
 
+  /// - Parameter isUnwritten: Whether the row has no derived values yet.
   /// - Returns: Whether a value has changed.
   @_optimize(none)
   private func derive(
-    _ key: FetchedKey, _ evaluator: PredicateEvaluator, raisingVersion: Bool
+    _ key: FetchedKey, _ evaluator: PredicateEvaluator, _ isUnwritten: Bool, raisingVersion: Bool
   ) throws -> Bool {
     let plan = model.entities[key.entity]
     guard let object = try reading.fetchObject(key.key, plan) else { return false }
+    let own = object.scope.plan
     var values: [(column: String, value: AttributeValue)] = []
-    for slot in object.scope.plan.derivedSlots {
-      guard let value = try reading.derivedValue(of: object, object.scope.plan.slots[slot], evaluator) else {
-        continue
+    for slot in own.derivedSlots.map({ own.slots[$0] }) {
+      var derived = try reading.derivedValue(of: object, slot, evaluator)
+      if derived == nil, isUnwritten, own.isTyped, slot.attribute?.isOptional == false {
+        // The property has the derived value, because it cannot be nil. The row has none.
+        derived = object.storedValue(slot.number)
       }
-      let column = object.scope.plan.columns[object.scope.plan.slots[slot].columns.lowerBound]
-      values.append((column.name, value))
+      guard let value = derived else { continue }
+      values.append((own.columns[slot.columns.lowerBound].name, value))
     }
     guard !values.isEmpty else { return false }
-    try rows.setValues(values, of: plan, key.key, raisingVersion: raisingVersion)
+    do {
+      try rows.setValues(values, of: plan, key.key, raisingVersion: raisingVersion)
+    } catch let violation as UniquenessViolation {
+      throw BatchError.notUnique(entity: plan.name, properties: violation.properties, row: nil)
+    }
     return true
+  }
+
+  // MARK: Rules
+
+  /// Throws if a derived attribute of a new object breaks a rule of the schema, or one whose value has changed.
+  ///
+  /// This is checked at the end of the batch. Before, an attribute may have values that are computed from outdated ones.
+  ///
+  /// - Parameter namesNew: Whether the mistakes name new objects.
+  @_optimize(none)
+  func checkDerivedValues(namesNew: Bool) throws {
+    guard model.hasDerivedSlots else { return }
+    var mistakes: [BatchMistake] = []
+    for plan in model.entities {
+      let slots = plan.derivedSlots.filter { plan.ruledSlots.contains($0) }.map { plan.slots[$0] }
+      guard !slots.isEmpty else { continue }
+      let keys = changedKeys(of: plan, slots.map(\.name))
+      try check(slots, of: plan, keys.new, isNamed: namesNew, &mistakes)
+      try check(slots, of: plan, keys.others, isNamed: true, &mistakes)
+    }
+    guard mistakes.isEmpty else {
+      throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.maximumMistakes)))
+    }
+  }
+
+  @_optimize(none)
+  private func check(
+    _ slots: [PropertyPlan], of entity: EntityPlan, _ ranges: [ClosedRange<ObjectKey>], isNamed: Bool,
+    _ mistakes: inout [BatchMistake]
+  ) throws {
+    var waiting: [ObjectKey] = []
+    for range in ranges {
+      for key in range where mistakes.count < BatchRowWriter.maximumMistakes {
+        waiting.append(key)
+        guard waiting.count == Self.chunk else { continue }
+        try checkRows(slots, of: entity, waiting, isNamed: isNamed, &mistakes)
+        waiting.removeAll(keepingCapacity: true)
+      }
+    }
+    try checkRows(slots, of: entity, waiting, isNamed: isNamed, &mistakes)
+  }
+
+  @_optimize(none)
+  private func checkRows(
+    _ slots: [PropertyPlan], of entity: EntityPlan, _ keys: [ObjectKey], isNamed: Bool,
+    _ mistakes: inout [BatchMistake]
+  ) throws {
+    try forEachRow(keys, of: entity) { key, plan, row in
+      for slot in slots {
+        guard case .attribute(let attribute, let storageType) = slot.kind else { continue }
+        let value = ManagedObject.storedValue(of: row, slot)
+        if let reason = AttributeRules.mistake(value, attribute, storageType, model.graph) {
+          let objectID = isNamed ? id(key, plan) : nil
+          mistakes.append(
+            BatchMistake(entity: plan.name, property: slot.name, reason: reason, objectID: objectID))
+        }
+      }
+    }
   }
 }

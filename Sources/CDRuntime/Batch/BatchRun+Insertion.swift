@@ -18,12 +18,19 @@ extension BatchRun {
       return try BatchUpsert(self, properties).insert(rows)
     }
     let insertion = try insertion(properties, uniqueness)
+    let columns = BatchColumns(properties)
     let writer = RowWriter()
-    let row = rowWriter(properties, insertion, writer)
+    let row = rowWriter(properties, columns.areRepeated ? nil : insertion, writer)
     let first = try self.rows.firstKey(of: entity)
     var written = WrittenRows(first, of: entity)
     let writeNext = start(rows)
     while try writeNext(row) {
+      if columns.areRepeated, writer.failure == nil, row.mistakes.isEmpty {
+        let values = columns.values(writer.values)
+        row.checkComposites(columns, values)
+        insertion.start(writer)
+        for value in values { writer.value(value) }
+      }
       if writer.failure != nil { row.noteTooLarge() }
       guard row.mistakes.isEmpty else {
         if row.mistakes.count >= BatchRowWriter.maximumMistakes { break }
@@ -62,9 +69,11 @@ extension BatchRun {
   ///   - replaced: The existing rows that were replaced.
   ///   - properties: The properties for which rows have values.
   ///   - former: The former state of the replaced rows.
+  ///   - named: The properties of which replaced rows have got values; nil if each of the rows has got all of them.
   @_optimize(none)
   func finishInsert(
-    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows
+    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows,
+    _ named: [(names: [String], keys: [ObjectKey])]? = nil
   ) throws {
     let references = properties.compactMap { property -> RelationshipPlan? in
       guard case .reference(let relationship) = property.kind, let inverse = inverse(of: relationship),
@@ -84,7 +93,14 @@ extension BatchRun {
     if !replaced.isEmpty {
       // The row may have a subentity.
       replaced = try rows.keys(replaced.map(\.key), of: entity)
-      noteUpdated(replaced, properties.map(\.slot.name))
+      if let named {
+        for group in named {
+          let set = Set(group.keys)
+          noteUpdated(replaced.filter { set.contains($0.key) }, group.names)
+        }
+      } else {
+        noteUpdated(replaced, properties.map(\.slot.name))
+      }
     }
     for property in properties {
       guard case .reference(let relationship) = property.kind else { continue }
@@ -140,7 +156,7 @@ extension BatchRun {
   func insertion(
     _ properties: [BatchProperty], _ uniqueness: BatchUniqueness, updating updated: [String]? = nil
   ) throws -> any RowInsertion {
-    let given = properties.flatMap(\.columns)
+    let given = BatchColumns(properties).names
     let conflict: InsertionPlan.Conflict =
       switch uniqueness {
       case .refuse: .refuse

@@ -16,10 +16,7 @@ extension BatchRun {
     var mistakes: [BatchMistake] = []
     for assignment in request.assignments {
       let property = try BatchProperty(assignment.keys, of: entity, in: model)
-      if let index = properties.firstIndex(where: { $0.name == property.name }) {
-        properties.remove(at: index)
-        given.remove(at: index)
-      }
+      try removeOverwritten(by: property, from: &properties, &given)
       properties.append(property)
       switch assignment.source {
       case .value(let value): given.append(.values(try stored(value, property, &mistakes)))
@@ -35,9 +32,10 @@ extension BatchRun {
     }
     let names = Set(properties.map(\.slot.name))
     let isCalculated = given.contains { if case .expression = $0 { true } else { false } }
+    let composites = incompleteComposites(properties, given)
     // Everything that depends on former values needs the keys of the rows first.
     let needsKeys =
-      isCalculated || model.hasDerivedSlots || !references.isEmpty
+      isCalculated || model.hasDerivedSlots || !references.isEmpty || !composites.isEmpty
       || properties.contains { $0.slot.mayNameFile }
     if !needsKeys, let found = try selection(run), !found.readRoots.contains(entity.root) {
       return try writing { try write(properties, given, found.rows) }
@@ -52,6 +50,8 @@ extension BatchRun {
         counted.append((inverse, try self.countedTargets(of: relationship, rows)))
       }
     }
+    var former = FormerRows()
+    for property in properties { try noteOrder(of: keys.map(\.key), property, in: &former) }
     try listFiles(properties.map(\.slot), of: entity, rows)
     if isCalculated {
       try writing { try write(properties, given, keys) }
@@ -59,16 +59,86 @@ extension BatchRun {
     } else {
       _ = try writing { try write(properties, given, rows) }
     }
-    if !references.isEmpty {
-      for relationship in references {
-        try appendPositions(relationship, rows, moved: keys.map(\.key))
-        try checkCountsOfTargets(of: relationship, rows)
-      }
+    try checkComposites(composites, of: keys)
+    for property in properties {
+      guard case .reference(let relationship) = property.kind else { continue }
+      try appendPositions(relationship, rows, moved: moved(property, former))
+      try checkCountsOfTargets(of: relationship, rows)
     }
     for (relationship, owners) in counted { try checkCounts(of: relationship, of: owners) }
     try derive(
       own: keys, others: dependents + self.dependents(of: keys, names) + affected(by: references, of: keys))
     return keys.count
+  }
+
+  /// Removes the columns of a later property from earlier ones. Of a composite, the other fields remain.
+  @_optimize(none)
+  private func removeOverwritten(
+    by property: BatchProperty, from properties: inout [BatchProperty], _ given: inout [Given]
+  ) throws {
+    for index in properties.indices.reversed() {
+      let earlier = properties[index]
+      guard earlier.columns.contains(where: { property.columns.contains($0) }) else { continue }
+      var fields: [BatchProperty] = []
+      var values: [Given] = []
+      if case .composite(_, let plans) = earlier.kind, case .values(let former) = given[index] {
+        for (number, plan) in plans.enumerated() where !property.columns.contains(earlier.columns[number]) {
+          fields.append(try BatchProperty([earlier.name, plan.description.name], of: entity, in: model))
+          values.append(.values([former[number]]))
+        }
+      }
+      properties.replaceSubrange(index...index, with: fields)
+      given.replaceSubrange(index...index, with: values)
+    }
+  }
+
+  // MARK: Composites
+
+  /// The optional composites that may lack a mandatory field after the batch. The batch sets another field of them, and
+  /// the composite may have been nil.
+  @_optimize(none)
+  private func incompleteComposites(_ properties: [BatchProperty], _ given: [Given]) -> [PropertyPlan] {
+    // A calculation gives a value to each mandatory field, or is refused.
+    var filled: Set<String> = []
+    for (property, given) in zip(properties, given) {
+      switch given {
+      case .values(let values):
+        for (column, value) in zip(property.columns, values) where value != .null { filled.insert(column) }
+      case .store, .expression: filled.formUnion(property.columns)
+      }
+    }
+    return entity.slots.filter { slot in
+      guard case .composite(let attribute, let fields) = slot.kind, attribute.isOptional else { return false }
+      let isFilled = slot.columns.map { filled.contains(entity.columns[$0].name) }
+      guard isFilled.contains(true) else { return false }
+      return zip(fields, isFilled).contains { field, isFilled in
+        !isFilled && !field.description.isOptional
+      }
+    }
+  }
+
+  /// Throws if an object has a part of a composite without its mandatory fields.
+  @_optimize(none)
+  private func checkComposites(_ composites: [PropertyPlan], of keys: [FetchedKey]) throws {
+    guard !composites.isEmpty else { return }
+    var mistakes: [BatchMistake] = []
+    try forEachRow(keys.map(\.key), of: entity) { key, plan, row in
+      guard mistakes.count < BatchRowWriter.maximumMistakes else { return }
+      for slot in composites.compactMap({ plan.slot($0.name) }) {
+        guard case .composite(_, let fields) = slot.kind else { continue }
+        let isNil = slot.columns.map { row.isNull($0) }
+        guard isNil.contains(false) else { continue }
+        for (field, isNil) in zip(fields, isNil) where isNil && !field.description.isOptional {
+          mistakes.append(
+            BatchMistake(
+              entity: entity.name, property: "\(slot.name).\(field.description.name)",
+              reason: .missingValue, objectID: id(key, plan)))
+        }
+      }
+    }
+    guard mistakes.isEmpty else {
+      throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.maximumMistakes)))
+    }
   }
 
   // MARK: The new values

@@ -57,16 +57,19 @@ final class BatchRun {
 
   /// Runs a batch completely.
   ///
-  /// - Parameter body: Returns the number of objects that the request concerns.
+  /// - Parameters:
+  ///   - namesNew: Whether mistakes name inserted objects, because the caller has chosen their keys.
+  ///   - body: Returns the number of objects that the request concerns.
   /// - Throws: An error. Nothing is written then, except with ``BatchError/partlyWritten(written:missing:reason:)``.
   @_optimize(none)
-  func run(_ body: () throws -> Int) throws -> BatchResult {
+  func run(namesNew: Bool = false, _ body: () throws -> Int) throws -> BatchResult {
     guard let store = stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     try check(store)
     do {
       try session.begin()
       do {
         let count = try body()
+        try checkDerivedValues(namesNew: namesNew)
         let changes = allChanges()
         try commit(changes)
         return BatchResult(count: count, changes: changes)
@@ -159,6 +162,17 @@ final class BatchRun {
 
   func noteDeleted(_ keys: [Int: KeyRanges]) { Self.note(keys, in: &deleted) }
 
+  /// The keys of the inserted objects of exactly one entity, and of its other objects of which a property has changed.
+  @_optimize(none)
+  func changedKeys(
+    of entity: EntityPlan, _ properties: [String]
+  ) -> (new: [ClosedRange<ObjectKey>], others: [ClosedRange<ObjectKey>]) {
+    var changed: [ClosedRange<ObjectKey>] = []
+    for property in properties { changed += changedProperties[property]?[entity.index]?.ranges ?? [] }
+    let new = KeyRanges.normalized(inserted[entity.index]?.ranges ?? [])
+    return (new, KeyRanges.subtracting(new, from: KeyRanges.normalized(changed)))
+  }
+
   private static func note(_ keys: [Int: KeyRanges], in changes: inout [Int: KeyRanges]) {
     for (entity, keys) in keys {
       for range in keys.ranges { changes[entity, default: KeyRanges()].append(range) }
@@ -247,6 +261,29 @@ final class BatchRun {
       }
     }
     return result
+  }
+
+  // MARK: What is written
+
+  /// Calls a body with each row of some objects of an entity, as the batch has written it so far.
+  ///
+  /// A row tells more than its object. An object of a generated class has an empty value for a mandatory value that is
+  /// missing.
+  @_optimize(none)
+  func forEachRow(
+    _ keys: [ObjectKey], of entity: EntityPlan, _ body: (ObjectKey, EntityPlan, RowReader) -> Void
+  ) throws {
+    for start in stride(from: 0, to: keys.count, by: 500) {
+      let chunk = Array(keys[start..<min(start + 500, keys.count)])
+      let rows = try reading.reader().rows(chunk, inSubtreeOf: entity)
+      defer { rows.close() }
+      while try rows.next() {
+        guard let plan = rows.isMixed ? model.entity(rows.entityName) : entity,
+          let row = rows.reader(of: plan, nil)
+        else { continue }
+        body(rows.key, plan, row)
+      }
+    }
   }
 
   // MARK: Which rows a request is for

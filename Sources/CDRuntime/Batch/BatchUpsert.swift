@@ -31,11 +31,14 @@ final class BatchUpsert {
 
   private let run: BatchRun
   private let properties: [BatchProperty]
+  private let columns: BatchColumns
   private let writer = RowWriter()
   private let row: BatchRowWriter
   private let searches: [Search]
   private var insertions: [SlotSet: any RowInsertion] = [:]
   private var written: WrittenRows
+  /// The rows that were replaced, by the properties that the new rows do not name.
+  private var replaced: [SlotSet: [ObjectKey]] = [:]
   /// The insertion that may have rows that have not been sent yet, and the number of its last row.
   private var current: (insertion: any RowInsertion, omitted: SlotSet, number: Int)?
   private var former = FormerRows()
@@ -46,8 +49,9 @@ final class BatchUpsert {
   init(_ run: BatchRun, _ properties: [BatchProperty]) throws {
     self.run = run
     self.properties = properties
+    columns = BatchColumns(properties)
     row = run.rowWriter(properties, nil, writer)
-    searches = try Self.searches(run, properties)
+    searches = try Self.searches(run, columns.names)
     written = WrittenRows(try run.rows.firstKey(of: run.entity), of: run.entity)
   }
 
@@ -64,12 +68,14 @@ final class BatchUpsert {
         isMore = try writeNext(row)
         guard isMore else { break }
         if writer.failure != nil { row.noteTooLarge() }
+        let values = row.mistakes.isEmpty ? columns.values(writer.values) : []
+        if columns.areRepeated, row.mistakes.isEmpty { row.checkComposites(columns, values) }
         guard row.mistakes.isEmpty else {
           if row.mistakes.count >= BatchRowWriter.maximumMistakes { break }
           continue
         }
-        size += writer.values.reduce(0) { $0 + $1.size }
-        chunk.append(Row(number: row.number, values: writer.values, omitted: row.omitted))
+        size += values.reduce(0) { $0 + $1.size }
+        chunk.append(Row(number: row.number, values: values, omitted: row.omitted))
       }
       if row.mistakes.isEmpty { try write(chunk) }
     }
@@ -77,14 +83,18 @@ final class BatchUpsert {
       throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.maximumMistakes)))
     }
     let set = properties.enumerated().filter { named.contains($0.offset) }.map(\.element)
-    try run.finishInsert(written.new, written.replaced, set, former)
+    let groups = replaced.map { omitted, keys in
+      let given = properties.enumerated().filter { !omitted.contains($0.offset) }
+      return (names: given.map(\.element.slot.name), keys: keys)
+    }
+    try run.finishInsert(written.new, written.replaced, set, former, groups)
     return written.count
   }
 
   // MARK: What is replaced
 
-  private static func searches(_ run: BatchRun, _ properties: [BatchProperty]) throws -> [Search] {
-    let given = properties.flatMap(\.columns)
+  /// - Parameter given: The columns for which rows have values.
+  private static func searches(_ run: BatchRun, _ given: [String]) throws -> [Search] {
     let defaults = run.defaults(except: given)
     return try run.uniqueLists.compactMap { list in
       // A list with a column that is nil, or whose default differs for each row, cannot match another row.
@@ -156,7 +166,7 @@ final class BatchUpsert {
       insertion.start(writer)
       for value in row.values { writer.value(value) }
       guard writer.failure == nil else { return self.row.noteTooLarge(row: row.number) }
-      do { written.note(try insertion.write(written.next)) } catch let violation as UniquenessViolation {
+      do { note(try insertion.write(written.next), row.omitted) } catch let violation as UniquenessViolation {
         throw run.notUnique(violation, row.number - violation.rowsSince)
       }
     }
@@ -165,18 +175,26 @@ final class BatchUpsert {
 
   /// Sends the rows that have not been sent yet.
   private func finish() throws {
-    guard let (insertion, _, number) = current else { return }
+    guard let (insertion, omitted, number) = current else { return }
     current = nil
-    do { written.note(try insertion.finish(written.next)) } catch let violation as UniquenessViolation {
+    do { note(try insertion.finish(written.next), omitted) } catch let violation as UniquenessViolation {
       throw run.notUnique(violation, number - violation.rowsSince)
     }
+  }
+
+  /// Notes the outcome of one or several rows, none of which names the given properties.
+  private func note(_ outcome: RowInsertionOutcome, _ omitted: SlotSet) {
+    let count = written.replaced.count
+    written.note(outcome)
+    guard written.replaced.count > count else { return }
+    replaced[omitted, default: []] += written.replaced[count...].map(\.key)
   }
 
   private func insertion(_ omitted: SlotSet) throws -> any RowInsertion {
     if let insertion = insertions[omitted] { return insertion }
     if insertions.count >= Self.maximumInsertions { insertions.removeAll() }
     let named = properties.enumerated().filter { !omitted.contains($0.offset) }
-    let insertion = try run.insertion(properties, .update, updating: named.flatMap(\.element.columns))
+    let insertion = try run.insertion(properties, .update, updating: BatchColumns(named.map(\.element)).names)
     insertions[omitted] = insertion
     return insertion
   }

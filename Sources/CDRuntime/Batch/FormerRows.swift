@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// The former state of rows whose values a batch insert replaces.
+/// The former state of rows whose values a batch replaces.
 struct FormerRows {
   /// The objects whose derived attributes read the former values.
   var dependents: [FetchedKey] = []
@@ -17,7 +17,7 @@ struct FormerRows {
   var files: [String: [ObjectKey: String]] = [:]
 }
 
-// Existing rows, before and after a batch insert replaces their values.
+// Existing rows, before and after a batch replaces their values.
 extension BatchRun {
   /// Whether a batch insert has to know the former state of the rows that it replaces, because other data depends on
   /// it.
@@ -57,16 +57,21 @@ extension BatchRun {
         let owners = try countedTargets(of: relationship, .keys(list))
         former.counted[column, default: (inverse, [])].owners.formUnion(owners)
       }
-      if model.positionColumn(of: inverse) != nil {
-        // The first state is the state before the batch.
-        former.references[column, default: [:]].merge(try rows.references(column, of: entity, list)) {
-          old, _ in
-          old
-        }
-      }
+      try noteOrder(of: list, property, in: &former)
     }
     former.dependents += try dependents(of: keys, Set(properties.map(\.slot.name)))
     former.dependents += try affected(by: references, of: keys)
+  }
+
+  /// Adds the former targets of a reference that is about to be set, if its other side is ordered.
+  func noteOrder(of keys: [ObjectKey], _ property: BatchProperty, in former: inout FormerRows) throws {
+    guard case .reference(let relationship) = property.kind, let column = property.columns.first,
+      let inverse = inverse(of: relationship), model.positionColumn(of: inverse) != nil
+    else { return }
+    // The first state is the state before the batch.
+    former.references[column, default: [:]].merge(try rows.references(column, of: entity, keys)) { old, _ in
+      old
+    }
   }
 
   /// Returns the rows whose references have changed. Other rows keep their positions in the order of the other side.

@@ -236,7 +236,7 @@ package final class ObjectImport {
       for entity in inserted.keys.sorted() {
         try forEachChunk(of: entity) { keys in
           let keys = keys.map { FetchedKey(key: $0, entity: entity) }
-          try run.derive(own: keys, others: run.dependents(of: keys, nil))
+          try run.derive(new: keys, own: [], others: run.dependents(of: keys, nil))
         }
       }
     }
@@ -373,7 +373,7 @@ extension ManagedObjectContext {
         let files = try ListedFiles(count: largeValueCount, session)
         let run = BatchRun(self, session, plan, excludesOthers: true)
         do {
-          return try run.run {
+          return try run.run(namesNew: true) {
             let objects = ObjectImport(run, session, files, persistentStoreCoordinator)
             try body(objects)
             let count = try objects.finish()

@@ -149,6 +149,36 @@ extension Fields where Root == Book {
     #expect(try Tag.objects(in: context).map(\.name) == ["a", "b", "c"])
   }
 
+  @Test(arguments: [BatchUniqueness.refuse, .update])
+  func theLaterOfTwoColumnsForAFieldApplies(_ uniqueness: BatchUniqueness) throws {
+    let id = author.objectID
+    func insert(_ street: String?, isbn: String, _ isWholeFirst: Bool) throws {
+      let address = street.map { AttributeValue.composite(["street": .string($0), "city": .string("A")]) }
+      let whole = BatchColumn<Book, String>.set("shippedTo") { _ in .attribute(address ?? .null) }
+      let field = BatchColumn<Book, String>.set("shippedTo.city") { _ in "B" }
+      let others: [BatchColumn<Book, String>] = [
+        .set("title") { .value($0) }, .set("isbn") { .value($0) }, .set("author") { _ in .object(id) },
+        .set("uuid") { _ in .value(UUID()) },
+      ]
+      var request = BatchInsertRequest<Book>(
+        [isbn], columns: (isWholeFirst ? [whole, field] : [field, whole]) + others)
+      request.uniqueness = uniqueness
+      try context.execute(request)
+    }
+    try insert("Main", isbn: "1", true)
+    try insert("Main", isbn: "2", false)
+    try insert(nil, isbn: "3", false)
+    let addresses = [Address(street: "Main", city: "B"), Address(street: "Main", city: "A"), nil]
+    #expect(try Book.objects(in: context).map(\.shippedTo) == addresses)
+    do {
+      try insert(nil, isbn: "4", true)
+      Issue.record("a city without a street is no address")
+    } catch BatchError.invalid(let mistakes) {
+      #expect(mistakes.map(\.property) == ["shippedTo.street"] && mistakes.map(\.row) == [0])
+    }
+    #expect(try Book.count(in: context) == 3)
+  }
+
   @Test func dictionariesDoWhereThereIsNoClass() throws {
     let rows: [[String: FetchedValue]] = [
       ["title": "A", "isbn": "1", "author": .object(author.objectID), "uuid": .value(UUID())],

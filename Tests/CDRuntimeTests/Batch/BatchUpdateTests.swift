@@ -120,6 +120,26 @@ import Testing
     #expect(books[0].reviewCount == 2 && books[1].reviewCount == 3)
   }
 
+  @Test func whoStaysWithItsOwnerKeepsItsPlace() throws {
+    for stars in [1, 2, 3] as [Int16] { books[0].addToReviews(Review(stars: stars, in: context)) }
+    for stars in [4, 5] as [Int16] { books[1].addToReviews(Review(stars: stars, in: context)) }
+    try context.save()
+    let request = FetchRequest<Review>(where: try FetchPredicate(format: "stars IN {1, 4}"))
+    let target = books[0].objectID
+    #expect(
+      try context.execute(BatchUpdateRequest<Review>(request, set: [.set(\.book, to: target)])).count == 2)
+    let read = try store.freshContext()
+    func order(_ isbn: String) throws -> [Int16] {
+      try #require(try Book.object(isbn: isbn, in: read)).reviews.map(\.stars)
+    }
+    #expect(try order("0") == [1, 2, 3, 4])
+    #expect(try order("1") == [5])
+    // Away from all, and back.
+    try context.execute(BatchUpdateRequest<Review>(where: \.stars == 2, set: [.set(\.book, to: nil)]))
+    try context.execute(BatchUpdateRequest<Review>(where: \.stars == 2, set: [.set(\.book, to: target)]))
+    #expect(try order("0") == [1, 3, 4, 2])
+  }
+
   @Test func aConditionBeyondSQLChoosesTheSameObjects() throws {
     let odd = try FetchPredicate(format: "title MATCHES 'T[13579]' AND title.length == 2")
     #expect(
@@ -131,6 +151,50 @@ import Testing
     two.limit = 2
     #expect(try context.execute(BatchUpdateRequest(two, set: [.set(\.price, to: 3)])).count == 2)
     #expect(try Book.fetch(where: \.price == 3, in: context).map(\.isbn) == ["8", "9"])
+  }
+
+  @Test func noPartOfACompositeIsSetWhereItsMandatoryFieldIsMissing() throws {
+    for book in books[0..<2] { book.shippedTo = Address(street: "Main") }
+    try context.save()
+    func set(_ condition: String, _ city: FetchedValue) throws -> Int {
+      let request = FetchRequest<Book>(where: try FetchPredicate(format: condition))
+      return try context.execute(BatchUpdateRequest(request, set: [.set("shippedTo.city", to: city)])).count
+    }
+    do {
+      _ = try set("isbn IN {'1', '2', '3'}", "Concord")
+      Issue.record("a city without a street is no address")
+    } catch BatchError.invalid(let mistakes) {
+      #expect(Set(mistakes.compactMap(\.objectID)) == Set(books[2...3].map(\.objectID)))
+      #expect(mistakes.count == 2)
+      #expect(mistakes.allSatisfy { $0.property == "shippedTo.street" && $0.reason == .missingValue })
+    }
+    #expect(books.compactMap(\.shippedTo?.city).isEmpty)
+    // Where there is a street, or where nothing comes of it, the field is set.
+    #expect(try set("shippedTo.street == 'Main'", "Concord") == 2)
+    #expect(try set("isbn IN {'1', '2'}", nil) == 2)
+    #expect(books[0].shippedTo == Address(street: "Main", city: "Concord"))
+    #expect(books[1].shippedTo == Address(street: "Main") && books[2].shippedTo == nil)
+    // Both fields together make a composite.
+    try context.execute(
+      BatchUpdateRequest<Book>(
+        set: [.set("shippedTo.city", to: "Boston"), .set("shippedTo.street", to: "Tremont")]))
+    #expect(books.allSatisfy { $0.shippedTo == Address(street: "Tremont", city: "Boston") })
+  }
+
+  @Test func theLaterOfTwoValuesForAFieldApplies() throws {
+    let whole = BatchAssignment<Book>.set(
+      "shippedTo", to: .attribute(.composite(["street": .string("Main"), "city": .string("A")])))
+    let field = BatchAssignment<Book>.set("shippedTo.city", to: "B")
+    try context.execute(BatchUpdateRequest<Book>(set: [whole, field]))
+    #expect(books.allSatisfy { $0.shippedTo == Address(street: "Main", city: "B") })
+    try context.execute(BatchUpdateRequest<Book>(set: [field, whole]))
+    #expect(books.allSatisfy { $0.shippedTo == Address(street: "Main", city: "A") })
+    let none = BatchAssignment<Book>.set("shippedTo", to: nil as FetchedValue)
+    #expect(throws: BatchError.self) {
+      try context.execute(BatchUpdateRequest<Book>(set: [none, field]))
+    }
+    try context.execute(BatchUpdateRequest<Book>(set: [field, none]))
+    #expect(books.allSatisfy { $0.shippedTo == nil })
   }
 
   @Test func takenUniqueValuesAreRefused() throws {

@@ -149,6 +149,24 @@ import Testing
     #expect(try value("mark", of: third) == .int(3))
   }
 
+  @Test func theHistoryNamesWhatEachRowNames() throws {
+    let items = try ["1", "2", "3"].map { try insert("Item", $0) }
+    try context.save()
+    let coordinator = container.persistentStoreCoordinator
+    let token = try coordinator.currentHistoryToken()
+    try upsert(
+      "Item",
+      [
+        ["code": "1"], ["code": "2", "mark": 3], ["code": "4", "mark": 3], ["code": "3"],
+        ["code": "3", "owner": nil],
+      ])
+    let transactions = try coordinator.history(after: token)
+    let transaction = try #require(transactions.first)
+    #expect(transactions.count == 1)
+    let names = items.map { transaction.updatedProperties(of: $0.objectID) }
+    #expect(names == [["code"], ["code", "mark"], ["code", "owner"]])
+  }
+
   // MARK: What had it before
 
   @Test func theFormerOwnersDerivedAttributesAndOrderFollow() throws {
