@@ -227,6 +227,31 @@ import Testing
       })
   }
 
+  /// Another program has broken a reference. The new store would contain it, and no save could.
+  @Test(.onlyOnSQLite("a row that breaks a foreign key can only come from SQL"))
+  func aBrokenReferenceIsRefused() throws {
+    let old = Self.version(1, Self.owner, Self.dogs)
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [EntityRule(destination: "Dog", filter: try FetchPredicate(format: "name != 'D4'"))])
+    let model = MigrationFixture.model([old, Self.version(2, Self.owner, Self.dogs)], mappings: [rules])
+    let fixture = try MigrationFixture()
+    try fixture.create([old]) { try Self.fill($0) }
+    let row = try #require(try fixture.column("SELECT _pk FROM Dog WHERE name = 'D1'").first ?? nil)
+    try PlainSQL.run(
+      "PRAGMA foreign_keys = OFF; UPDATE Dog SET owner = 99 WHERE _pk = \(row)", at: fixture.url)
+    let error = #expect(throws: MigrationError.self) { try fixture.open(model) }
+    #expect(error?.reason == .danglingReference(table: "Dog"))
+    #expect(error?.objectKey == Int64(row))
+    #expect(fixture.files == ["store.cdstore"])
+    try PlainSQL.run("UPDATE Dog SET owner = NULL WHERE _pk = \(row)", at: fixture.url)
+    try fixture.open(model)
+    try fixture.verify(model)
+    let kept = Self.expected.filter { $0[0] != "D4" }
+    let expected: [[String?]] = kept.map { $0[0] == "D1" ? ["D1", nil] : $0 }
+    #expect(try owners(fixture) == expected)
+  }
+
   /// P0 and P1 have the same name, and each person has a passport and a ticket. The tickets of P0 and P1 are for the same
   /// seat.
   private static func passports(_ number: Int, isOptional: Bool) -> ModelVersion {

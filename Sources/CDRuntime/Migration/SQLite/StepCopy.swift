@@ -716,9 +716,9 @@ extension MigrationSession {
   @_optimize(none)
   func verifyReferences(_ schema: String, routeStep plan: StepPlan) throws {
     try MigrationFaults.reach("foreign_key_check")
+    // SQLite reads the schema only if the first argument is there too, which is a table or NULL for all tables.
     let rows = try rows(
-      "SELECT \"table\", rowid FROM pragma_foreign_key_check WHERE schema = \(SQLText.literal(schema)) LIMIT 1"
-    )
+      "SELECT \"table\", rowid FROM pragma_foreign_key_check(NULL, \(SQLText.literal(schema))) LIMIT 1")
     guard let row = rows.first else { return }
     throw plan.error(.danglingReference(table: row[0] ?? ""), nil, row[1].flatMap { Int64($0) })
   }
