@@ -111,6 +111,29 @@ import Testing
       })
   }
 
+  /// The pairs come from the side that has no order, which is declared first.
+  @Test func theOrderOfTheInverseStaysWhenToOneBecomesToMany() throws {
+    let dogs = [toMany("dogs", "Dog", inverse: "owner", isOrdered: true)]
+    let owners = [toMany("owners", "Person", inverse: "dogs", renamedFrom: "owner")]
+    let newDogs = [toMany("dogs", "Dog", inverse: "owners", isOrdered: true)]
+    try migrate(
+      Self.version(1, Self.owner, dogs), Self.version(2, owners, newDogs), inPlace: false,
+      fill: { context in
+        try Self.fill(context, key: nil)
+        let dogs = try context.fetch(FetchRequest<ManagedObject>(entityName: "Dog"))
+        let person = try context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))[0]
+        let sorted = dogs.sorted { $0.objectID.key > $1.objectID.key }
+        try person.setValue(.objects(sorted), forKey: "dogs")
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.column(
+            "SELECT d.name FROM \"Dog.owners\" j JOIN Dog d ON d._pk = j._source "
+              + "ORDER BY j._inverse_position")
+            == ["D5", "D4", "D3", "D2", "D1", "D0"])
+      })
+  }
+
   /// Opens a store that must not be migrated, and returns the open changes of the step.
   private func refusal(
     _ old: ModelVersion, _ new: ModelVersion, fill: (ManagedObjectContext) throws -> Void

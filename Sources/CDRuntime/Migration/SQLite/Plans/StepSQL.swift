@@ -203,9 +203,11 @@ extension StepPlan {
     switch relationship.storage {
     case .reference(let column):
       let name = SQLText.quoted(entity.columns[column].name)
+      let inverse = relationship.inverseSlot.flatMap { other.slots[$0].relationship }
+      let position = inverse.flatMap { source.positionColumn(of: $0) }.map(SQLText.quoted) ?? "NULL"
       sql =
-        "SELECT _pk AS owner, \(name) AS target, NULL AS position, NULL AS inverse_position FROM \(own) "
-        + "WHERE \(name) IS NOT NULL"
+        "SELECT _pk AS owner, \(name) AS target, NULL AS position, \(position) AS inverse_position "
+        + "FROM \(own) WHERE \(name) IS NOT NULL"
     case .inverseReference, .referencesOfOthers:
       let name = SQLText.quoted(source.inverseReferenceColumn(of: relationship)?.name ?? "_pk")
       let position = source.positionColumn(of: relationship).map(SQLText.quoted) ?? "NULL"
