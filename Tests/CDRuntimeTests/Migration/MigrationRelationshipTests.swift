@@ -381,6 +381,45 @@ import Testing
     }
   }
 
+  /// Each person becomes an employee and a customer, and P0 is the only member.
+  @Test func aToManyRelationshipContainsAllObjectsThatWereCreatedFromOne() throws {
+    func team(_ destination: String) -> EntityDescription {
+      entity("Team", [Self.name], relationships: [toMany("members", destination, inverse: nil)])
+    }
+    let old = MigrationFixture.version(1, [entity("Person", [Self.name]), team("Person")])
+    let new = MigrationFixture.version(
+      2,
+      [
+        entity("Party", isAbstract: true, [Self.name]), entity("Employee", parent: "Party"),
+        entity("Customer", parent: "Party"), team("Party"),
+      ])
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(destination: "Employee", source: "Person"),
+        EntityRule(destination: "Customer", source: "Person"),
+      ])
+    try migrate(
+      old, new, rules, inPlace: false,
+      fill: { context in
+        let persons = try (0..<2).map { number in
+          let person = try context.insert(entityNamed: "Person")
+          try person.setValue(.attribute(.string("P\(number)")), forKey: "name")
+          return person
+        }
+        let team = try context.insert(entityNamed: "Team")
+        try team.setValue(.attribute(.string("T")), forKey: "name")
+        try team.setValue(.objects([persons[0]]), forKey: "members")
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows(
+            "SELECT p.name, p._entity FROM \"Team.members\" j JOIN Party p ON p._pk = j._target "
+              + "ORDER BY p._entity") == [["P0", "Customer"], ["P0", "Employee"]])
+        #expect(try fixture.column("SELECT count(*) FROM Party") == ["4"])
+      })
+  }
+
   @Test func toManyBecomesOrdered() throws {
     let new = Self.version(2, Self.owner, [toMany("dogs", "Dog", inverse: "owner", isOrdered: true)])
     try migrate(

@@ -359,9 +359,14 @@ extension StepCopy {
             + "AND t0.root = \(sourceMapping.source.root)"
         ))
     }
-    var targets = [(plan.resolved("p.target", pairs.target, as: new), "")]
-    for other in plan.sourceMappings
-    where pairs.target.subtree.contains(other.source.index) && new.subtree.contains(other.destination.index) {
+    let others = plan.mappings(from: pairs.target, to: new)
+    // A to-many relationship contains all objects that were created from one.
+    let isShared = Set(others.map { $0.source.index }).count < others.count
+    var targets: [(String, String)] =
+      isShared
+      ? others.map { (plan.resolved("p.target", as: new, by: [$0]), "") }
+      : [(plan.resolved("p.target", pairs.target, as: new), "")]
+    for other in others {
       guard let number = plan.associationIndex(other) else { continue }
       targets.append(
         (
