@@ -629,6 +629,51 @@ import Testing
     try fixture.verify(model)
   }
 
+  /// The keys change when an entity gets a parent. It gets one twice, and a new name in between, with new tables or in
+  /// place.
+  @Test(arguments: [false, true])
+  func identifiersFromBeforeARenameLeadToTheirObjectsAfterAnotherMove(isInPlace: Bool) throws {
+    let cat = entity("Cat", [Self.name])
+    let child = entity("Cat", parent: "Animal")
+    let feline = entity("Feline", [Self.name])
+    let felineChild = entity("Feline", parent: "Animal")
+    let renamed =
+      isInPlace
+      ? [cat, entity("Feline", renamedFrom: "Cat", [Self.name])]
+      : [entity("Feline", parent: "Animal", renamedFrom: "Cat"), feline]
+    let entities: [EntityDescription] = [cat, child] + renamed + [felineChild]
+    let versions = entities.enumerated().map { index, own in
+      MigrationFixture.version(
+        index + 1,
+        [entity("Animal", isAbstract: true, [Self.name]), entity("Dog", parent: "Animal"), own])
+    }
+    let fixture = try MigrationFixture()
+    var known: [(uri: URL, name: AttributeValue?)] = []
+    for (index, own) in entities.enumerated() {
+      let model = MigrationFixture.model(Array(versions[...index]))
+      try fixture.using(model) { context in
+        if index == 0 {
+          for (number, name) in ["Dog", "Dog", "Cat", "Cat", "Cat"].enumerated() {
+            let object = try context.insert(entityNamed: name)
+            try object.setValue(.attribute(.string("\(name)\(number)")), forKey: "name")
+          }
+          try context.save()
+        }
+        for name in ["Dog", own.name] {
+          for object in try context.fetch(FetchRequest<ManagedObject>(entityName: name)) {
+            known.append((object.objectID.uriRepresentation, try object.value(forKey: "name").attribute))
+          }
+        }
+        for (uri, name) in known {
+          let id = context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri)
+          let object = try id.map { try context.existingObject(with: $0) }
+          #expect(try object?.value(forKey: "name").attribute == name, "\(uri) in version \(index + 1)")
+        }
+      }
+    }
+    #expect(known.count == 25)
+  }
+
   /// The objects that were of the entity before keep their keys, whichever mapping comes first, and each identifier leads
   /// to its own object.
   @Test(arguments: [false, true], [false, true])

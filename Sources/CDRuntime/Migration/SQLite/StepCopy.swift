@@ -118,20 +118,7 @@ struct StepCopy {
   @_optimize(none)
   private func keepMovedKeys() throws {
     let key = MovedKeys.metadataKey
-    var list = MovedKeys.list(try session.metadata(key) ?? "")
-    var seen: Set<Int> = []
-    // An old identifier leads to its object only if the mapping continues the entity. A record for any other mapping
-    // would make identifiers of the destination's own objects lead to other objects.
-    for sourceMapping in plan.sourceMappings where plan.isContinuation(sourceMapping.mapping) {
-      guard seen.insert(sourceMapping.source.index).inserted, sourceMapping.offset != 0 else { continue }
-      for index in list.indices where list[index].entity == sourceMapping.source.name {
-        list[index].entity = sourceMapping.destination.name
-        list[index].offset += sourceMapping.offset
-      }
-      let below = plan.nextSourceKeys[sourceMapping.source.root] ?? 1
-      list.append(
-        MovedKeys(entity: sourceMapping.destination.name, below: below, offset: sourceMapping.offset))
-    }
+    let list = plan.movedKeys(after: MovedKeys.list(try session.metadata(key) ?? ""))
     guard !list.isEmpty else { return }
     try session.run(
       "INSERT INTO fresh._cdgen_metadata (key, value) VALUES (\(bind: .string(key)), \(bind: .string(MovedKeys.text(list))))"
