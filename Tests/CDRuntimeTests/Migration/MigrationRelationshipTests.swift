@@ -250,8 +250,9 @@ import Testing
       })
   }
 
-  /// Another program has broken a reference. The new store would contain it, and no save could.
-  @Test(.onlyOnSQLite("a row that breaks a foreign key can only come from SQL"))
+  /// Another program has broken a reference. The new store would contain it, and no save could. The steps of all kinds
+  /// of stores run in a SQLite file.
+  @Test(.onceForAllKinds)
   func aBrokenReferenceIsRefused() throws {
     let old = Self.version(1, Self.owner, Self.dogs)
     let rules = MappingRules(
