@@ -69,6 +69,7 @@ extension PostgresOpening {
     metadata.createdBy = found.createdBy
     var written = entries.merging(metadata.entries) { $1 }
     written[InsertionOrigins.metadataKey] = record.origins.isEmpty ? nil : record.origins.text
+    written[MovedKeys.metadataKey] = record.moved.isEmpty ? nil : MovedKeys.text(record.moved)
     if !missing.late.isEmpty { written[PostgresTables.missingIndexesKey] = metadata.layoutHash }
     try run(TableReplacement.clearing(schema: server.schema), nil, migrator)
     try PostgresTransfer.write(written, of: server, connection)
@@ -119,7 +120,8 @@ extension PostgresOpening {
     return KeyRecord(
       next: next, greatest: greatest, saves: newest > 0 ? min(oldest, newest)...newest : nil,
       origins: try InsertionOrigins(
-        text: entries[InsertionOrigins.metadataKey], storeID: found.storeID, url: url))
+        text: entries[InsertionOrigins.metadataKey], storeID: found.storeID, url: url),
+      moved: entries[MovedKeys.metadataKey].map(MovedKeys.list) ?? [])
   }
 }
 

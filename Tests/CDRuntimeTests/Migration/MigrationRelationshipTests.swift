@@ -111,6 +111,29 @@ import Testing
       })
   }
 
+  /// The pairs come from the side that has no order, which is declared first.
+  @Test func theOrderOfTheInverseStaysWhenToOneBecomesToMany() throws {
+    let dogs = [toMany("dogs", "Dog", inverse: "owner", isOrdered: true)]
+    let owners = [toMany("owners", "Person", inverse: "dogs", renamedFrom: "owner")]
+    let newDogs = [toMany("dogs", "Dog", inverse: "owners", isOrdered: true)]
+    try migrate(
+      Self.version(1, Self.owner, dogs), Self.version(2, owners, newDogs), inPlace: false,
+      fill: { context in
+        try Self.fill(context, key: nil)
+        let dogs = try context.fetch(FetchRequest<ManagedObject>(entityName: "Dog"))
+        let person = try context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))[0]
+        let sorted = dogs.sorted { $0.objectID.key > $1.objectID.key }
+        try person.setValue(.objects(sorted), forKey: "dogs")
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.column(
+            "SELECT d.name FROM \"Dog.owners\" j JOIN Dog d ON d._pk = j._source "
+              + "ORDER BY j._inverse_position")
+            == ["D5", "D4", "D3", "D2", "D1", "D0"])
+      })
+  }
+
   /// Opens a store that must not be migrated, and returns the open changes of the step.
   private func refusal(
     _ old: ModelVersion, _ new: ModelVersion, fill: (ManagedObjectContext) throws -> Void
@@ -227,6 +250,32 @@ import Testing
       })
   }
 
+  /// Another program has broken a reference. The new store would contain it, and no save could. The steps of all kinds
+  /// of stores run in a SQLite file.
+  @Test(.onceForAllKinds)
+  func aBrokenReferenceIsRefused() throws {
+    let old = Self.version(1, Self.owner, Self.dogs)
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [EntityRule(destination: "Dog", filter: try FetchPredicate(format: "name != 'D4'"))])
+    let model = MigrationFixture.model([old, Self.version(2, Self.owner, Self.dogs)], mappings: [rules])
+    let fixture = try MigrationFixture()
+    try fixture.create([old]) { try Self.fill($0) }
+    let row = try #require(try fixture.column("SELECT _pk FROM Dog WHERE name = 'D1'").first ?? nil)
+    try PlainSQL.run(
+      "PRAGMA foreign_keys = OFF; UPDATE Dog SET owner = 99 WHERE _pk = \(row)", at: fixture.url)
+    let error = #expect(throws: MigrationError.self) { try fixture.open(model) }
+    #expect(error?.reason == .danglingReference(table: "Dog"))
+    #expect(error?.objectKey == Int64(row))
+    #expect(fixture.files == ["store.cdstore"])
+    try PlainSQL.run("UPDATE Dog SET owner = NULL WHERE _pk = \(row)", at: fixture.url)
+    try fixture.open(model)
+    try fixture.verify(model)
+    let kept = Self.expected.filter { $0[0] != "D4" }
+    let expected: [[String?]] = kept.map { $0[0] == "D1" ? ["D1", nil] : $0 }
+    #expect(try owners(fixture) == expected)
+  }
+
   /// P0 and P1 have the same name, and each person has a passport and a ticket. The tickets of P0 and P1 are for the same
   /// seat.
   private static func passports(_ number: Int, isOptional: Bool) -> ModelVersion {
@@ -331,6 +380,45 @@ import Testing
       #expect(try fixture.column("SELECT name FROM Person") == ["A", "A"])
       #expect(try fixture.column("SELECT count(DISTINCT person) FROM Passport") == ["2"])
     }
+  }
+
+  /// Each person becomes an employee and a customer, and P0 is the only member.
+  @Test func aToManyRelationshipContainsAllObjectsThatWereCreatedFromOne() throws {
+    func team(_ destination: String) -> EntityDescription {
+      entity("Team", [Self.name], relationships: [toMany("members", destination, inverse: nil)])
+    }
+    let old = MigrationFixture.version(1, [entity("Person", [Self.name]), team("Person")])
+    let new = MigrationFixture.version(
+      2,
+      [
+        entity("Party", isAbstract: true, [Self.name]), entity("Employee", parent: "Party"),
+        entity("Customer", parent: "Party"), team("Party"),
+      ])
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(destination: "Employee", source: "Person"),
+        EntityRule(destination: "Customer", source: "Person"),
+      ])
+    try migrate(
+      old, new, rules, inPlace: false,
+      fill: { context in
+        let persons = try (0..<2).map { number in
+          let person = try context.insert(entityNamed: "Person")
+          try person.setValue(.attribute(.string("P\(number)")), forKey: "name")
+          return person
+        }
+        let team = try context.insert(entityNamed: "Team")
+        try team.setValue(.attribute(.string("T")), forKey: "name")
+        try team.setValue(.objects([persons[0]]), forKey: "members")
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows(
+            "SELECT p.name, p._entity FROM \"Team.members\" j JOIN Party p ON p._pk = j._target "
+              + "ORDER BY p._entity") == [["P0", "Customer"], ["P0", "Employee"]])
+        #expect(try fixture.column("SELECT count(*) FROM Party") == ["4"])
+      })
   }
 
   @Test func toManyBecomesOrdered() throws {
@@ -540,6 +628,51 @@ import Testing
     }
     #expect(names == [.string("Dog0"), .string("Dog1"), .string("Cat2!"), .string("Cat3!")])
     try fixture.verify(model)
+  }
+
+  /// The keys change when an entity gets a parent. It gets one twice, and a new name in between, with new tables or in
+  /// place.
+  @Test(arguments: [false, true])
+  func identifiersFromBeforeARenameLeadToTheirObjectsAfterAnotherMove(isInPlace: Bool) throws {
+    let cat = entity("Cat", [Self.name])
+    let child = entity("Cat", parent: "Animal")
+    let feline = entity("Feline", [Self.name])
+    let felineChild = entity("Feline", parent: "Animal")
+    let renamed =
+      isInPlace
+      ? [cat, entity("Feline", renamedFrom: "Cat", [Self.name])]
+      : [entity("Feline", parent: "Animal", renamedFrom: "Cat"), feline]
+    let entities: [EntityDescription] = [cat, child] + renamed + [felineChild]
+    let versions = entities.enumerated().map { index, own in
+      MigrationFixture.version(
+        index + 1,
+        [entity("Animal", isAbstract: true, [Self.name]), entity("Dog", parent: "Animal"), own])
+    }
+    let fixture = try MigrationFixture()
+    var known: [(uri: URL, name: AttributeValue?)] = []
+    for (index, own) in entities.enumerated() {
+      let model = MigrationFixture.model(Array(versions[...index]))
+      try fixture.using(model) { context in
+        if index == 0 {
+          for (number, name) in ["Dog", "Dog", "Cat", "Cat", "Cat"].enumerated() {
+            let object = try context.insert(entityNamed: name)
+            try object.setValue(.attribute(.string("\(name)\(number)")), forKey: "name")
+          }
+          try context.save()
+        }
+        for name in ["Dog", own.name] {
+          for object in try context.fetch(FetchRequest<ManagedObject>(entityName: name)) {
+            known.append((object.objectID.uriRepresentation, try object.value(forKey: "name").attribute))
+          }
+        }
+        for (uri, name) in known {
+          let id = context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri)
+          let object = try id.map { try context.existingObject(with: $0) }
+          #expect(try object?.value(forKey: "name").attribute == name, "\(uri) in version \(index + 1)")
+        }
+      }
+    }
+    #expect(known.count == 25)
   }
 
   /// The objects that were of the entity before keep their keys, whichever mapping comes first, and each identifier leads

@@ -60,6 +60,20 @@ struct Associations {
       "INSERT OR IGNORE INTO \(Self.replaced) (name, pk) VALUES (?, ?)", [.string(name), .int(object.key)])
   }
 
+  /// Removes the records of objects that were deleted after they had been associated.
+  ///
+  /// - Parameter model: The model of the new store. All created objects must be saved.
+  @_optimize(none)
+  func removeDeleted(from model: ModelPlan) throws {
+    guard try !mappings().isEmpty else { return }
+    for root in model.entities where root.root == root.index && root.storeIndex == 0 {
+      let subtree = root.subtree.map(String.init).joined(separator: ", ")
+      try session.execute(
+        "DELETE FROM \(Self.table) AS a WHERE a.entity IN (\(subtree)) AND NOT EXISTS (SELECT 1 FROM "
+          + "\(StepPlan.schema).\(SQLText.quoted(root.table)) AS d WHERE d._pk = a.destination)")
+    }
+  }
+
   /// The destination objects of a source object in a mapping, as entity and key.
   func destinations(
     of source: ManagedObject, in mapping: Int

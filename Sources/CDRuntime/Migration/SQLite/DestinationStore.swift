@@ -35,6 +35,8 @@ final class DestinationStore: ImportTarget {
   private(set) var temporaryIndexes: [String] = []
   /// The roots of the tables into which rows were inserted.
   private(set) var filledRoots: Set<Int> = []
+  /// The roots of the tables from which rows were deleted.
+  private(set) var deletedRoots: Set<Int> = []
 
   /// Opens the file of the new store.
   ///
@@ -122,6 +124,11 @@ final class DestinationStore: ImportTarget {
     for object in plan.inserted where object.scope.plan.root != last {
       last = object.scope.plan.root
       filledRoots.insert(last)
+    }
+    last = -1
+    for object in plan.deleted where object.scope.plan.root != last {
+      last = object.scope.plan.root
+      deletedRoots.insert(last)
     }
   }
 

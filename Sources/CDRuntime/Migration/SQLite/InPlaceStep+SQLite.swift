@@ -35,6 +35,7 @@ extension InPlaceStep {
     }
     if !lost.isEmpty { try session.keepFiles(of: plan.destination.fileColumns(ofStore: 0), in: "main") }
     try renameKeys(session) { plan.firstKey(of: $0, origins, nextKeys: nextKeys) }
+    try renameMovedKeys(session)
     try session.write(origins, nextKeys: nextKeys, after: plan, to: "main")
     for (change, count) in zip(changes, counts) where change.isTouched {
       let found = try session.number("SELECT count(*) FROM \(SQLText.quoted(change.new.name))")
@@ -210,6 +211,18 @@ extension InPlaceStep {
       try session.run(
         "INSERT INTO main._cdgen_keys (entity, next) VALUES (\(bind: .string(new)), \(bind: .int(key)))")
     }
+  }
+
+  /// Gives the records of keys that earlier steps changed the new names of their entities.
+  @_optimize(none)
+  private func renameMovedKeys(_ session: MigrationSession) throws {
+    let key = MovedKeys.metadataKey
+    let old = MovedKeys.list(try session.metadata(key) ?? "")
+    let new = plan.movedKeys(after: old)
+    guard new != old else { return }
+    let text = MovedKeys.text(new)
+    try session.run(
+      "UPDATE main._cdgen_metadata SET value = \(bind: .string(text)) WHERE key = \(bind: .string(key))")
   }
 
   @_optimize(none)

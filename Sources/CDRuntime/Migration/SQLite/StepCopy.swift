@@ -118,20 +118,7 @@ struct StepCopy {
   @_optimize(none)
   private func keepMovedKeys() throws {
     let key = MovedKeys.metadataKey
-    var list = MovedKeys.list(try session.metadata(key) ?? "")
-    var seen: Set<Int> = []
-    // An old identifier leads to its object only if the mapping continues the entity. A record for any other mapping
-    // would make identifiers of the destination's own objects lead to other objects.
-    for sourceMapping in plan.sourceMappings where plan.isContinuation(sourceMapping.mapping) {
-      guard seen.insert(sourceMapping.source.index).inserted, sourceMapping.offset != 0 else { continue }
-      for index in list.indices where list[index].entity == sourceMapping.source.name {
-        list[index].entity = sourceMapping.destination.name
-        list[index].offset += sourceMapping.offset
-      }
-      let below = plan.nextSourceKeys[sourceMapping.source.root] ?? 1
-      list.append(
-        MovedKeys(entity: sourceMapping.destination.name, below: below, offset: sourceMapping.offset))
-    }
+    let list = plan.movedKeys(after: MovedKeys.list(try session.metadata(key) ?? ""))
     guard !list.isEmpty else { return }
     try session.run(
       "INSERT INTO fresh._cdgen_metadata (key, value) VALUES (\(bind: .string(key)), \(bind: .string(MovedKeys.text(list))))"
@@ -316,9 +303,12 @@ extension StepCopy {
     try session.execute("BEGIN")
     try resolveReferences(work)
     try relate()
+    try removePairsOfDeletedObjects(work)
     try session.execute("COMMIT")
     try work.relate()
     try session.execute("BEGIN")
+    try removePairsOfDeletedObjects(work)
+    try findReferencesToDeletedObjects(work)
     try resolvePlaceholders(work)
     return store.createdCount
   }
@@ -356,9 +346,14 @@ extension StepCopy {
             + "AND t0.root = \(sourceMapping.source.root)"
         ))
     }
-    var targets = [(plan.resolved("p.target", pairs.target, as: new), "")]
-    for other in plan.sourceMappings
-    where pairs.target.subtree.contains(other.source.index) && new.subtree.contains(other.destination.index) {
+    let others = plan.mappings(from: pairs.target, to: new)
+    // A to-many relationship contains all objects that were created from one.
+    let isShared = Set(others.map { $0.source.index }).count < others.count
+    var targets: [(String, String)] =
+      isShared
+      ? others.map { (plan.resolved("p.target", as: new, by: [$0]), "") }
+      : [(plan.resolved("p.target", pairs.target, as: new), "")]
+    for other in others {
       guard let number = plan.associationIndex(other) else { continue }
       targets.append(
         (
@@ -396,6 +391,7 @@ extension StepCopy {
   /// Sets the references that rules define and that had to wait for the app's own code.
   @_optimize(none)
   func resolveReferences(_ work: CustomWork) throws {
+    try work.associations.removeDeleted(from: plan.destination)
     plan.mappingsWithAssociations = try work.associations.mappings()
     plan.hasReplacedRelationships = try work.associations.hasReplacedRelationships()
     for sourceMapping in plan.sourceMappings {
@@ -470,6 +466,53 @@ extension StepCopy {
     try session.run(
       "UPDATE \(raw: table) AS d SET \(raw: column) = \(value) FROM \(raw: StepPlan.associations) AS a, main.\(raw: old) AS t0 WHERE a.mapping = \(raw: "\(number)") AND a.root = \(raw: "\(sourceMapping.source.root)") AND a.destination = d._pk AND t0._pk = a.source AND \(raw: all)"
     )
+  }
+
+  /// Removes the pairs of objects that the app's own code has deleted.
+  ///
+  /// Foreign keys would do this, but they are off as long as the file may contain placeholders.
+  @_optimize(none)
+  private func removePairsOfDeletedObjects(_ work: CustomWork) throws {
+    let roots = work.store.deletedRoots
+    guard !roots.isEmpty else { return }
+    let model = plan.destination
+    for join in model.joins where model.entities[join.source].storeIndex == 0 {
+      for (column, side) in [("_source", join.source), ("_target", join.target)] {
+        let entity = model.entities[side]
+        guard entity.storeIndex == 0, roots.contains(entity.root) else { continue }
+        try session.execute(
+          "DELETE FROM \(newTable(join.table)) AS p WHERE NOT EXISTS "
+            + "(SELECT 1 FROM \(newTable(entity.table)) AS d WHERE d._pk = p.\(column))")
+      }
+    }
+  }
+
+  /// Replaces the references to objects that the app's own code has deleted by placeholders.
+  @_optimize(none)
+  private func findReferencesToDeletedObjects(_ work: CustomWork) throws {
+    let roots = work.store.deletedRoots
+    // A rehearsal has reported the objects that it deletes because they break rules. It does not report what refers to
+    // them.
+    guard !roots.isEmpty, session.log?.hasProblems != true else { return }
+    var seen: Set<String> = []
+    for entity in plan.destination.entities where entity.storeIndex == 0 {
+      for column in entity.columns where column.isReference {
+        guard let relationship = entity.slots[column.slot].relationship, relationship.isGuaranteed else {
+          continue
+        }
+        let other = plan.destination.entities[relationship.destination]
+        let path = Self.path(entity, column)
+        guard roots.contains(other.root), seen.insert(path).inserted else { continue }
+        let name = SQLText.quoted(column.name)
+        let placeholder = "\(DestinationStore.placeholder)"
+        let count = try session.run(
+          SQLText(
+            text: "UPDATE \(newTable(entity.table)) AS r SET \(name) = \(placeholder) "
+              + "WHERE r.\(name) <> \(placeholder) AND NOT EXISTS "
+              + "(SELECT 1 FROM \(newTable(other.table)) AS d WHERE d._pk = r.\(name))"))
+        if count > 0 { plan.placeholderColumns.insert(path) }
+      }
+    }
   }
 
   /// Throws if a mandatory reference is still a placeholder, clears the other placeholders, and stores the next free
@@ -716,9 +759,9 @@ extension MigrationSession {
   @_optimize(none)
   func verifyReferences(_ schema: String, routeStep plan: StepPlan) throws {
     try MigrationFaults.reach("foreign_key_check")
+    // SQLite reads the schema only if the first argument is there too, which is a table or NULL for all tables.
     let rows = try rows(
-      "SELECT \"table\", rowid FROM pragma_foreign_key_check WHERE schema = \(SQLText.literal(schema)) LIMIT 1"
-    )
+      "SELECT \"table\", rowid FROM pragma_foreign_key_check(NULL, \(SQLText.literal(schema))) LIMIT 1")
     guard let row = rows.first else { return }
     throw plan.error(.danglingReference(table: row[0] ?? ""), nil, row[1].flatMap { Int64($0) })
   }

@@ -22,7 +22,10 @@ struct DatabaseOpening {
   func open(after migration: MigrationResult? = nil) throws -> OpenedStore {
     let opened = settings.isReadOnly ? try openToRead() : try openToWrite(after: migration)
     // The model may have no such attribute any more, and values of earlier versions are still on the list.
-    if !settings.isReadOnly { try ExternalFiles(store: url).collect(opened.connection, of: url) }
+    if !settings.isReadOnly {
+      try ExternalFiles(store: url).collect(
+        opened.connection, of: url, columns: model.fileColumns(ofStore: storeIndex))
+    }
     return opened
   }
 
@@ -117,7 +120,11 @@ struct DatabaseOpening {
 
 extension ExternalFiles {
   /// Removes the files that have been on the list of unused files for long enough and that no backup needs.
-  fileprivate func collect(_ connection: SQLiteConnection, of url: URL, now: Date = Date()) throws {
+  ///
+  /// - Parameter columns: The columns of the store that may name files.
+  fileprivate func collect(
+    _ connection: SQLiteConnection, of url: URL, columns: [FileColumn], now: Date = Date()
+  ) throws {
     // The folder can be a link to the folder of another store.
     guard isOwn else { return }
     let now = now.timeIntervalSinceReferenceDate
@@ -126,6 +133,17 @@ extension ExternalFiles {
       .compactMap { $0[0] }
     guard !names.isEmpty, let kept = StoreBackups(store: url).fileNames() else { return }
     try connection.write {
+      // A migration can copy a value, and both values are in the same file then. The file gets on the list when one of
+      // them is gone.
+      do {
+        for column in columns {
+          try connection.execute(
+            "DELETE FROM \"_cdgen_files\" WHERE \"time\" < \(limit) AND \"name\" IN (\(column.fileNames()))")
+        }
+      } catch StoreError.damaged {
+        // Rows that cannot be read may need any file.
+        return
+      }
       // Another connection may have listed the file again or used it again. Then the entry is newer or gone.
       let removal = try connection.statement(
         "DELETE FROM \"_cdgen_files\" WHERE \"name\" = ?1 AND \"time\" < ?2")

@@ -30,14 +30,17 @@ package struct KeyRecord {
   package let saves: ClosedRange<Int64>?
   /// The record of where the objects were inserted.
   package var origins: InsertionOrigins
+  /// The record of the keys that earlier migrations changed.
+  package var moved: [MovedKeys]
 
   package init(
     next: [String: ObjectKey], greatest: [String: ObjectKey], saves: ClosedRange<Int64>?,
-    origins: InsertionOrigins
+    origins: InsertionOrigins, moved: [MovedKeys]
   ) {
     self.next = next
     self.greatest = greatest
     self.saves = saves
     self.origins = origins
+    self.moved = moved
   }
 }

@@ -3,7 +3,7 @@ import CDModel
 /// A change of keys that a migration made because rows of two tables came into one table. The store keeps a list of
 /// these changes, so that identifiers from before the migration still lead to their objects.
 package struct MovedKeys: Hashable, Sendable {
-  /// The entity, by its name in the version that the objects were migrated to.
+  /// The entity, by its name in the version of the store.
   package var entity: String
   /// The exclusive upper limit of the old keys. All new keys are greater.
   package var below: Int64

@@ -43,6 +43,28 @@ import Testing
     }
   }
 
+  /// C0 becomes two objects, of which the first one goes. C1 becomes one that goes.
+  @Test func noReferenceLeadsToAnAssociatedObjectThatIsDeleted() throws {
+    let fixture = try MigrationFixture()
+    try Notes.migrate(
+      Notes.version(1), Notes.version(2), Self.category,
+      [
+        "Category": {
+          TestPolicy(create: { source, mapping, manager in
+            let name = try source.text("name")
+            let suffixes = ["C0": ["-", "'"], "C1": ["-"], "C2": ["'"]]
+            for suffix in suffixes[name] ?? [] {
+              let category = try manager.destinationContext.insert(entityNamed: "Category")
+              try category.setValue(name + suffix, forKey: "name")
+              manager.associate(source, with: category, in: mapping)
+              if suffix == "-" { manager.destinationContext.delete(category) }
+            }
+          })
+        }
+      ], in: fixture)
+    #expect(try fixture.rows(Notes.pairs).map { $0[1] } == ["C0'", nil, "C2'", "C0'", nil, nil])
+  }
+
   @Test func mandatoryReferencesOfMappedObjectsFollowCustomOnes() throws {
     let old = Notes.version(1, category: toOne("category", "Category", inverse: "notes", isOptional: false))
     var new = old
@@ -292,6 +314,55 @@ import Testing
         }
       ], in: fixture, fill: Self.fillTags)
     #expect(try tagPairs(fixture) == [["N0", "T2 T0"], ["N1", "T1 T2"], ["N2", "T0"]])
+  }
+
+  private static func deleteTag(_ mapping: EntityMapping, _ manager: MigrationManager) throws {
+    for tag in try manager.destinationContext.fetch(FetchRequest<ManagedObject>(entityName: "Tag")) {
+      if try tag.text("name") == "T1" { manager.destinationContext.delete(tag) }
+    }
+  }
+
+  /// Rules create the tags, and the policy deletes T1, before or after the pairs are written. A pin refers to each tag
+  /// without an inverse.
+  @Test(arguments: [false, true], [false, true])
+  func nothingLeadsToAMappedObjectThatIsDeleted(isLate: Bool, isOptional: Bool) throws {
+    func version(_ number: Int) -> ModelVersion {
+      var version = Self.tagged(number)
+      version.entities.append(
+        entity(
+          "Pin", [attribute("name", .string)],
+          relationships: [toOne("tag", "Tag", inverse: nil, isOptional: isOptional)]))
+      return version
+    }
+    let fixture = try MigrationFixture()
+    func migrate() throws {
+      try Notes.migrate(
+        version(1), version(2), Self.category,
+        [
+          "Category": {
+            isLate ? TestPolicy(endRelation: Self.deleteTag) : TestPolicy(endCreation: Self.deleteTag)
+          }
+        ], in: fixture,
+        fill: { context in
+          try Self.fillTags(context)
+          for tag in try context.fetch(FetchRequest<ManagedObject>(entityName: "Tag")) {
+            let pin = try context.insert(entityNamed: "Pin")
+            try pin.setValue(try tag.text("name"), forKey: "name")
+            try pin.setValue(tag, forKey: "tag")
+          }
+        })
+    }
+    guard isOptional else {
+      let error = #expect(throws: MigrationError.self) { try migrate() }
+      #expect(error?.reason == .missingValue(property: "tag") && error?.entity == "Pin")
+      return
+    }
+    try migrate()
+    #expect(try tagPairs(fixture) == [["N0", "T2 T0"], ["N2", "T2 T0"]])
+    #expect(try fixture.column("SELECT count(*) FROM \"Note.tags\"") == ["4"])
+    #expect(
+      try fixture.rows("SELECT p.name, t.name FROM Pin p LEFT JOIN Tag t ON t._pk = p.tag ORDER BY p.name")
+        == [["T0", "T0"], ["T1", nil], ["T2", "T2"]])
   }
 
   // MARK: One to one

@@ -217,6 +217,43 @@ struct CopiedStepTests {
     }
   }
 
+  /// A rule copies a large value, so that two columns name the same file. The file stays as long as one of them does.
+  @Test(.onlyOnSQLite("other kinds find the unused files in the rows"))
+  func aFileStaysAsLongAsAValueIsInIt() throws {
+    let fixture = try MigrationFixture()
+    let scan = Data(repeating: 7, count: 100_000)
+    try fixture.create([Self.scanned(1, [])]) { context in
+      let page = try context.insert(entityNamed: "Page")
+      try page.setValue(.attribute(.string("one")), forKey: "title")
+      try page.setValue(.attribute(.data(scan)), forKey: "scan")
+    }
+    let name = try #require(try fixture.column("SELECT scan FROM Page").first ?? nil)
+    var backup = attribute("backup", .data, isOptional: true)
+    backup.storesExternally = true
+    let model = MigrationFixture.model(
+      [Self.scanned(1, []), Self.scanned(2, [backup])], mappings: [try Self.pageRule(1, ["backup": "scan"])])
+    try fixture.open(model)
+    #expect(try fixture.rows("SELECT scan, backup FROM Page") == [[name, name]])
+    try fixture.using(model) { context in
+      let page = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Page")).first)
+      try page.setValue(.attribute(.null), forKey: "scan")
+    }
+    #expect(try fixture.column("SELECT name FROM _cdgen_files") == [name])
+    try PlainSQL.run("UPDATE _cdgen_files SET time = time - 7200", at: fixture.url)
+    try fixture.using(model) { context in
+      let page = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Page")).first)
+      #expect(try page.value(forKey: "backup").attribute == .data(scan))
+      context.delete(page)
+    }
+    // The last value is gone.
+    #expect(try fixture.column("SELECT name FROM _cdgen_files") == [name])
+    let file = URL(filePath: fixture.url.path(percentEncoded: false) + "-external").appending(path: name)
+    #expect(FileManager.default.fileExists(atPath: file.path(percentEncoded: false)))
+    try PlainSQL.run("UPDATE _cdgen_files SET time = time - 7200", at: fixture.url)
+    try fixture.open(model)
+    #expect(!FileManager.default.fileExists(atPath: file.path(percentEncoded: false)))
+  }
+
   private static func pageRule(_ source: Int, _ values: [String: String]) throws -> MappingRules {
     MappingRules(
       source: source, destination: source + 1,

@@ -398,6 +398,7 @@ extension InPlaceStep {
     }
     result.next = renamedKeys(record.next) { plan.firstKey(of: $0, record.origins, nextKeys: nextKeys) }
     result.origins = plan.migratedOrigins(record.origins, nextKeys: nextKeys, saves: record.saves)
+    result.moved = plan.movedKeys(after: record.moved)
     result.greatest = roots.reduce(into: [:]) { $0[$1.new] = record.greatest[$1.old] }
     return result
   }

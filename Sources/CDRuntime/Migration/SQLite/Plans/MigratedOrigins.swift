@@ -63,6 +63,28 @@ extension StepPlan {
     return result
   }
 
+  /// Returns the record of changed keys after the step. The offsets of the keys must be known.
+  ///
+  /// An old identifier leads to its object only if the mapping continues the entity. A record for any other mapping would
+  /// make identifiers of the destination's own objects lead to other objects.
+  @_optimize(none)
+  func movedKeys(after old: [MovedKeys]) -> [MovedKeys] {
+    var result = old
+    var seen: Set<Int> = []
+    for each in sourceMappings where isContinuation(each.mapping) {
+      guard seen.insert(each.source.index).inserted else { continue }
+      // Entities can exchange their names, so only the names before the step are compared.
+      for index in old.indices where old[index].entity == each.source.name {
+        result[index].entity = each.destination.name
+        result[index].offset += each.offset
+      }
+      guard each.offset != 0 else { continue }
+      let below = nextSourceKeys[each.source.root] ?? 1
+      result.append(MovedKeys(entity: each.destination.name, below: below, offset: each.offset))
+    }
+    return result
+  }
+
   @_optimize(none)
   private func isRoot(_ name: String) -> Bool {
     destination.entity(name).map { $0.root == $0.index && $0.storeIndex == 0 } ?? false

@@ -203,9 +203,11 @@ extension StepPlan {
     switch relationship.storage {
     case .reference(let column):
       let name = SQLText.quoted(entity.columns[column].name)
+      let inverse = relationship.inverseSlot.flatMap { other.slots[$0].relationship }
+      let position = inverse.flatMap { source.positionColumn(of: $0) }.map(SQLText.quoted) ?? "NULL"
       sql =
-        "SELECT _pk AS owner, \(name) AS target, NULL AS position, NULL AS inverse_position FROM \(own) "
-        + "WHERE \(name) IS NOT NULL"
+        "SELECT _pk AS owner, \(name) AS target, NULL AS position, \(position) AS inverse_position "
+        + "FROM \(own) WHERE \(name) IS NOT NULL"
     case .inverseReference, .referencesOfOthers:
       let name = SQLText.quoted(source.inverseReferenceColumn(of: relationship)?.name ?? "_pk")
       let position = source.positionColumn(of: relationship).map(SQLText.quoted) ?? "NULL"
@@ -227,16 +229,30 @@ extension StepPlan {
     return Pairs(sql: sql, target: other, isOrdered: isOrdered)
   }
 
-  /// SQL for the key of the object that a source object becomes; NULL if it becomes none.
+  /// The mappings that create objects of a destination entity from objects of a source entity.
+  @_optimize(none)
+  func mappings(from old: EntityPlan, to new: EntityPlan) -> [SourceMapping] {
+    sourceMappings.filter {
+      old.subtree.contains($0.source.index) && new.subtree.contains($0.destination.index)
+    }
+  }
+
+  /// SQL for the key of the object that a source object becomes; NULL if it becomes none. If it becomes several objects,
+  /// the key is that of the first mapping's object.
   ///
   /// - Parameter key: SQL for a key of the source.
   @_optimize(none)
   func resolved(_ key: String, _ old: EntityPlan, as new: EntityPlan) -> String {
     if keepsAll(old, as: new) { return key }
-    let parts = sourceMappings.filter {
-      old.subtree.contains($0.source.index) && new.subtree.contains($0.destination.index)
-    }
-    .flatMap { sourceMapping in
+    return resolved(key, as: new, by: mappings(from: old, to: new))
+  }
+
+  /// SQL for the key of the object that a source object becomes by some mappings.
+  ///
+  /// - Parameter key: SQL for a key of the source.
+  @_optimize(none)
+  func resolved(_ key: String, as new: EntityPlan, by sourceMappings: [SourceMapping]) -> String {
+    let parts = sourceMappings.flatMap { sourceMapping in
       let offset = sourceMapping.offset == 0 ? "" : " + \(sourceMapping.offset)"
       let condition = condition(sourceMapping, "s").map { " AND \($0)" } ?? ""
       let own =
