@@ -78,6 +78,8 @@ final class StepPlan {
     let expression: ValueExpression
     /// The type of the value; nil for the objects of a relationship.
     let storageType: StorageType?
+    /// The source entity of a relationship's objects; nil for a value.
+    let target: EntityPlan?
     var isPair: Bool { storageType == nil }
   }
 
@@ -267,7 +269,8 @@ final class StepPlan {
         continue
       }
       if sql(value, for: column, of: sourceMapping) == nil {
-        found.append(Evaluation(name: path, expression: value, storageType: column.storageType))
+        found.append(
+          Evaluation(name: path, expression: value, storageType: column.storageType, target: nil))
       }
     }
     for each in sourceMapping.mapping.relationships {
@@ -275,9 +278,19 @@ final class StepPlan {
       else {
         continue
       }
-      found.append(Evaluation(name: each.name, expression: value, storageType: nil))
+      let target = objectEntity(of: value, in: sourceMapping.source)
+      found.append(Evaluation(name: each.name, expression: value, storageType: nil, target: target))
     }
     sourceMappings[index].evaluations = found
+  }
+
+  /// The source entity of the objects that an expression leads to. The mappings cannot tell it: objects of several tables
+  /// may become objects of the relationship's destination.
+  @_optimize(none)
+  private func objectEntity(of value: ValueExpression, in entity: EntityPlan) -> EntityPlan? {
+    let type = ExpressionChecker(graph: source.graph).check(value, on: entity.name).type
+    guard case .object(let name) = type.element ?? type else { return nil }
+    return source.entity(name)
   }
 
   /// The path of a column: `attribute`, or `attribute.field`.
