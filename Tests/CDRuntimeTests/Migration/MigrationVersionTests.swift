@@ -138,14 +138,14 @@ import Testing
       ])
     let fixture = try MigrationFixture()
     try fixture.create([old]) { context in
-      let places: [AttributeValue] = [
-        .null, .composite(["street": .string("s"), "city": .null]),
+      let places: [AttributeValue?] = [
+        nil, .composite(["street": .string("s"), "city": .null]),
         .composite(["street": .string("t"), "city": .string("c")]),
       ]
       for (number, place) in places.enumerated() {
         let item = try context.insert(entityNamed: "Item")
         try item.setValue(.attribute(.string("I\(number)")), forKey: "name")
-        try item.setValue(.attribute(place), forKey: "at")
+        if let place { try item.setValue(.attribute(place), forKey: "at") }
       }
     }
     let model = MigrationFixture.model([old, new], mappings: [rules])
