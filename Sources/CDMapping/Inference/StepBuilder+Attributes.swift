@@ -94,8 +94,38 @@ extension StepBuilder {
     }
     // A rule for a whole composite reads only the fields that the new composite has too.
     if !rule.isWhole { keep(rule.value, of: mappingIndex) }
-    keep(value, of: mappingIndex)
-    mappings[mappingIndex].mapping.attributes.append(PropertyMapping(name: stored.path, value: value))
+    if rule.isWhole, case .ternary(_, let present, _) = value.kind {
+      // The test whether there is a composite keeps no field.
+      keep(present, of: mappingIndex)
+    } else {
+      keep(value, of: mappingIndex)
+    }
+    let whole = ruledValue(value, by: rule, of: stored, in: mappings[mappingIndex])
+    mappings[mappingIndex].mapping.attributes.append(PropertyMapping(name: stored.path, value: whole))
+  }
+
+  /// The value that a rule for one field gives an optional composite. A composite that would be nil stays nil, because the
+  /// field alone is no composite. If all mandatory fields have rules of their own, these decide together.
+  private func ruledValue(
+    _ value: ValueExpression, by rule: RuleReference, of stored: StoredValue, in builder: MappingBuilder
+  ) -> ValueExpression {
+    // The JSON of a codable can only be copied.
+    if case .codable = stored.type { return value }
+    guard !rule.isWhole, value != .null, case .composite(let type) = stored.attribute.type,
+      let fields = destination.composite(type)?.fields.filter(\.isStored)
+    else { return value }
+    func ruleReference(_ field: AttributeDescription) -> RuleReference? {
+      builder.attributeRules["\(stored.attribute.name).\(field.name)"]
+    }
+    let composite: AttributeDescription?
+    if let whole = fields.compactMap(ruleReference).first(where: \.isWhole) {
+      composite = namedComposite(whole.value, in: builder)
+    } else if fields.contains(where: { !$0.isOptional && ruleReference($0) == nil }) {
+      composite = originComposite(of: stored, in: builder)
+    } else {
+      composite = nil
+    }
+    return valueIfPresent(value, of: stored, in: composite)
   }
 
   /// Returns the paths of the stored values in the source that an expression reads.
@@ -143,9 +173,9 @@ extension StepBuilder {
       value = .cast(value, .attribute(TypeRules.rawType(stored.type, in: destination)))
     case .partial, .impossible: return nil
     }
-    guard origin.isOptional, !stored.isOptional else { return value }
+    guard stored.becomesMandatory(after: origin) else { return value }
     guard let standIn = stored.defaultValue?.expression else { return nil }
-    return .coalesced([value, standIn])
+    return valueIfPresent(.coalesced([value, standIn]), of: stored, in: origin.attribute)
   }
 
   private func mapDerived(_ stored: StoredValue, _ origin: StoredValue?, of mappingIndex: Int) {
@@ -181,37 +211,62 @@ extension StepBuilder {
 
   private func mapNew(_ stored: StoredValue, of mappingIndex: Int) {
     mappings[mappingIndex].newValues.append(stored)
-    var verdict = additionVerdict(of: stored)
-    let composite = originComposite(of: stored, in: mappings[mappingIndex])
-    // Objects that have the composite need a value for the new field, even if the composite is optional.
-    if composite != nil, let field = stored.field, !field.isOptional, stored.defaultValue == nil {
-      verdict = .needsRule
-    }
-    note(addition(of: stored, mappingIndex), verdict, of: mappingIndex, hasRule: false)
-    guard verdict == .automatic else { return }
-    var value = stored.defaultValue?.expression ?? .null
-    if stored.defaultValue != nil, let composite, composite.attribute.isOptional {
-      value = .ternary(composite.isPresent, value, .null)
-    }
+    let value = newValue(of: stored, in: originComposite(of: stored, in: mappings[mappingIndex]))
+    note(
+      addition(of: stored, mappingIndex), value == nil ? .needsRule : .automatic, of: mappingIndex,
+      hasRule: false)
+    guard let value else { return }
     mappings[mappingIndex].mapping.attributes.append(PropertyMapping(name: stored.path, value: value))
   }
 
+  /// The value of a new attribute, or of a field that is new in a composite; nil if only a rule can give it.
+  ///
+  /// - Parameter composite: The composite attribute of the source that the field was added to, if there is one.
+  private func newValue(of stored: StoredValue, in composite: AttributeDescription?) -> ValueExpression? {
+    if let value = stored.defaultValue?.expression {
+      return valueIfPresent(value, of: stored, in: composite)
+    }
+    // Objects that have the composite need a value for the new field, even if the composite is optional.
+    if composite != nil, stored.field?.isOptional == false { return nil }
+    return stored.isOptional ? ValueExpression.null : nil
+  }
+
+  // MARK: Composites
+
   /// The composite attribute of the source that a field was added to; nil if the composite attribute is new too.
-  private func originComposite(of stored: StoredValue, in builder: MappingBuilder) -> (
-    attribute: AttributeDescription, isPresent: FetchPredicate
-  )? {
-    guard stored.field != nil, let name = builder.properties[stored.attribute.name],
+  private func originComposite(of stored: StoredValue, in builder: MappingBuilder) -> AttributeDescription? {
+    guard stored.field != nil, let name = builder.properties[stored.attribute.name] else { return nil }
+    return namedComposite(.keyPath([name]), in: builder)
+  }
+
+  /// The composite attribute of the source that an expression names; nil if the expression is anything else.
+  private func namedComposite(_ value: ValueExpression, in builder: MappingBuilder) -> AttributeDescription? {
+    guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
+      case .key(let name) = steps[0],
       case .attribute(let attribute)? = source.property(name, of: builder.sourceName),
-      case .composite(let type) = attribute.type, let fields = source.composite(type)?.fields
+      case .composite = attribute.type
     else { return nil }
+    return attribute
+  }
+
+  /// A field's value for the objects that have a composite in the source, and nil for the others, if the composite is
+  /// optional in both versions. Otherwise a nil composite would become one that lacks its other fields.
+  private func valueIfPresent(
+    _ value: ValueExpression, of stored: StoredValue, in composite: AttributeDescription?
+  ) -> ValueExpression {
+    guard stored.attribute.isOptional, let composite, composite.isOptional,
+      case .composite(let type) = composite.type, let fields = source.composite(type)?.fields
+    else { return value }
+    // A field of this composite is nil anyway if the composite is.
+    if fields.contains(where: { value == .keyPath([composite.name, $0.name]) }) { return value }
     func isSet(_ field: AttributeDescription) -> FetchPredicate {
-      FetchPredicate(.keyPath([attribute.name, field.name]), .notEqualTo, .null)
+      FetchPredicate(.keyPath([composite.name, field.name]), .notEqualTo, .null)
     }
     // A composite is present if one of its mandatory fields has a value. Without mandatory fields, any field with a
     // value is enough.
     let mandatory = fields.first { $0.isStored && !$0.isOptional }
-    let test = mandatory.map(isSet) ?? .or(fields.filter(\.isStored).map(isSet))
-    return (attribute, test)
+    let isPresent = mandatory.map(isSet) ?? .or(fields.filter(\.isStored).map(isSet))
+    return .ternary(isPresent, value, .null)
   }
 }
 
@@ -227,7 +282,7 @@ extension StepBuilder {
     compareTypes(stored, origin, note)
     if origin.isDerived { note(.attributeBecamePlain(stored.name), .automatic) }
     if !origin.isOptional, stored.isOptional { note(.attributeBecameOptional(stored.name), .automatic) }
-    if origin.isOptional, !stored.isOptional {
+    if stored.becomesMandatory(after: origin) {
       note(
         .attributeBecameMandatory(stored.name), stored.defaultValue == nil ? .needsRule : .automatic)
     }
@@ -503,7 +558,7 @@ extension StepBuilder {
           + "for any other value write 'policy: custom'")
       return nil
     }
-    if old.isOptional, !stored.isOptional {
+    if stored.becomesMandatory(after: old) {
       problem(at: here, "'\(old.path)' may be nil, and '\(stored.path)' may not: write 'policy: custom'")
       return nil
     }
@@ -519,11 +574,9 @@ extension StepBuilder {
       problem(at: here, "'\(stored.attribute.name)' is mandatory, so its value cannot be nil")
       return nil
     }
-    guard case .path(let base, let steps) = rule.value.kind, case .object = base.kind, steps.count == 1,
-      case .key(let name) = steps[0],
-      case .attribute(let old)? = source.property(name, of: mappings[mappingIndex].sourceName),
+    guard let old = namedComposite(rule.value, in: mappings[mappingIndex]),
       case .composite(let oldType) = old.type, case .composite(let newType) = stored.attribute.type,
-      let owner = source.declaringEntity(of: name, in: mappings[mappingIndex].sourceName)?.name
+      let owner = source.declaringEntity(of: old.name, in: mappings[mappingIndex].sourceName)?.name
     else {
       problem(
         at: here,
@@ -535,7 +588,7 @@ extension StepBuilder {
       let oldField = match.fields(of: newType, from: oldType)[field.name]
         .flatMap({ name in source.composite(oldType)?.fields.first { $0.name == name } })
     else {
-      if stored.isOptional || stored.defaultValue != nil { return stored.defaultValue?.expression ?? .null }
+      if let value = newValue(of: stored, in: old) { return value }
       problem(
         at: here,
         "composite '\(oldType)' has no '\(stored.field?.name ?? "")': write a rule for '\(stored.path)'"

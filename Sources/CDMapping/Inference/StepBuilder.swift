@@ -397,6 +397,7 @@ extension StepBuilder {
   private func isSame(_ old: StoredValue, _ new: StoredValue) -> Bool {
     TypeConversion(from: old.type, in: source, to: new.type, in: destination) == .identical
       && old.owner == new.owner && old.isOptional == new.isOptional
+      && !new.becomesMandatory(after: old)
       && old.storesExternally == new.storesExternally && old.hashModifier == new.hashModifier
       && old.attribute.derivation == new.attribute.derivation
   }

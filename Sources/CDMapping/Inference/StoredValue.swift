@@ -17,6 +17,12 @@ struct StoredValue {
   var storesExternally: Bool { field?.storesExternally ?? attribute.storesExternally }
   var hashModifier: String? { field?.hashModifier ?? attribute.hashModifier }
 
+  /// Whether a value is needed where the old version allowed nil. In an optional composite, a mandatory field may be nil
+  /// only if the composite is.
+  func becomesMandatory(after old: StoredValue) -> Bool {
+    old.isOptional && !isOptional || old.field?.isOptional == true && field?.isOptional == false
+  }
+
   /// The expression that reads the value from its object.
   var expression: ValueExpression {
     .keyPath(field.map { [attribute.name, $0.name] } ?? [attribute.name])

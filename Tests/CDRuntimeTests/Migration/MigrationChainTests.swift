@@ -265,6 +265,69 @@ import Testing
     #expect(try coordinator.verify().isEmpty)
   }
 
+  /// Two versions: the hierarchies of `Alpha` and `Tag`, in a store of their own, become one. Items refer to both, or to tags
+  /// only.
+  private static func joined(refersToBoth: Bool) -> [ModelVersion] {
+    var relationships = [toOne("tag", "Tag", inverse: nil)]
+    if refersToBoth { relationships.append(toOne("alpha", "Alpha", inverse: nil)) }
+    let item = entity("Item", [text], relationships: relationships)
+    var old = MigrationFixture.version(1, [item, entity("Alpha", [text]), entity("Tag", [text])])
+    var new = MigrationFixture.version(
+      2,
+      [
+        item, entity("Base", isAbstract: true, [text]), entity("Alpha", parent: "Base"),
+        entity("Tag", parent: "Base"),
+      ])
+    let outer = ConfigurationDescription(name: "A", entities: ["Item"])
+    old.configurations = [outer, ConfigurationDescription(name: "B", entities: ["Alpha", "Tag"])]
+    new.configurations = [outer, ConfigurationDescription(name: "B", entities: ["Base", "Alpha", "Tag"])]
+    return [old, new]
+  }
+
+  private func fillJoined(_ stores: [PersistentStoreDescription], _ versions: [ModelVersion]) throws {
+    let coordinator = try PersistentStoreCoordinator(
+      model: MigrationFixture.model([versions[0]]), stores: stores)
+    let context = ManagedObjectContext(coordinator)
+    let objects = try ["Alpha", "Tag", "Item"].map { name in
+      let object = try context.insert(entityNamed: name)
+      try object.setValue(.attribute(.string(name)), forKey: "text")
+      return object
+    }
+    try objects[2].setValue(.object(objects[1]), forKey: "tag")
+    try context.save()
+  }
+
+  @Test func objectsKeepTheKeysThatAnotherStoreContains() throws {
+    let fixture = try MigrationFixture()
+    let stores = descriptions(fixture, ["A", "B"])
+    let versions = Self.joined(refersToBoth: false)
+    try fillJoined(stores, versions)
+    let coordinator = try PersistentStoreCoordinator(model: MigrationFixture.model(versions), stores: stores)
+    let context = ManagedObjectContext(coordinator)
+    let item = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))[0]
+    #expect(try item.value(forKey: "tag").object?.value(forKey: "text").attribute == .string("Tag"))
+    let alphas = try context.fetch(FetchRequest<ManagedObject>(entityName: "Alpha"))
+    #expect(try alphas.map { try $0.value(forKey: "text").attribute } == [.string("Alpha")])
+    #expect(try coordinator.verify().isEmpty)
+  }
+
+  /// Only one of the hierarchies could keep its keys.
+  @Test func keysThatAnotherStoreContainsAreNotChanged() throws {
+    let fixture = try MigrationFixture()
+    let stores = descriptions(fixture, ["A", "B"])
+    let versions = Self.joined(refersToBoth: true)
+    try fillJoined(stores, versions)
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: MigrationFixture.model(versions), stores: stores)
+    }
+    #expect(error?.entity == "Tag")
+    guard case .notProven(let reasons)? = error?.reason else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reasons.count == 1 && reasons[0].contains("Item.tag"))
+  }
+
   private static func divided(_ number: Int, _ configurations: [String: [String]]) -> ModelVersion {
     var result = MigrationFixture.version(number, [entity("Note", [text]), entity("Log", [text])])
     result.configurations = configurations.sorted { $0.key < $1.key }.map {

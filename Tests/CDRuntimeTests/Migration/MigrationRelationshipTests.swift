@@ -186,6 +186,52 @@ import Testing
       })
   }
 
+  /// Persons and companies have keys of their own in version 1, and become parties with one table.
+  @Test func aRuleLeadsToObjectsOfItsEntityIfAnotherSharesTheirNewTable() throws {
+    let title = attribute("title", .string)
+    let old = MigrationFixture.version(
+      1,
+      [
+        entity("Person", [Self.name]), entity("Company", [Self.name]),
+        entity("Contract", [title], relationships: [toMany("sellers", "Company", inverse: nil)]),
+      ])
+    let new = MigrationFixture.version(
+      2,
+      [
+        entity("Party", isAbstract: true, [Self.name]), entity("Person", parent: "Party"),
+        entity("Company", parent: "Party"),
+        entity("Contract", [title], relationships: [toOne("seller", "Party", inverse: nil)]),
+      ])
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(
+          destination: "Contract",
+          relationships: [
+            PropertyMapping(name: "seller", value: try ValueExpression(format: "sellers[FIRST]"))
+          ])
+      ])
+    try migrate(
+      old, new, rules, inPlace: false,
+      fill: { context in
+        for number in 0..<2 {
+          let person = try context.insert(entityNamed: "Person")
+          try person.setValue(.attribute(.string("P\(number)")), forKey: "name")
+          let company = try context.insert(entityNamed: "Company")
+          try company.setValue(.attribute(.string("C\(number)")), forKey: "name")
+          let contract = try context.insert(entityNamed: "Contract")
+          try contract.setValue(.attribute(.string("T\(number)")), forKey: "title")
+          try contract.setValue(.objects([company]), forKey: "sellers")
+        }
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows(
+            "SELECT c.title, p.name, p._entity FROM Contract c LEFT JOIN Party p ON p._pk = c.seller "
+              + "ORDER BY c.title") == [["T0", "C0", "Company"], ["T1", "C1", "Company"]])
+      })
+  }
+
   /// Several dogs have one owner, who can have one dog now.
   @Test(arguments: [nil, "dogs"] as [String?])
   func severalObjectsDoNotBecomeOneUnasked(_ inverse: String?) throws {

@@ -115,6 +115,48 @@ import Testing
     #expect(size == .composite(["width": .int(2), "height": .int(1)]))
   }
 
+  /// One field becomes mandatory, and another one is new. The default and the rule are for composites that exist.
+  @Test func aNilCompositeStaysNilWhateverItsFieldsBecome() throws {
+    func version(_ number: Int, _ fields: [AttributeDescription]) -> ModelVersion {
+      MigrationFixture.version(
+        number,
+        [
+          entity(
+            "Item", [attribute("name", .string), attribute("at", .composite("Place"), isOptional: true)])
+        ],
+        composites: [CompositeDescription(name: "Place", fields: fields)])
+    }
+    let street = attribute("street", .string)
+    let old = version(1, [street, attribute("city", .string, isOptional: true)])
+    let new = version(2, [street, attribute("city", .string, .string("-")), attribute("floor", .int16)])
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(
+          destination: "Item",
+          attributes: [PropertyMapping(name: "at.floor", value: try ValueExpression(format: "2"))])
+      ])
+    let fixture = try MigrationFixture()
+    try fixture.create([old]) { context in
+      let places: [AttributeValue?] = [
+        nil, .composite(["street": .string("s"), "city": .null]),
+        .composite(["street": .string("t"), "city": .string("c")]),
+      ]
+      for (number, place) in places.enumerated() {
+        let item = try context.insert(entityNamed: "Item")
+        try item.setValue(.attribute(.string("I\(number)")), forKey: "name")
+        if let place { try item.setValue(.attribute(place), forKey: "at") }
+      }
+    }
+    let model = MigrationFixture.model([old, new], mappings: [rules])
+    try fixture.open(model)
+    try fixture.verify(model)
+    #expect(
+      try fixture.rows(
+        "SELECT name, \"at.street\", \"at.city\", \"at.floor\" FROM Item ORDER BY name")
+        == [["I0", nil, nil, nil], ["I1", "s", "-", "2"], ["I2", "t", "c", "2"]])
+  }
+
   // MARK: Branches
 
   private static let base = MigrationFixture.version(1, [entity("Item", [attribute("text", .string)])])

@@ -152,6 +152,16 @@ import Testing
     #expect(try other.column("SELECT value FROM Number") == ["-3", "-1"])
   }
 
+  @Test func aRehearsalNamesTheRowsForWhichAFilterFails() throws {
+    let fixture = try Self.fixture([5, 0, 6])
+    let model = try Self.model("value", where: "100 / value > 5")
+    let report = try MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model).run()
+    #expect(!report.succeeds)
+    #expect(report.steps.map { $0.losses.map(\.count) } == [[nil]])
+    let objects = report.steps.flatMap(\.problems).flatMap(\.objects)
+    #expect(objects.map(\.lastPathComponent) == ["p2"])
+  }
+
   @Test func whatNeedsTheEvaluatorGoesOnBesideWhatDoesNot() throws {
     let fixture = try Self.fixture([1, 2])
     let model = try Self.model("length:(CAST(value, 'String'))", isOptional: true, where: "value + 1 > 2")

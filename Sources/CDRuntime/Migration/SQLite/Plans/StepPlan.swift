@@ -78,6 +78,8 @@ final class StepPlan {
     let expression: ValueExpression
     /// The type of the value; nil for the objects of a relationship.
     let storageType: StorageType?
+    /// The source entity of a relationship's objects; nil for a value.
+    let target: EntityPlan?
     var isPair: Bool { storageType == nil }
   }
 
@@ -116,14 +118,15 @@ final class StepPlan {
   private func makeSourceMappings() {
     var groups: [Int: [GroupKey]] = [:]
     var seen: [SeenKey: Int] = [:]
-    // The rows of the table's own source keep their keys. The keys of other sources may have to change.
+    // The rows of one source keep their keys: those that another store refers to, or the table's own. The keys of other
+    // sources may have to change.
     let ordered = mapping.entityMappings.filter { $0.source != nil && $0.destination != nil }
     let branches = self.branches(of: ordered)
     for rootPlan in destination.entities where rootPlan.root == rootPlan.index && rootPlan.storeIndex == 0 {
       let own = ordered.filter { destination.entity($0.destination ?? "")?.root == rootPlan.index }
       let name = step.origins[rootPlan.name] ?? rootPlan.name
       let first =
-        own.first { $0.destination == rootPlan.name && $0.source == name }
+        referredMapping(among: own) ?? own.first { $0.destination == rootPlan.name && $0.source == name }
         ?? own.first { $0.source.flatMap(source.entity).map { source.entities[$0.root].name } == name }
         ?? own.first { isContinuation($0) } ?? own.first
       if let first, let plan = source.entity(first.source ?? "") {
@@ -235,7 +238,67 @@ final class StepPlan {
       }
       result[root] = offset
     }
+    try checkOuterReferences()
     return result
+  }
+
+  // MARK: References of other stores
+
+  /// A relationship of another store that contains keys of a source entity's objects, and leads to the destination entity
+  /// after the step; nil if there is none.
+  @_optimize(none)
+  private func outerReference(to old: EntityPlan, as new: EntityPlan) -> RelationshipPlan? {
+    guard Self.outerReference(to: old, in: source) != nil else { return nil }
+    return Self.outerReference(to: new, in: destination)
+  }
+
+  @_optimize(none)
+  private static func outerReference(to entity: EntityPlan, in model: ModelPlan) -> RelationshipPlan? {
+    for other in model.entities where other.storeIndex != 0 {
+      for case let relationship? in other.relationships
+      where model.entities[relationship.destination].subtree.contains(entity.index) {
+        switch relationship.storage {
+        case .reference, .join(_, isSource: true): return relationship
+        // This store contains the keys.
+        case .inverseReference, .referencesOfOthers, .join: continue
+        }
+      }
+    }
+    return nil
+  }
+
+  /// A mapping of a table's only source whose objects another store refers to; nil if there is none, or if there are
+  /// several sources.
+  @_optimize(none)
+  private func referredMapping(among mappings: [EntityMapping]) -> EntityMapping? {
+    let found = mappings.filter { each in
+      guard let from = each.source.flatMap(source.entity), from.storeIndex == 0,
+        let to = each.destination.flatMap(destination.entity)
+      else { return false }
+      return outerReference(to: from, as: to) != nil
+    }
+    let roots = Set(found.compactMap { $0.source.flatMap(source.entity)?.root })
+    return roots.count == 1 ? found.first(where: isContinuation) ?? found.first : nil
+  }
+
+  /// Refuses to change keys that another store contains. That store has a migration of its own, which does not know the
+  /// new keys.
+  @_optimize(none)
+  private func checkOuterReferences() throws(MigrationError) {
+    for each in sourceMappings where each.offset != 0 && (nextSourceKeys[each.source.root] ?? 1) > 1 {
+      guard let reference = outerReference(to: each.source, as: each.destination) else { continue }
+      let new = destination.entities[reference.destination]
+      let keepsKeys = sourceMappings.contains {
+        $0.source.index == each.source.index && $0.offset == 0 && new.subtree.contains($0.destination.index)
+      }
+      if keepsKeys { continue }
+      let root = destination.entities[each.destination.root].name
+      let reason =
+        "'\(reference.path)' of another store refers to objects of '\(each.source.name)', whose keys would change, "
+        + "because objects of other entities keep theirs in the table of '\(root)'; leave '\(each.source.name)' in a "
+        + "hierarchy of its own"
+      throw error(.notProven([reason]), each.destination.name)
+    }
   }
 
   // MARK: Relationships
@@ -267,7 +330,8 @@ final class StepPlan {
         continue
       }
       if sql(value, for: column, of: sourceMapping) == nil {
-        found.append(Evaluation(name: path, expression: value, storageType: column.storageType))
+        found.append(
+          Evaluation(name: path, expression: value, storageType: column.storageType, target: nil))
       }
     }
     for each in sourceMapping.mapping.relationships {
@@ -275,9 +339,19 @@ final class StepPlan {
       else {
         continue
       }
-      found.append(Evaluation(name: each.name, expression: value, storageType: nil))
+      let target = objectEntity(of: value, in: sourceMapping.source)
+      found.append(Evaluation(name: each.name, expression: value, storageType: nil, target: target))
     }
     sourceMappings[index].evaluations = found
+  }
+
+  /// The source entity of the objects that an expression leads to. The mappings cannot tell it: objects of several tables
+  /// may become objects of the relationship's destination.
+  @_optimize(none)
+  private func objectEntity(of value: ValueExpression, in entity: EntityPlan) -> EntityPlan? {
+    let type = ExpressionChecker(graph: source.graph).check(value, on: entity.name).type
+    guard case .object(let name) = type.element ?? type else { return nil }
+    return source.entity(name)
   }
 
   /// The path of a column: `attribute`, or `attribute.field`.

@@ -173,24 +173,13 @@ extension StepPlan {
     if let relationship = plainRelationship(value, of: sourceMapping.source) {
       return pairs(relationship, of: sourceMapping.source)
     }
-    // The targets of an evaluated expression are rows of one table: the one whose objects become the relationship's
-    // destination.
-    guard let relationship = sourceMapping.destination.slot(name)?.relationship,
-      let target = evaluatedTarget(of: relationship)
-    else { return nil }
+    guard let target = sourceMapping.evaluations.first(where: { $0.name == name && $0.isPair })?.target else {
+      return nil
+    }
     return Pairs(
       sql:
         "SELECT owner, target, position, NULL AS inverse_position FROM temp.\"pairs_\(sourceMapping.number)_\(name)\"",
       target: target)
-  }
-
-  /// The root of the source entity whose objects become the destination objects of a relationship.
-  @_optimize(none)
-  private func evaluatedTarget(of relationship: RelationshipPlan) -> EntityPlan? {
-    let subtree = destination.entities[relationship.destination].subtree
-    return sourceMappings.first { subtree.contains($0.destination.index) }.map {
-      source.entities[$0.source.root]
-    }
   }
 
   /// The pairs of a source relationship.

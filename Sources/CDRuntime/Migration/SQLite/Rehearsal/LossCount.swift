@@ -64,7 +64,8 @@ struct LossCount {
     return Int(try session.number("SELECT count(*) FROM \(SQLText.quoted(entity.table))\(condition)"))
   }
 
-  /// The number of objects of an entity that no mapping's filter accepts.
+  /// The number of objects of an entity that no mapping's filter accepts; nil if a filter has no result for some object.
+  /// Then the step itself names the object.
   @_optimize(none)
   private func filtered(_ name: String) throws -> Int? {
     let mappings = plan.mapping.entityMappings(from: name).filter { $0.destination != nil }
@@ -74,7 +75,11 @@ struct LossCount {
     var request = FetchRequest<ManagedObject>(
       entityName: name, where: filters.dropFirst().reduce(first) { $0 || $1 })
     request.includesSubentities = false
-    return try objects(name) - context.count(for: request)
+    do {
+      return try objects(name) - context.count(for: request)
+    } catch is FetchError {
+      return nil
+    }
   }
 
   // MARK: Properties
