@@ -1,11 +1,19 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 /// File operations of the programs, whose errors are failures with a path.
 package enum FileSystem {
+  /// The URL of a path.
+  ///
+  /// A URL expands a `~` at the beginning of its path, and `FileManager` does not. Without this function, a command would
+  /// look for one file and write another. Where a user means the home folder, the shell has expanded the `~` already.
+  package static func url(_ path: String, directoryHint: URL.DirectoryHint = .inferFromPath) -> URL {
+    URL(filePath: path.hasPrefix("~") ? "./" + path : path, directoryHint: directoryHint)
+  }
+
   package static func exists(_ path: String, isDirectory: inout Bool) -> Bool {
     #if canImport(FoundationEssentials)
       return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)

@@ -20,7 +20,7 @@ package struct OutputFile {
     guard FileSystem.exists(path, isDirectory: &isDirectory) else { return nil }
     if isDirectory { throw Failure(path, "this is a folder, not a file") }
     do {
-      return String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+      return String(decoding: try Data(contentsOf: FileSystem.url(path)), as: UTF8.self)
     } catch {
       throw Failure(path, "cannot be read", error)
     }
@@ -35,7 +35,7 @@ package struct OutputFile {
     if try currentContents() == contents { return false }
     try FileSystem.makeFolder(FileSystem.folder(of: path))
     do {
-      try Data(contents.utf8).write(to: URL(filePath: path), options: .atomic)
+      try Data(contents.utf8).write(to: FileSystem.url(path), options: .atomic)
     } catch {
       throw Failure(path, "cannot be written", error)
     }
@@ -45,7 +45,7 @@ package struct OutputFile {
   /// Writes a file that must not exist yet. An existing file stays unchanged, and is an error.
   package func create() throws {
     do {
-      try Data(contents.utf8).write(to: URL(filePath: path), options: .withoutOverwriting)
+      try Data(contents.utf8).write(to: FileSystem.url(path), options: .withoutOverwriting)
     } catch {
       throw Failure(path, "cannot be made", error)
     }

@@ -158,7 +158,7 @@ private struct InputFile {
     let isFile = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
     if path != "-", isFile, let handle = FileHandle(forReadingAtPath: path), (try? handle.seekToEnd()) != nil
     {
-      url = URL(filePath: path)
+      url = FileSystem.url(path)
       self.handle = handle
       isCopy = false
       return

@@ -26,7 +26,7 @@ enum ModelSource {
     }
     guard isFolder.boolValue else {
       do {
-        return try ManagedObjectModel(contentsOf: URL(filePath: path))
+        return try ManagedObjectModel(contentsOf: FileSystem.url(path))
       } catch {
         throw Failure("\(path) is not a compiled model: \(error)")
       }
