@@ -230,6 +230,15 @@ import Testing
     try expect("fetch", "n.sqlite", "Note", "--format", "json", output: "[\n]\n")
   }
 
+  /// An accent makes one character with the separator before it, and a reader still sees the separator.
+  @Test func separatorsWithAccentsAreQuoted() throws {
+    try expect(
+      "load", "n.sqlite", "-", input: #"{"Tag": [{"name": "a,\u0301\"\u0301b"}]}"#, output: "Tag: 1\n")
+    let rows = try run("fetch", "n.sqlite", "Tag", "--format", "csv").output
+    let end = Array(",\"a,\u{301}\"\"\u{301}b\"\n".utf8)
+    #expect(Array(rows.utf8.suffix(end.count)) == end)
+  }
+
   @Test func informationIsThatOfTheStore() throws {
     try load()
     let lines = try run("info", "n.sqlite").output.split(separator: "\n", omittingEmptySubsequences: false)
