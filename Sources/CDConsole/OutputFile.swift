@@ -16,11 +16,19 @@ package struct OutputFile {
 
   /// The present contents of the file; nil if it does not exist.
   package func currentContents() throws -> String? {
+    try currentBytes().map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Whether the file exists and has exactly these contents. Bytes are compared, because texts are equal too if one of them
+  /// has composed characters and the other one decomposed characters.
+  package func isUpToDate() throws -> Bool { try currentBytes()?.elementsEqual(contents.utf8) ?? false }
+
+  private func currentBytes() throws -> Data? {
     var isDirectory = false
     guard FileSystem.exists(path, isDirectory: &isDirectory) else { return nil }
     if isDirectory { throw Failure(path, "this is a folder, not a file") }
     do {
-      return String(decoding: try Data(contentsOf: FileSystem.url(path)), as: UTF8.self)
+      return try Data(contentsOf: FileSystem.url(path))
     } catch {
       throw Failure(path, "cannot be read", error)
     }
@@ -32,7 +40,7 @@ package struct OutputFile {
   /// - Returns: Whether the file was written.
   @discardableResult
   package func write() throws -> Bool {
-    if try currentContents() == contents { return false }
+    if try isUpToDate() { return false }
     try FileSystem.makeFolder(FileSystem.folder(of: path))
     do {
       try Data(contents.utf8).write(to: FileSystem.url(path), options: .atomic)

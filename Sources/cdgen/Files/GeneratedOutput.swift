@@ -41,11 +41,10 @@ struct GeneratedOutput {
   func staleness() throws -> [Failure] {
     var result: [Failure] = []
     for file in files {
-      switch try file.currentContents() {
-      case file.contents: continue
-      case nil: result.append(Failure(file.path, "the file is missing; run 'cdgen generate'"))
-      default: result.append(Failure(file.path, "the file is not up to date; run 'cdgen generate'"))
-      }
+      if try file.isUpToDate() { continue }
+      let isMissing = try file.currentContents() == nil
+      let problem = isMissing ? "the file is missing" : "the file is not up to date"
+      result.append(Failure(file.path, "\(problem); run 'cdgen generate'"))
     }
     for path in try leftovers() {
       result.append(Failure(path, "the model no longer makes this file; run 'cdgen generate'"))

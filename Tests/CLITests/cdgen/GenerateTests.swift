@@ -44,6 +44,22 @@ import Testing
     #expect(try folder.names() == ["N.swift", "Notes.cdmodel"])
   }
 
+  @Test func aChangeOfTheFormOfACharacterIsWritten() throws {
+    for text in ["caf\u{E9}", "cafe\u{301}"] {
+      try folder.write(
+        SampleModel.version.replacing("text: String", with: "text: { type: String, default: \(text) }"),
+        to: "Notes.cdmodel/1.yaml")
+      #expect(try generate("--output", "N.swift", "--check").status == 1)
+      #expect(try generate("--output", "N.swift") == Self.silence)
+      #expect(try generate("--output", "N.swift", "--check") == Self.silence)
+      #expect(
+        try BuiltTool.cdgen.run("compile", "Notes.cdmodel", "--output", "N.json", in: folder.url)
+          == Self.silence)
+      let json = Data(try folder.text(of: "N.json").utf8)
+      #expect(json.range(of: Data(text.utf8)) != nil)
+    }
+  }
+
   @Test func mistakesLeaveTheOutputAsItWas() throws {
     #expect(try generate("--output", "N.swift") == Self.silence)
     let before = try folder.text(of: "N.swift")
