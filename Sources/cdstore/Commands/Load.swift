@@ -59,7 +59,8 @@ struct Load: ParsableCommand {
     defer { input.remove() }
     let name = StoreName(store)
     let isNew = try !name.exists()
-    let first = try firstItem(input.handle)
+    var items = try JSONItems(input.handle)
+    let first = try items.next()
     let beginning = try first.flatMap { try DumpForm.beginning($0.json) }
     if type != nil, !isNew || beginning == nil {
       throw ValidationError("--type is for a store that a dump creates")
@@ -67,7 +68,9 @@ struct Load: ParsableCommand {
     if isNew, let beginning {
       try write(loadNewStore(beginning, input))
     } else {
-      try write(load(input, into: store, isRows: entity != nil || first.map(Self.isRow) ?? false))
+      // A fetch without results prints an empty list of rows.
+      let isRows = entity != nil || first.map(Self.isRow) ?? items.hasList
+      try write(load(input, into: store, isRows: isRows))
     }
   }
 
@@ -76,12 +79,6 @@ struct Load: ParsableCommand {
     var counts: [(entity: String, count: Int)]
     /// Notes and warnings.
     var remarks: [String] = []
-  }
-
-  /// The first object of the file; nil if the file does not begin with one.
-  private func firstItem(_ file: FileHandle) throws -> JSONItems.Item? {
-    var items = try JSONItems(file)
-    return try items.next()
   }
 
   /// Whether an object is a row, and not an object with lists of rows.
