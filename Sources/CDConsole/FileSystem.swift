@@ -4,6 +4,14 @@
   package import Foundation
 #endif
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// File operations of the programs, whose errors are failures with a path.
 package enum FileSystem {
   /// The URL of a path.
@@ -22,6 +30,13 @@ package enum FileSystem {
       defer { isDirectory = flag.boolValue }
       return FileManager.default.fileExists(atPath: path, isDirectory: &flag)
     #endif
+  }
+
+  /// The path of a file or a folder without symbolic links; nil if there is none.
+  package static func realPath(_ path: String) -> String? {
+    guard let found = realpath(path, nil) else { return nil }
+    defer { free(found) }
+    return String(cString: found)
   }
 
   package static func isFolder(_ path: String) -> Bool {

@@ -37,9 +37,13 @@ package struct OutputFile {
   /// Writes the file only if its contents change, so that builds which depend on it do not run again. The write is
   /// atomic: a reader never sees a part of the new contents. Missing folders are created.
   ///
+  /// - Parameter sources: The files of the model from which the contents were made. None of them is overwritten.
   /// - Returns: Whether the file was written.
   @discardableResult
-  package func write() throws -> Bool {
+  package func write(from sources: [String] = []) throws -> Bool {
+    if let own = FileSystem.realPath(path), sources.contains(where: { FileSystem.realPath($0) == own }) {
+      throw Failure(path, "this is a file of the model; choose another --output")
+    }
     if try isUpToDate() { return false }
     try FileSystem.makeFolder(FileSystem.folder(of: path))
     do {

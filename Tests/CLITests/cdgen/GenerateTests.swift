@@ -122,6 +122,35 @@ import Testing
     #expect(try folder.text(of: "out/Mine.swift") == "// By hand.\n")
   }
 
+  @Test func aFileOfAnotherModelIsNotOverwritten() throws {
+    try SampleModel.make("Other", in: folder)
+    #expect(try generate("--output", "out", "--per-entity") == Self.silence)
+    let before = try folder.text(of: "out/Note+Generated.swift")
+    let arguments = ["generate", "Other.cdmodel", "--output", "out", "--per-entity"]
+    #expect(
+      try BuiltTool.cdgen.run(arguments, in: folder.url)
+        == .init(
+          status: 1, output: "",
+          errors: """
+            out/Note+Generated.swift: error: this file belongs to the model 'Notes'; choose another --output, or \
+            remove the file
+
+            """))
+    #expect(try folder.text(of: "out/Note+Generated.swift") == before)
+    #expect(!folder.exists("out/OtherModel+Generated.swift"))
+  }
+
+  @Test(arguments: [["compile"], ["graph", "--format", "dot"], ["graph", "--format", "svg"]])
+  func aFileOfTheModelIsNotOverwritten(command: [String]) throws {
+    try FileManager.default.createSymbolicLink(
+      at: folder.url.appending(path: "link"), withDestinationURL: folder.url.appending(path: "Notes.cdmodel"))
+    let result = try BuiltTool.cdgen.run(
+      command + ["Notes.cdmodel", "--output", "link/1.yaml"], in: folder.url)
+    let error = "link/1.yaml: error: this is a file of the model; choose another --output\n"
+    #expect(result == .init(status: 1, output: "", errors: error))
+    #expect(try folder.text(of: "Notes.cdmodel/1.yaml") == SampleModel.version)
+  }
+
   @Test func aFileThatPeopleWroteIsNotOverwritten() throws {
     try folder.write("// By hand.\n", to: "N.swift")
     #expect(
