@@ -39,6 +39,18 @@ package enum FileSystem {
     return String(cString: found)
   }
 
+  /// The path to which the symbolic links at a path lead. There need not be a file.
+  package static func followingLinks(_ path: String) throws -> String {
+    var result = path
+    for _ in 0..<40 {
+      guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: result) else {
+        return result
+      }
+      result = target.hasPrefix("/") ? target : join(folder(of: result), target)
+    }
+    throw Failure(path, "its symbolic links form a circle")
+  }
+
   package static func isFolder(_ path: String) -> Bool {
     var isDirectory = false
     return exists(path, isDirectory: &isDirectory) && isDirectory

@@ -45,9 +45,11 @@ package struct OutputFile {
       throw Failure(path, "this is a file of the model; choose another --output")
     }
     if try isUpToDate() { return false }
-    try FileSystem.makeFolder(FileSystem.folder(of: path))
+    // An atomic write gives the name to a new file, and would replace a symbolic link.
+    let target = try FileSystem.followingLinks(path)
+    try FileSystem.makeFolder(FileSystem.folder(of: target))
     do {
-      try Data(contents.utf8).write(to: FileSystem.url(path), options: .atomic)
+      try Data(contents.utf8).write(to: FileSystem.url(target), options: .atomic)
     } catch {
       throw Failure(path, "cannot be written", error)
     }

@@ -101,7 +101,9 @@ private struct FolderState: Equatable {
   init(_ folder: String) {
     let names = (try? FileSystem.names(in: folder)) ?? []
     files = names.map { name in
-      let attributes = try? FileManager.default.attributesOfItem(atPath: FileSystem.join(folder, name))
+      // The attributes of a symbolic link stay the same when its file changes.
+      let path = FileSystem.realPath(FileSystem.join(folder, name))
+      let attributes = path.flatMap { try? FileManager.default.attributesOfItem(atPath: $0) }
       return File(
         name: name, size: attributes?[.size] as? UInt64,
         date: attributes?[.modificationDate] as? Date)

@@ -171,6 +171,32 @@ import Testing
     #expect(try folder.text(of: "Notes.swift").contains("var more"))
   }
 
+  @Test func watchSeesAChangeBehindALink() throws {
+    try SampleModel.make(in: folder)
+    try folder.write(SampleModel.version, to: "shared.yaml")
+    try folder.remove("Notes.cdmodel/1.yaml")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.url.appending(path: "Notes.cdmodel/1.yaml").path, withDestinationPath: "../shared.yaml")
+    let process = try BuiltTool.cdgen.start(
+      "watch", "Notes.cdmodel", "--interval", "0.05", "--output", "Notes.swift", in: folder.url)
+    defer {
+      process.terminate()
+      process.waitUntilExit()
+    }
+    func wait(for text: String) -> Bool {
+      for _ in 0..<200 {
+        if (try? folder.text(of: "Notes.swift"))?.contains(text) == true { return true }
+        Thread.sleep(forTimeInterval: 0.05)
+      }
+      return false
+    }
+    try #require(wait(for: "var text"))
+    try folder.write(
+      SampleModel.version.replacing("text: String", with: "text: String\n      more: Int64"),
+      to: "shared.yaml")
+    #expect(wait(for: "var more"))
+  }
+
   /// A watch whose reader has gone writes the files once, and ends when it reports that.
   @Test(
     arguments: [

@@ -122,6 +122,22 @@ import Testing
     #expect(try folder.text(of: "out/Mine.swift") == "// By hand.\n")
   }
 
+  /// The first link leads to a file that does not exist yet.
+  @Test func aSymbolicLinkStaysOne() throws {
+    let link = folder.url.appending(path: "N.swift").path
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "real/link.swift")
+    try folder.write("", to: "real/.keep")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.url.appending(path: "real/link.swift").path, withDestinationPath: "N.swift")
+    for name in ["text", "body"] {
+      try folder.write(
+        SampleModel.version.replacing("text: String", with: "\(name): String"), to: "Notes.cdmodel/1.yaml")
+      #expect(try generate("--output", "N.swift") == Self.silence)
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "real/link.swift")
+      #expect(try folder.text(of: "real/N.swift").contains("var \(name): "))
+    }
+  }
+
   @Test func aFileOfAnotherModelIsNotOverwritten() throws {
     try SampleModel.make("Other", in: folder)
     #expect(try generate("--output", "out", "--per-entity") == Self.silence)
