@@ -174,7 +174,7 @@ struct Fetch: ParsableCommand {
       var format = ""
       let answer: JSONValue
       do {
-        let json = try JSONValue(parsing: line)
+        let json = try JSONValue(parsing: line.content)
         let query = try FetchQuery(json, idAttribute: id)
         format = query.format ?? ""
         let isWhole = try RequestJSON(json: json).flag("rows")

@@ -189,6 +189,26 @@ import Testing
         """#)
   }
 
+  @Test func aFilterPassesLinesOnAsTheyAre() throws {
+    try expect(
+      "filter", "--where", "SELF > 1", input: "\u{FEFF}2\r\n1\r\n 3 \r\n4", output: "2\r\n 3 \r\n4\n")
+    try expect(
+      "filter", "--batch", input: "\u{FEFF}" + #"{"where": "SELF > 1", "objects": [2]}"#,
+      output: #"{"matches":[0]}"# + "\n")
+    // A text that is not UTF-8 is an error, and is not replaced by another text.
+    let file = folder.url.appending(path: "latin.jsonl")
+    try Data([UInt8(ascii: "\""), 0xE4, UInt8(ascii: "\""), UInt8(ascii: "\n")]).write(to: file)
+    let process = Process()
+    process.executableURL = BuiltTool.cdstore.url
+    process.arguments = ["filter", "--where", "SELF != nil"]
+    process.standardInput = try FileHandle(forReadingFrom: file)
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 1)
+  }
+
   @Test func aLoadIsAllOrNothingAndSaysEveryMistake() throws {
     try load()
     try folder.write(
