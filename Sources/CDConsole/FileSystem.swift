@@ -1,11 +1,27 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// File operations of the programs, whose errors are failures with a path.
 package enum FileSystem {
+  /// The URL of a path.
+  ///
+  /// A URL expands a `~` at the beginning of its path, and `FileManager` does not. Without this function, a command would
+  /// look for one file and write another. Where a user means the home folder, the shell has expanded the `~` already.
+  package static func url(_ path: String, directoryHint: URL.DirectoryHint = .inferFromPath) -> URL {
+    URL(filePath: path.hasPrefix("~") ? "./" + path : path, directoryHint: directoryHint)
+  }
+
   package static func exists(_ path: String, isDirectory: inout Bool) -> Bool {
     #if canImport(FoundationEssentials)
       return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
@@ -14,6 +30,25 @@ package enum FileSystem {
       defer { isDirectory = flag.boolValue }
       return FileManager.default.fileExists(atPath: path, isDirectory: &flag)
     #endif
+  }
+
+  /// The path of a file or a folder without symbolic links; nil if there is none.
+  package static func realPath(_ path: String) -> String? {
+    guard let found = realpath(path, nil) else { return nil }
+    defer { free(found) }
+    return String(cString: found)
+  }
+
+  /// The path to which the symbolic links at a path lead. There need not be a file.
+  package static func followingLinks(_ path: String) throws -> String {
+    var result = path
+    for _ in 0..<40 {
+      guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: result) else {
+        return result
+      }
+      result = target.hasPrefix("/") ? target : join(folder(of: result), target)
+    }
+    throw Failure(path, "its symbolic links form a circle")
   }
 
   package static func isFolder(_ path: String) -> Bool {

@@ -16,11 +16,19 @@ package struct OutputFile {
 
   /// The present contents of the file; nil if it does not exist.
   package func currentContents() throws -> String? {
+    try currentBytes().map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Whether the file exists and has exactly these contents. Bytes are compared, because texts are equal too if one of them
+  /// has composed characters and the other one decomposed characters.
+  package func isUpToDate() throws -> Bool { try currentBytes()?.elementsEqual(contents.utf8) ?? false }
+
+  private func currentBytes() throws -> Data? {
     var isDirectory = false
     guard FileSystem.exists(path, isDirectory: &isDirectory) else { return nil }
     if isDirectory { throw Failure(path, "this is a folder, not a file") }
     do {
-      return String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+      return try Data(contentsOf: FileSystem.url(path))
     } catch {
       throw Failure(path, "cannot be read", error)
     }
@@ -29,13 +37,19 @@ package struct OutputFile {
   /// Writes the file only if its contents change, so that builds which depend on it do not run again. The write is
   /// atomic: a reader never sees a part of the new contents. Missing folders are created.
   ///
+  /// - Parameter sources: The files of the model from which the contents were made. None of them is overwritten.
   /// - Returns: Whether the file was written.
   @discardableResult
-  package func write() throws -> Bool {
-    if try currentContents() == contents { return false }
-    try FileSystem.makeFolder(FileSystem.folder(of: path))
+  package func write(from sources: [String] = []) throws -> Bool {
+    if let own = FileSystem.realPath(path), sources.contains(where: { FileSystem.realPath($0) == own }) {
+      throw Failure(path, "this is a file of the model; choose another --output")
+    }
+    if try isUpToDate() { return false }
+    // An atomic write gives the name to a new file, and would replace a symbolic link.
+    let target = try FileSystem.followingLinks(path)
+    try FileSystem.makeFolder(FileSystem.folder(of: target))
     do {
-      try Data(contents.utf8).write(to: URL(filePath: path), options: .atomic)
+      try Data(contents.utf8).write(to: FileSystem.url(target), options: .atomic)
     } catch {
       throw Failure(path, "cannot be written", error)
     }
@@ -45,7 +59,7 @@ package struct OutputFile {
   /// Writes a file that must not exist yet. An existing file stays unchanged, and is an error.
   package func create() throws {
     do {
-      try Data(contents.utf8).write(to: URL(filePath: path), options: .withoutOverwriting)
+      try Data(contents.utf8).write(to: FileSystem.url(path), options: .withoutOverwriting)
     } catch {
       throw Failure(path, "cannot be made", error)
     }

@@ -52,7 +52,7 @@ struct CDGenGraph: ParsableCommand {
       }
       let text = SVGWriter.text(of: Diagram(version, named: model.name))
       if let output {
-        try OutputFile(path: output, contents: text).write()
+        try OutputFile(path: output, contents: text).write(from: loaded.files.map(\.path))
       } else {
         try Console.write(text)
       }

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 extension ModelLoader {
@@ -51,6 +51,11 @@ extension ModelLoader {
       folder: path, diagnostics: diagnostics)
   }
 
+  /// The URL of a path. A URL expands a `~` at the beginning of its path, and `FileManager` does not.
+  package static func url(_ path: String) -> URL {
+    URL(filePath: path.hasPrefix("~") ? "./" + path : path)
+  }
+
   private static func exists(_ path: String, isDirectory: inout Bool) -> Bool {
     #if canImport(FoundationEssentials) || !canImport(ObjectiveC)
       return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
@@ -64,7 +69,7 @@ extension ModelLoader {
   /// Reads a file's bytes. Reports a file that is not a regular file, is too large or cannot be read.
   private static func read(_ path: String, _ diagnostics: DiagnosticCollector) -> [UInt8]? {
     let place = SourceLocation(path: path, line: 1, column: 1)
-    let target = URL(filePath: path).resolvingSymlinksInPath().path
+    let target = url(path).resolvingSymlinksInPath().path
     do {
       let attributes = try FileManager.default.attributesOfItem(atPath: target)
       guard let type = attributes[.type] as? FileAttributeType, type == .typeRegular else {
@@ -79,7 +84,7 @@ extension ModelLoader {
           place, "the file has \(size) bytes; a model's file may have \(YAMLLimits.fileSize) at most")
         return nil
       }
-      return [UInt8](try Data(contentsOf: URL(filePath: target)))
+      return [UInt8](try Data(contentsOf: url(target)))
     } catch {
       diagnostics.error(place, "the file cannot be read: \(reason(error))")
       return nil

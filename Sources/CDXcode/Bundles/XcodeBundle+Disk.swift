@@ -1,3 +1,4 @@
+import CDSchema
 import Foundation
 
 /// The reason why a bundle cannot be read.
@@ -94,7 +95,7 @@ extension XcodeBundle {
         throw XcodeBundleError(
           path: path, message: "the file has \(size) bytes, and at most \(MarkupLimits.size) are read")
       }
-      return [UInt8](try Data(contentsOf: URL(filePath: target)))
+      return [UInt8](try Data(contentsOf: ModelLoader.url(target)))
     } catch let error as XcodeBundleError {
       throw error
     } catch {
@@ -103,7 +104,7 @@ extension XcodeBundle {
   }
 
   /// The path with symbolic links resolved.
-  static func resolved(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
+  static func resolved(_ path: String) -> String { ModelLoader.url(path).resolvingSymlinksInPath().path }
 
   static func isFolder(_ path: String) -> Bool {
     let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))

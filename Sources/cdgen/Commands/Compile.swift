@@ -1,6 +1,7 @@
 import ArgumentParser
 import CDConsole
 import CDModel
+import CDSchema
 
 /// `cdgen compile`
 struct Compile: ParsableCommand {
@@ -21,8 +22,9 @@ struct Compile: ParsableCommand {
 
   func run() throws {
     try reportingFailures {
-      let (_, model) = try ModelFolder.load(model)
-      try OutputFile(path: output, contents: model.canonicalJSON + "\n").write()
+      let (loaded, model) = try ModelFolder.load(model)
+      try OutputFile(path: output, contents: model.canonicalJSON + "\n")
+        .write(from: loaded.files.map(\.path))
     }
   }
 }

@@ -62,7 +62,13 @@ struct Diff: ParsableCommand {
       }
       var (steps, positions) = (try self.steps(of: unproven), loaded.positions)
       if accept {
-        try Acceptance(folder: ModelFolder.trimmed(model), loaded: loaded).write(steps)
+        try ModelFolder.whileLocked(model) {
+          // Another command may have changed the mappings meanwhile.
+          let current = ModelLoader.load(folder: model)
+          guard let unproven = current.unprovenModel else { throw ExitCode.failure }
+          try Acceptance(folder: ModelFolder.trimmed(model), loaded: current)
+            .write(try self.steps(of: unproven))
+        }
         let reloaded = ModelLoader.load(folder: model)
         guard let accepted = reloaded.unprovenModel else { throw ExitCode.failure }
         (steps, positions) = (try self.steps(of: accepted), reloaded.positions)

@@ -2,6 +2,7 @@ import ArgumentParser
 import CDConsole
 import CDGenerator
 import CDModel
+import CDSchema
 
 #if canImport(Darwin)
   import Darwin
@@ -47,14 +48,14 @@ struct Graph: ParsableCommand {
   func run() throws {
     try reportingFailures {
       guard let format = GraphFormat(rawValue: format.rawValue) else { try drawSVG() }
-      let (_, model) = try ModelFolder.load(model, showsWarnings: false)
+      let (loaded, model) = try ModelFolder.load(model, showsWarnings: false)
       let number = version ?? model.currentVersionNumber
       guard let version = model.version(number) else {
         throw Failure(self.model, unknownVersion: number, of: model)
       }
       let text = format.text(of: version, named: model.name)
       if let output {
-        try OutputFile(path: output, contents: text).write()
+        try OutputFile(path: output, contents: text).write(from: loaded.files.map(\.path))
       } else {
         try Console.write(text)
       }

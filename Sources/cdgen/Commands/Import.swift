@@ -82,6 +82,7 @@ struct Import: ParsableCommand {
       let result = importer.run(id: UUID())
       ModelFolder.report(result.diagnostics)
       guard let model = result.model else { throw ExitCode.failure }
+      let output = ModelFolder.trimmed(self.output)
       let folder = output.hasSuffix(".cdmodel") ? output : FileSystem.join(output, result.folderName)
       try FileSystem.makeFolder(FileSystem.folder(of: folder))
       try FileSystem.makeNewFolder(folder)

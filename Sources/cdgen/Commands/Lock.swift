@@ -36,36 +36,38 @@ struct Lock: ParsableCommand {
   }
 
   func run() throws {
-    try reportingFailures {
-      let (loaded, model) = try ModelFolder.load(self.model, showsWarnings: false)
-      let folder = ModelFolder.trimmed(self.model)
-      let locked = Set(loaded.lockedVersions.map(\.number))
-      var new: [ModelVersion] = []
-      let numbers = Set(try self.numbers(of: model)).sorted()
-      for number in numbers {
-        guard let version = model.version(number) else {
-          throw Failure(folder, unknownVersion: number, of: model)
-        }
-        if !locked.contains(number) { new.append(version) }
+    try reportingFailures { try ModelFolder.whileLocked(model) { try lock() } }
+  }
+
+  private func lock() throws {
+    let (loaded, model) = try ModelFolder.load(self.model, showsWarnings: false)
+    let folder = ModelFolder.trimmed(self.model)
+    let locked = Set(loaded.lockedVersions.map(\.number))
+    var new: [ModelVersion] = []
+    let numbers = Set(try self.numbers(of: model)).sorted()
+    for number in numbers {
+      guard let version = model.version(number) else {
+        throw Failure(folder, unknownVersion: number, of: model)
       }
-      try Self.verify(loaded.lockedVersions, model, folder)
-      guard !new.isEmpty else {
-        let known = numbers.map { "version \($0)" }.joined(separator: ", ")
-        return try Console.write(line: "\(folder): \(known): already locked")
-      }
-      if all, new.count >= Self.longHistory {
-        try Console.write(
-          line:
-            "\(folder): \(new.count) versions at once. Stores of a locked version must stay migratable forever; "
-            + "versions that no "
-            + "user has any more need not be kept. To omit versions, import Xcode's model again with an --order file "
-            + "that lacks them, or lock the others with --version.")
-      }
-      let text = LockText.text(of: loaded.lockedVersions + new.map { LockedVersion($0) })
-      try Self.prove(text, loaded, folder)
-      try OutputFile(path: FileSystem.join(folder, LockText.fileName), contents: text).write()
-      for version in new { try Console.write(line: "\(folder): locked version \(version.number)") }
+      if !locked.contains(number) { new.append(version) }
     }
+    try Self.verify(loaded.lockedVersions, model, folder)
+    guard !new.isEmpty else {
+      let known = numbers.map { "version \($0)" }.joined(separator: ", ")
+      return try Console.write(line: "\(folder): \(known): already locked")
+    }
+    if all, new.count >= Self.longHistory {
+      try Console.write(
+        line:
+          "\(folder): \(new.count) versions at once. Stores of a locked version must stay migratable forever; "
+          + "versions that no "
+          + "user has any more need not be kept. To omit versions, import Xcode's model again with an --order file "
+          + "that lacks them, or lock the others with --version.")
+    }
+    let text = LockText.text(of: loaded.lockedVersions + new.map { LockedVersion($0) })
+    try Self.prove(text, loaded, folder)
+    try OutputFile(path: FileSystem.join(folder, LockText.fileName), contents: text).write()
+    for version in new { try Console.write(line: "\(folder): locked version \(version.number)") }
   }
 
   private func numbers(of model: ManagedObjectModel) throws -> [Int] {

@@ -37,11 +37,17 @@ struct Watch: ParsableCommand {
     help: ArgumentHelp("The file or the folder of the generated code, for one model.", valueName: "path"))
   var output: String?
 
+  @Flag(help: "With --output, write a file for each entity, as 'cdgen generate --per-entity' does.")
+  var perEntity = false
+
   @Option(help: ArgumentHelp("The seconds between two checks of the files.", valueName: "seconds"))
   var interval = 0.5
 
   func validate() throws {
     if output != nil, model.count != 1 { throw ValidationError("--output is for one model.") }
+    if perEntity, output.map({ $0.hasSuffix(".swift") }) ?? true {
+      throw ValidationError("With --per-entity, --output is a folder.")
+    }
     if !(0.01...60).contains(interval) { throw ValidationError("--interval is from 0.01 to 60.") }
   }
 
@@ -71,12 +77,11 @@ struct Watch: ParsableCommand {
   private func update(_ path: String) throws {
     // The parser's own errors would end the command. A mistake in the model must not.
     if let output {
-      var arguments = [path, "--output", output]
-      if output.hasSuffix("/") { arguments.append("--per-entity") }
+      let options = ["--output=" + output] + (perEntity ? ["--per-entity"] : [])
       do {
-        try Generate.parse(arguments).run()
+        try Generate.parse(options + ["--", path]).run()
         try Console.write(line: "\(ModelFolder.trimmed(path)): generated \(output)")
-      } catch is ExitCode {}
+      } catch let code as ExitCode where code == .failure {}
     } else {
       do { try Check.parse([path]).run() } catch let code as ExitCode where code == .failure {}
     }
@@ -96,7 +101,9 @@ private struct FolderState: Equatable {
   init(_ folder: String) {
     let names = (try? FileSystem.names(in: folder)) ?? []
     files = names.map { name in
-      let attributes = try? FileManager.default.attributesOfItem(atPath: FileSystem.join(folder, name))
+      // The attributes of a symbolic link stay the same when its file changes.
+      let path = FileSystem.realPath(FileSystem.join(folder, name))
+      let attributes = path.flatMap { try? FileManager.default.attributesOfItem(atPath: $0) }
       return File(
         name: name, size: attributes?[.size] as? UInt64,
         date: attributes?[.modificationDate] as? Date)

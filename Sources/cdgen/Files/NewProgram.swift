@@ -21,7 +21,7 @@ struct NewProgram {
   /// files, as far as the manifest shows.
   init?(in directory: String) {
     let manager = FileManager.default
-    let url = URL(filePath: directory, directoryHint: .isDirectory).standardizedFileURL
+    let url = FileSystem.url(directory, directoryHint: .isDirectory).standardizedFileURL
     let target = url.lastPathComponent
     var package = url
     repeat {

@@ -26,14 +26,19 @@ struct NextVersion {
   /// Removes top-level keys together with their lines.
   private static func removingBlocks(_ keys: [String], from text: String) -> String {
     var isLeftOut = false
-    var lines: [Substring] = []
-    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+    var result = ""
+    var rest = text[...]
+    while !rest.isEmpty {
+      // The end of a line of Windows is one Character.
+      let end = rest.firstIndex { $0 == "\n" || $0 == "\r\n" }.map(rest.index(after:)) ?? rest.endIndex
+      let line = rest[..<end]
+      rest = rest[end...]
       let isNewBlock = line.first.map { !$0.isWhitespace && $0 != "#" && $0 != "-" } ?? false
       if isNewBlock { isLeftOut = keys.contains { line.hasPrefix("\($0):") } }
-      let isComment = line.first == "#" || line.isEmpty
-      if !isLeftOut || isComment { lines.append(line) }
+      let isComment = line.first.map { $0 == "#" || $0.isNewline } ?? true
+      if !isLeftOut || isComment { result += line }
     }
-    return lines.joined(separator: "\n")
+    return result
   }
 
   /// Loads the model with the new text in memory, so that no invalid text is written.

@@ -8,10 +8,10 @@ struct SourceExcerpt {
   /// Reads the line from the file. Nil if there is no such line.
   init?(_ location: SourceLocation) {
     guard let text = try? OutputFile(path: location.path, contents: "").currentContents() else { return nil }
-    let all = text.split(separator: "\n", omittingEmptySubsequences: false)
+    // The end of a line of Windows is one Character.
+    let all = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
     guard all.indices.contains(location.line - 1) else { return nil }
-    let line = Terminal.plain(
-      all[location.line - 1].last == "\r" ? all[location.line - 1].dropLast() : all[location.line - 1])
+    let line = Terminal.plain(all[location.line - 1])
     guard !line.isEmpty, line.unicodeScalars.count >= location.column - 1 else { return nil }
     var blanks = ""
     for scalar in line.unicodeScalars.prefix(location.column - 1) {

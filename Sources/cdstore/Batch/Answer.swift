@@ -96,13 +96,3 @@ struct RequestJSON {
     }
   }
 }
-
-/// The non-empty lines of standard input.
-struct InputLines: Sequence, IteratorProtocol {
-  func next() -> String? {
-    while let line = readLine(strippingNewline: true) {
-      if !line.allSatisfy(\.isWhitespace) { return line }
-    }
-    return nil
-  }
-}

@@ -73,7 +73,7 @@ struct Convert: ParsableCommand {
     let model = try CoreDataModel.load(path)
     let copy: CoreDataStoreCopy
     do {
-      copy = try CoreDataStore(at: URL(filePath: store)).copy(
+      copy = try CoreDataStore(at: FileSystem.url(store)).copy(
         to: location, model: model, version: version, acceptsLosses: acceptLosses)
     } catch CoreDataStoreError.losses(let url, let losses) {
       throw Failure("\(CoreDataStoreError.losses(url, losses))\n" + remedy(losses))

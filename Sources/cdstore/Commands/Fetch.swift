@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 import CDRuntime
 import Foundation
@@ -82,9 +83,28 @@ struct Fetch: ParsableCommand {
     let container = try ModelSource.open(store, model: model, version: version, isReadOnly: true)
     let context = container.newContext()
     guard let version = container.persistentStoreCoordinator.managedObjectModel.currentVersion else { return }
-    let rows = RowJSON(EntityGraph(version), idAttribute: id)
+    let graph = EntityGraph(version)
+    try checkID(graph)
+    let rows = RowJSON(graph, idAttribute: id)
     guard let entity else { return try answer(context, rows) }
     try print(query(entity), entity, context, rows)
+  }
+
+  /// Refuses an `--id` that `cdstore load` would refuse for the printed rows.
+  private func checkID(_ graph: EntityGraph) throws {
+    guard let id else { return }
+    // An unknown entity is an error of the fetch.
+    if let entity, graph.entity(entity) == nil { return }
+    let entities = graph.version.entities.filter { each in
+      entity.map { graph.isKind(each.name, of: $0) } ?? true
+    }
+    for each in entities {
+      if case .attribute(let attribute)? = graph.property(id, of: each.name), attribute.type == .string {
+        return
+      }
+    }
+    let subject = entity.map { "the entity '\($0)'" } ?? "none of the entities"
+    throw Failure("\(subject) has \(entity == nil ? "a" : "no") String attribute '\(id)' for --id")
   }
 
   private func query(_ entity: String) throws -> FetchQuery {
@@ -154,7 +174,7 @@ struct Fetch: ParsableCommand {
       var format = ""
       let answer: JSONValue
       do {
-        let json = try JSONValue(parsing: line)
+        let json = try JSONValue(parsing: line.content)
         let query = try FetchQuery(json, idAttribute: id)
         format = query.format ?? ""
         let isWhole = try RequestJSON(json: json).flag("rows")

@@ -53,19 +53,17 @@ struct Filter: ParsableCommand {
     }
     let evaluator = PredicateEvaluator()
     var failures = 0
-    var number = 0
-    while let line = readLine(strippingNewline: true) {
-      number += 1
-      if line.allSatisfy(\.isWhitespace) { continue }
+    for line in InputLines() {
       do {
-        let value = EvaluationValue(try values.constant(try JSONValue(parsing: line)))
+        let value = EvaluationValue(try values.constant(try JSONValue(parsing: line.content)))
         guard try evaluator.matches(predicate, value) else { continue }
       } catch {
         failures += 1
-        Lines.error("line \(number): \(error)")
+        Lines.error("line \(line.number): \(error)")
         continue
       }
-      try Lines.write(line)
+      let end: [UInt8] = line.bytes.last == UInt8(ascii: "\n") ? [] : [UInt8(ascii: "\n")]
+      try (line.bytes + end).withUnsafeBytes { try Console.write($0) }
     }
     if failures > 0 { throw ExitCode.failure }
   }
@@ -75,7 +73,7 @@ struct Filter: ParsableCommand {
       var format = ""
       let answer: JSONValue
       do {
-        let json = try JSONValue(parsing: line)
+        let json = try JSONValue(parsing: line.content)
         guard case .object = json else { throw Failure("a request is an object, not \(json.kindName)") }
         let request = RequestJSON(json: json)
         format = try request.text("where") ?? ""

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDCoreDataStore
 import CDModel
 import CDRuntime
@@ -67,7 +68,7 @@ struct Info: ParsableCommand {
   }
 
   private func describeCoreDataStore() throws {
-    let found = try CoreDataStore(at: URL(filePath: store))
+    let found = try CoreDataStore(at: FileSystem.url(store))
     let (version, problem) = try version(of: found)
     var lines = [
       ("type", "Core Data, SQLite"), ("store", found.storeID.uuidString),

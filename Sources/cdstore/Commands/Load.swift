@@ -59,29 +59,26 @@ struct Load: ParsableCommand {
     defer { input.remove() }
     let name = StoreName(store)
     let isNew = try !name.exists()
-    let first = try firstItem(input.handle)
+    var items = try JSONItems(input.handle)
+    let first = try items.next()
     let beginning = try first.flatMap { try DumpForm.beginning($0.json) }
     if type != nil, !isNew || beginning == nil {
       throw ValidationError("--type is for a store that a dump creates")
     }
-    if isNew, let beginning { try create(beginning, input.url) }
-    do {
-      try load(input, isRows: entity != nil || first.map(Self.isRow) ?? false)
-    } catch {
-      // The store has no objects yet.
-      if isNew, beginning != nil {
-        if let location = try? name.location() {
-          try? PersistentStoreCoordinator.destroyPersistentStore(at: location)
-        }
-      }
-      throw error
+    if isNew, let beginning {
+      try write(loadNewStore(beginning, input))
+    } else {
+      // A fetch without results prints an empty list of rows.
+      let isRows = entity != nil || first.map(Self.isRow) ?? items.hasList
+      try write(load(input, into: store, isRows: isRows))
     }
   }
 
-  /// The first object of the file; nil if the file does not begin with one.
-  private func firstItem(_ file: FileHandle) throws -> JSONItems.Item? {
-    var items = try JSONItems(file)
-    return try items.next()
+  /// What a load has done.
+  private struct Report {
+    var counts: [(entity: String, count: Int)]
+    /// Notes and warnings.
+    var remarks: [String] = []
   }
 
   /// Whether an object is a row, and not an object with lists of rows.
@@ -90,26 +87,76 @@ struct Load: ParsableCommand {
     return item.isInList || members.contains { $0.key.hasPrefix("@") }
   }
 
-  private func create(_ beginning: StoreBeginning, _ file: URL) throws {
+  /// Loads a dump into a store that does not exist yet.
+  ///
+  /// A file gets its name only when it has all objects. Until then, another process may create a store of that name, which
+  /// must stay as it is. A load that is killed leaves a file `.NAME.loading-…`, which nobody takes for the store.
+  private func loadNewStore(_ beginning: StoreBeginning, _ input: InputFile) throws -> Report {
+    guard model == nil else {
+      throw ValidationError(
+        "a dump creates the store with its own model; leave --model out, and then run 'cdstore migrate'")
+    }
+    let name = StoreName(store)
+    let location = try name.newLocation(type)
+    guard let file = name.file else { return try loadNewStore(onServer: location, beginning, input) }
+    let path = FileSystem.join(
+      FileSystem.folder(of: store), ".\(file.lastPathComponent).loading-\(UUID().uuidString)")
+    let unfinished = (type ?? .sqlite).location(FileSystem.url(path))
+    defer { try? PersistentStoreCoordinator.destroyPersistentStore(at: unfinished) }
+    try create(beginning, input.url, at: unfinished)
+    let report = try load(input, into: path, isRows: true)
+    try PersistentStoreCoordinator.copyPersistentStore(at: unfinished, to: location)
+    return report
+  }
+
+  /// Loads a dump into a new store on a server. If this fails, the store is removed, unless others have saved objects in it.
+  private func loadNewStore(
+    onServer location: StoreLocation, _ beginning: StoreBeginning, _ input: InputFile
+  ) throws -> Report {
+    try create(beginning, input.url, at: location)
+    do {
+      return try load(input, into: store, isRows: true)
+    } catch {
+      if (try? hasNoObjects()) == true {
+        try? PersistentStoreCoordinator.destroyPersistentStore(at: location)
+      }
+      throw error
+    }
+  }
+
+  private func hasNoObjects() throws -> Bool {
+    let container = try ModelSource.open(store, isReadOnly: true)
+    let context = container.newContext()
+    guard let version = container.persistentStoreCoordinator.managedObjectModel.currentVersion else {
+      return false
+    }
+    return try version.entities.filter { context.holdsObjects(ofEntity: $0.name) }.allSatisfy { entity in
+      try context.count(for: FetchRequest<ManagedObject>(entityName: entity.name)) == 0
+    }
+  }
+
+  private func create(_ beginning: StoreBeginning, _ file: URL, at location: StoreLocation) throws {
     do {
       try PersistentStoreCoordinator.copyPersistentStore(
-        at: file, to: StoreName(store).newLocation(type),
-        formats: [DumpBeginning(beginning: beginning)])
+        at: file, to: location, formats: [DumpBeginning(beginning: beginning)])
     } catch StoreError.unreadable(_, let error) {
       throw Failure("line 1 of \(self.file) does not describe a store: \(error)")
     }
   }
 
-  private func load(_ input: InputFile, isRows: Bool) throws {
+  /// Adds the objects of the file to an existing store.
+  private func load(_ input: InputFile, into store: String, isRows: Bool) throws -> Report {
     let container = try ModelSource.open(store, model: model)
-    guard let version = container.persistentStoreCoordinator.managedObjectModel.currentVersion else { return }
+    guard let version = container.persistentStoreCoordinator.managedObjectModel.currentVersion else {
+      return Report(counts: [])
+    }
     let context = container.newContext()
     let graph = EntityGraph(version)
     guard isRows else {
       var load = LoadFile(context: context, graph: graph, idAttribute: id)
       let counts = try load.insert(try json(input))
       try context.save()
-      return try write(counts)
+      return Report(counts: counts)
     }
     let progress = ProgressLine(isQuiet: true)
     defer { progress.end() }
@@ -123,14 +170,12 @@ struct Load: ParsableCommand {
     } catch {
       throw try rows.translated(error)
     }
-    progress.end()
-    try write(rows.counts)
-    for line in rows.changedIdentifiers { Lines.error("note: \(line)") }
-    for line in rows.outsideCounts.lines(
+    let outside = rows.outsideCounts.lines(
       ", which 'load' does not open; use this store only together with that one, in which the objects must have the same numbers"
-    ) {
-      Lines.error("warning: \(line)")
-    }
+    )
+    return Report(
+      counts: rows.counts,
+      remarks: rows.changedIdentifiers.map { "note: \($0)" } + outside.map { "warning: \($0)" })
   }
 
   private func json(_ input: InputFile) throws -> JSONValue {
@@ -142,8 +187,9 @@ struct Load: ParsableCommand {
     }
   }
 
-  private func write(_ counts: [(entity: String, count: Int)]) throws {
-    for count in counts { try Lines.write("\(count.entity): \(count.count)") }
+  private func write(_ report: Report) throws {
+    for count in report.counts { try Lines.write("\(count.entity): \(count.count)") }
+    for line in report.remarks { Lines.error(line) }
   }
 }
 
@@ -158,7 +204,7 @@ private struct InputFile {
     let isFile = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
     if path != "-", isFile, let handle = FileHandle(forReadingAtPath: path), (try? handle.seekToEnd()) != nil
     {
-      url = URL(filePath: path)
+      url = FileSystem.url(path)
       self.handle = handle
       isCopy = false
       return

@@ -130,7 +130,7 @@ struct Migrate: ParsableCommand {
     _ description: PersistentStoreDescription, _ model: ManagedObjectModel, _ progress: ProgressLine
   ) throws {
     var rehearsal = MigrationRehearsal(description, model: model)
-    if let workFolder { rehearsal.workFolder = URL(filePath: workFolder, directoryHint: .isDirectory) }
+    if let workFolder { rehearsal.workFolder = FileSystem.url(workFolder, directoryHint: .isDirectory) }
     let report = try rehearsal.run()
     progress.end()
     let printed = RehearsalText(report: report, store: StoreName(store).title, showsSQL: sql)

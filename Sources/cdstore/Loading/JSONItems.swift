@@ -22,6 +22,8 @@ struct JSONItems {
   private var line = 1
   /// The line of a list that has not ended.
   private var listLine: Int?
+  /// Whether a list has begun.
+  private(set) var hasList = false
   /// The number of bytes that have been read.
   private(set) var bytesRead = 0
 
@@ -47,7 +49,9 @@ struct JSONItems {
       case UInt8(ascii: "{"): return try object()
       case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"):
         if byte == UInt8(ascii: "\n") { line += 1 }
-      case UInt8(ascii: "[") where listLine == nil: listLine = line
+      case UInt8(ascii: "[") where listLine == nil:
+        listLine = line
+        hasList = true
       case UInt8(ascii: "]") where listLine != nil: listLine = nil
       case UInt8(ascii: ",") where listLine != nil: break
       default: throw Failure("line \(line): this is not the JSON object of a row")

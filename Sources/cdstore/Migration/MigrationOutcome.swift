@@ -1,3 +1,4 @@
+import CDConsole
 import CDModel
 import CDRuntime
 import Foundation
@@ -26,7 +27,7 @@ struct MigrationOutcome {
       lines.append("  made     " + Self.way(result))
       if let backup = result.backup {
         let name =
-          URL(filePath: store).deletingLastPathComponent().relativePath + "/" + backup.lastPathComponent
+          FileSystem.url(store).deletingLastPathComponent().relativePath + "/" + backup.lastPathComponent
         lines.append(
           "  backup   \(name.hasPrefix("./") ? String(name.dropFirst(2)) : name)"
             + (keepsBackup ? "" : ", until the store is opened the next time"))

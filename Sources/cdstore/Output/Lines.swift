@@ -28,10 +28,23 @@ enum Lines {
   }
 
   /// A line of comma-separated values, quoted as in RFC 4180.
+  ///
+  /// A reader looks for the scalars of separators. A `Character` can be a separator with an accent.
   static func csv(_ cells: [String]) -> String {
     cells.map { cell in
-      guard cell.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return cell }
-      return "\"" + cell.replacing("\"", with: "\"\"") + "\""
+      guard cell.unicodeScalars.contains(where: { separators.contains($0) }) else { return cell }
+      var quoted = "\"".unicodeScalars
+      for scalar in cell.unicodeScalars {
+        if scalar == "\"" { quoted.append(scalar) }
+        quoted.append(scalar)
+      }
+      quoted.append("\"")
+      return String(quoted)
     }.joined(separator: ",")
   }
+
+  /// The comma, the quote, and everything that a reader may take for the end of a line.
+  private static let separators: Set<Unicode.Scalar> = [
+    ",", "\"", "\n", "\r", "\u{B}", "\u{C}", "\u{85}", "\u{2028}", "\u{2029}",
+  ]
 }

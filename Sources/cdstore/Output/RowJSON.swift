@@ -14,17 +14,24 @@ struct RowJSON {
   }
 
   /// An object's key: the value of the attribute for keys, or else its URI.
-  func id(_ object: ManagedObject) -> String {
-    if let idAttribute, case .attribute(.string(let id))? = try? object.value(forKey: idAttribute) {
-      return id
+  func id(_ object: ManagedObject) -> String { key(object) ?? object.objectID.description }
+
+  /// The value of the attribute for keys; nil if the object has none.
+  private func key(_ object: ManagedObject) -> String? {
+    if let idAttribute, case .attribute(.string(let key))? = try? object.value(forKey: idAttribute) {
+      return key
     }
-    return object.objectID.description
+    return nil
   }
 
   func row(_ object: ManagedObject) throws -> JSONValue {
     var members = [JSONValue.Member("@id", .string(id(object)))]
     let entity = object.entity.name
-    for attribute in graph.attributes(of: entity) where attribute.name != idAttribute {
+    // A key does not name the entity, as a URI does.
+    if idAttribute != nil { members.append(JSONValue.Member("@entity", .string(entity))) }
+    // Without a key, the attribute is in the row as null. Otherwise `load` would store the URI in it.
+    let hasKey = key(object) != nil
+    for attribute in graph.attributes(of: entity) where !hasKey || attribute.name != idAttribute {
       let value = try object.value(forKey: attribute.name).attribute ?? .null
       members.append(JSONValue.Member(attribute.name, values.json(value, attribute)))
     }

@@ -48,7 +48,7 @@ enum CoreDataModel {
   }
 
   static func isXcodes(_ path: String) -> Bool {
-    let name = URL(filePath: path).pathExtension
+    let name = FileSystem.url(path).pathExtension
     return name == "xcdatamodeld" || name == "xcdatamodel"
   }
 

@@ -26,7 +26,7 @@ enum ModelSource {
     }
     guard isFolder.boolValue else {
       do {
-        return try ManagedObjectModel(contentsOf: URL(filePath: path))
+        return try ManagedObjectModel(contentsOf: FileSystem.url(path))
       } catch {
         throw Failure("\(path) is not a compiled model: \(error)")
       }
@@ -41,6 +41,9 @@ enum ModelSource {
 
   /// Opens an existing store with the given model, or with the model in the store.
   ///
+  /// A store of another version is refused. Only `cdstore migrate` migrates, because a command that then fails would leave
+  /// a store that the app can no longer open.
+  ///
   /// - Parameter version: The version of a Core Data store; nil to find it automatically.
   static func open(
     _ store: String, model: String? = nil, version: Int? = nil, isReadOnly: Bool = false
@@ -53,8 +56,14 @@ enum ModelSource {
     if let model, CoreDataModel.isXcodes(model) { try CoreDataModel.refuseOther(store) }
     let carried = try name.metadata()
     let model = try model.map { try load($0, version: nil) } ?? carried.managedObjectModel
-    return try open(
-      PersistentStoreDescription(name.location(), isReadOnly: isReadOnly), model)
+    var description = PersistentStoreDescription(try name.location(), isReadOnly: isReadOnly)
+    description.migratesStoreAutomatically = false
+    do {
+      return try open(description, model)
+    } catch let error as StoreError {
+      guard case .needsMigration = error else { throw error }
+      throw Failure("\(error); run 'cdstore migrate' first")
+    }
   }
 
   /// Opens a store. If it does not contain all of the model's entities, the matching configuration is used.

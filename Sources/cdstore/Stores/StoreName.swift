@@ -20,7 +20,7 @@ struct StoreName {
   var isOnServer: Bool { ServerURL.isServer(text) }
 
   /// The file; nil for a store on a server.
-  var file: URL? { isOnServer ? nil : URL(filePath: text) }
+  var file: URL? { isOnServer ? nil : FileSystem.url(text) }
 
   /// The name for messages, without the user and the password of a URL.
   var title: String {

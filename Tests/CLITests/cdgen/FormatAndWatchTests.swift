@@ -171,7 +171,69 @@ import Testing
     #expect(try folder.text(of: "Notes.swift").contains("var more"))
   }
 
+  @Test func watchSeesAChangeBehindALink() throws {
+    try SampleModel.make(in: folder)
+    try folder.write(SampleModel.version, to: "shared.yaml")
+    try folder.remove("Notes.cdmodel/1.yaml")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.url.appending(path: "Notes.cdmodel/1.yaml").path, withDestinationPath: "../shared.yaml")
+    let process = try BuiltTool.cdgen.start(
+      "watch", "Notes.cdmodel", "--interval", "0.05", "--output", "Notes.swift", in: folder.url)
+    defer {
+      process.terminate()
+      process.waitUntilExit()
+    }
+    func wait(for text: String) -> Bool {
+      for _ in 0..<200 {
+        if (try? folder.text(of: "Notes.swift"))?.contains(text) == true { return true }
+        Thread.sleep(forTimeInterval: 0.05)
+      }
+      return false
+    }
+    try #require(wait(for: "var text"))
+    try folder.write(
+      SampleModel.version.replacing("text: String", with: "text: String\n      more: Int64"),
+      to: "shared.yaml")
+    #expect(wait(for: "var more"))
+  }
+
+  /// A watch whose reader has gone writes the files once, and ends when it reports that.
+  @Test(
+    arguments: [
+      ("Out/", [], ["Notes+Generated.swift"]),
+      (
+        "Out", ["--per-entity"],
+        ["Folder+Generated.swift", "Note+Generated.swift", "NotesModel+Generated.swift"]
+      ),
+    ] as [(String, [String], [String])])
+  func watchGeneratesTheSameFilesAndEndsWithItsReader(
+    output: String, options: [String], files: [String]
+  ) throws {
+    try SampleModel.make(in: folder)
+    let pipe = Pipe()
+    try pipe.fileHandleForReading.close()
+    let process = Process()
+    process.executableURL = BuiltTool.cdgen.url
+    process.arguments = ["watch", "Notes.cdmodel", "--interval", "0.05", "--output", output] + options
+    process.currentDirectoryURL = folder.url
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = pipe.fileHandleForWriting
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    for _ in 0..<400 where process.isRunning { Thread.sleep(forTimeInterval: 0.05) }
+    #expect(!process.isRunning)
+    if process.isRunning { process.terminate() }
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 141)
+    #expect(try folder.names(in: "Out") == files)
+    #expect(
+      try BuiltTool.cdgen.run(
+        ["generate", "Notes.cdmodel", "--output", output, "--check"] + options, in: folder.url)
+        == .init(status: 0, output: "", errors: ""))
+  }
+
   @Test func watchChecksItsArguments() throws {
+    #expect(try BuiltTool.cdgen.run("watch", "A", "--per-entity", in: folder.url).status == 64)
     #expect(try BuiltTool.cdgen.run("watch", "A", "B", "--output", "x.swift", in: folder.url).status == 64)
     #expect(try BuiltTool.cdgen.run("watch", "A", "--interval", "0", in: folder.url).status == 64)
   }

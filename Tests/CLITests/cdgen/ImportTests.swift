@@ -39,6 +39,15 @@ import Testing
     #expect(again.status == 1 && again.errors.contains("cannot be made"))
   }
 
+  @Test func theOutputMayBeTheModelItself() throws {
+    try folder.write(Self.contents, to: "N.xcdatamodel/contents")
+    let result = try BuiltTool.cdgen.run(
+      "import", "N.xcdatamodel", "--output", "Mine.cdmodel/", in: folder.url)
+    #expect(
+      result.output == "Mine.cdmodel: 1 version; next run 'cdgen check Mine.cdmodel'\n", "\(result)")
+    #expect(folder.exists("Mine.cdmodel/1.yaml"))
+  }
+
   @Test func anUnclearOrderIsAskedFor() throws {
     for name in ["Old", "New"] {
       try folder.write(Self.contents, to: "N.xcdatamodeld/\(name).xcdatamodel/contents")

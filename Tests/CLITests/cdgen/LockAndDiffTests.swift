@@ -151,6 +151,24 @@ import Testing
     #expect(alone.output.hasPrefix("version 2 to version 3\n"))
   }
 
+  @Test func commandsThatWriteTheSameFileWaitForEachOther() throws {
+    try SampleModel.make(in: folder)
+    try second("title: String?")
+    // As another command does that has read the files and will write one.
+    let descriptor = open(folder.url.appending(path: "Notes.cdmodel").path, O_RDONLY | O_CLOEXEC)
+    try #require(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
+    let processes = [
+      try BuiltTool.cdgen.start("lock", "Notes.cdmodel", "--version", "1", in: folder.url),
+      try BuiltTool.cdgen.start("diff", "Notes.cdmodel", "--accept", in: folder.url),
+    ]
+    Thread.sleep(forTimeInterval: 0.4)
+    #expect(processes.allSatisfy(\.isRunning))
+    #expect(try folder.names(in: "Notes.cdmodel") == ["1.yaml", "2.yaml", "model.yaml"])
+    close(descriptor)
+    for process in processes { process.waitUntilExit() }
+    #expect(folder.exists("Notes.cdmodel/1-2.mapping.yaml"))
+  }
+
   @Test func aReleaseWarnsOfAVersionThatIsNotLocked() throws {
     try SampleModel.make(in: folder)
     let arguments = ["generate", "Notes.cdmodel", "--output", "Notes.swift"]

@@ -103,6 +103,16 @@ import Testing
         """)
   }
 
+  @Test func addVersionCopiesAFileWithLinesOfWindows() throws {
+    try SampleModel.make(in: folder)
+    let rest = "entities:\r\n  Note:\r\n    attributes: { text: String }\r\n"
+    try folder.write("label: Second\r\nbasedOn:\r\n  - 1\r\n" + rest, to: "Notes.cdmodel/2.yaml")
+    #expect(
+      try BuiltTool.cdgen.run("add-version", "Notes.cdmodel", in: folder.url)
+        == .init(status: 0, output: "Notes.cdmodel/3.yaml\n", errors: ""))
+    #expect(try folder.text(of: "Notes.cdmodel/3.yaml") == rest)
+  }
+
   @Test func addVersionFollowsTheCurrentVersionWhereThatIsNotTheHighest() throws {
     try SampleModel.make(in: folder, head: SampleModel.head + "current: 1\n")
     try folder.write("entities: { Note: { attributes: { text: String } } }\n", to: "Notes.cdmodel/2.yaml")

@@ -165,6 +165,14 @@ import Testing
     #expect(text.contains("\u{1B}[1;31merror:"))
   }
 
+  @Test func aLineOfWindowsHasItsCaret() throws {
+    try SampleModel.make(
+      "A", in: folder, version: "entities:\r\n  Note:\r\n    attributes:\r\n      text: Strin\r\n")
+    let (_, text) = try BuiltTool.cdgen.runOnTerminal(
+      ["check", "A.cdmodel"], in: folder.url, environment: ["NO_COLOR": "1"])
+    #expect(text.contains("\n      text: Strin\n            ^\n"), "\(text)")
+  }
+
   @Test func controlCharactersOfAFileDoNotReachTheTerminal() throws {
     try SampleModel.make(
       "A", in: folder, version: "entities:\n  Note:\n    attributes:\n      text: Strin # 漢字\u{9B}31m\n")

@@ -81,12 +81,36 @@ import Testing
       "fetch", "n.sqlite", "Note", "--id", "key", "--sort", "-price", "--format", "json",
       output: #"""
         [
-        {"@id":"n1","made":{"$date":1893553445.0},"text":"Buy tea, \"green\"","price":{"$decimal":"9.99"},"mood":"b","place":{"street":"Pond Road","zip":12},"scan":null,"extra":{"a":[1,2]},"weight":2.0,"uid":{"$uuid":"00000000-0000-0000-0000-00000000ABCD"},"folder":"cdgen://STORE/Folder/p1","tags":["cdgen://STORE/Tag/p1"]},
-        {"@id":"n2","made":{"$date":1000.0},"text":"Call Grace","price":{"$decimal":"-1.5"},"mood":"g","place":null,"scan":{"$data":"AAEC"},"extra":null,"weight":0.1,"uid":null,"folder":"cdgen://STORE/Folder/p1","tags":[]}
+        {"@id":"n1","@entity":"Note","made":{"$date":1893553445.0},"text":"Buy tea, \"green\"","price":{"$decimal":"9.99"},"mood":"b","place":{"street":"Pond Road","zip":12},"scan":null,"extra":{"a":[1,2]},"weight":2.0,"uid":{"$uuid":"00000000-0000-0000-0000-00000000ABCD"},"folder":"cdgen://STORE/Folder/p1","tags":["cdgen://STORE/Tag/p1"]},
+        {"@id":"n2","@entity":"Note","made":{"$date":1000.0},"text":"Call Grace","price":{"$decimal":"-1.5"},"mood":"g","place":null,"scan":{"$data":"AAEC"},"extra":null,"weight":0.1,"uid":null,"folder":"cdgen://STORE/Folder/p1","tags":[]}
         ]
 
         """#)
     try expect("verify", "n.sqlite", output: "n.sqlite is whole\n")
+  }
+
+  @Test func whatAFetchPrintsWithKeysCanBeLoaded() throws {
+    try expect(
+      "load", "n.sqlite", "-", "--id", "key", input: #"{"Note": [{"@id": "a", "text": "x"}, {"text": "y"}]}"#,
+      output: "Note: 2\n")
+    let rows = try run("fetch", "n.sqlite", "Item", "--id", "key", "--format", "json")
+    #expect(try run("create", "m.sqlite", "--model", "Notes.cdmodel").status == 0)
+    let loaded = try run("load", "m.sqlite", "-", "--id", "key", input: rows.output)
+    #expect(loaded.status == 0 && loaded.output == "Note: 2\n", "\(loaded)")
+    for (condition, text) in [("key == 'a'", "x"), ("key == nil", "y")] {
+      try expect(
+        "fetch", "m.sqlite", "Note", "--where", "\(condition) AND text == '\(text)'", "--count",
+        output: "1\n")
+    }
+    // No rows are rows, too.
+    let none = try run("fetch", "n.sqlite", "Note", "--where", "text == 'z'", "--format", "json")
+    try expect("load", "m.sqlite", "-", input: none.output)
+    try expect(
+      "fetch", "n.sqlite", "Folder", "--id", "key", status: 1,
+      errors: "Error: the entity 'Folder' has no String attribute 'key' for --id\n")
+    try expect(
+      "fetch", "n.sqlite", "--batch", "--id", "nope", status: 1,
+      errors: "Error: none of the entities has a String attribute 'nope' for --id\n")
   }
 
   @Test func conditionsArgumentsAndCounts() throws {
@@ -165,6 +189,26 @@ import Testing
         """#)
   }
 
+  @Test func aFilterPassesLinesOnAsTheyAre() throws {
+    try expect(
+      "filter", "--where", "SELF > 1", input: "\u{FEFF}2\r\n1\r\n 3 \r\n4", output: "2\r\n 3 \r\n4\n")
+    try expect(
+      "filter", "--batch", input: "\u{FEFF}" + #"{"where": "SELF > 1", "objects": [2]}"#,
+      output: #"{"matches":[0]}"# + "\n")
+    // A text that is not UTF-8 is an error, and is not replaced by another text.
+    let file = folder.url.appending(path: "latin.jsonl")
+    try Data([UInt8(ascii: "\""), 0xE4, UInt8(ascii: "\""), UInt8(ascii: "\n")]).write(to: file)
+    let process = Process()
+    process.executableURL = BuiltTool.cdstore.url
+    process.arguments = ["filter", "--where", "SELF != nil"]
+    process.standardInput = try FileHandle(forReadingFrom: file)
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 1)
+  }
+
   @Test func aLoadIsAllOrNothingAndSaysEveryMistake() throws {
     try load()
     try folder.write(
@@ -228,6 +272,15 @@ import Testing
       }
     }
     try expect("fetch", "n.sqlite", "Note", "--format", "json", output: "[\n]\n")
+  }
+
+  /// An accent makes one character with the separator before it, and a reader still sees the separator.
+  @Test func separatorsWithAccentsAreQuoted() throws {
+    try expect(
+      "load", "n.sqlite", "-", input: #"{"Tag": [{"name": "a,\u0301\"\u0301b"}]}"#, output: "Tag: 1\n")
+    let rows = try run("fetch", "n.sqlite", "Tag", "--format", "csv").output
+    let end = Array(",\"a,\u{301}\"\"\u{301}b\"\n".utf8)
+    #expect(Array(rows.utf8.suffix(end.count)) == end)
   }
 
   @Test func informationIsThatOfTheStore() throws {

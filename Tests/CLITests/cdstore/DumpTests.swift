@@ -426,6 +426,46 @@ import Testing
     }
   }
 
+  /// Writes a dump that takes some time to load, and whose last object is not valid.
+  private func writeLongDump() throws {
+    try create("a")
+    let header = try #require(try succeed("dump", "a").split(separator: "\n").first)
+    let rows = (0..<4_000).map { #"{"@entity": "Owner", "name": "\#($0)"}"# }
+    let last = #"{"@entity": "Tag", "name": "a name that is longer than allowed"}"#
+    try folder.write(
+      ([String(header)] + rows + [last, #"{"@end":{"objects":4001}}"#]).joined(separator: "\n"),
+      to: "dump.jsonl")
+  }
+
+  /// Starts to load the dump into a new store, and stops the process while the store is being filled.
+  private func startLoading(into store: String) throws -> Process {
+    let process = try BuiltTool.cdstore.start("load", store, "dump.jsonl", in: folder.url)
+    func isFilling() throws -> Bool {
+      try folder.names().contains { $0.hasPrefix(".\(store).loading-") && $0.hasSuffix("-wal") }
+    }
+    while try process.isRunning && !isFilling() { Thread.sleep(forTimeInterval: 0.002) }
+    try #require(process.isRunning)
+    kill(process.processIdentifier, SIGSTOP)
+    return process
+  }
+
+  @Test func anUnfinishedLoadLeavesNoStoreAndTouchesNone() throws {
+    try writeLongDump()
+    let killed = try startLoading(into: "killed")
+    kill(killed.processIdentifier, SIGKILL)
+    killed.waitUntilExit()
+    #expect(!folder.exists("killed"))
+    // Another process creates the store and saves objects, before the load fails.
+    let failing = try startLoading(into: "new")
+    try create("new")
+    try succeed("load", "new", "-", input: #"{"@entity": "Owner", "name": "other"}"#)
+    kill(failing.processIdentifier, SIGCONT)
+    failing.waitUntilExit()
+    #expect(failing.terminationReason == .exit && failing.terminationStatus == 1)
+    #expect(try succeed("fetch", "new", "Owner", "--count") == "1\n")
+    #expect(try !folder.names().contains { $0.hasPrefix(".new") })
+  }
+
   @Test func twoLoadsAtOnceBothSucceed() async throws {
     try create("a")
     let url = folder.url

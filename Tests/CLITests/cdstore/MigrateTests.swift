@@ -81,6 +81,18 @@ import Testing
     #expect(!folder.exists("n.sqlite-before-1"))
   }
 
+  @Test func otherCommandsDoNotMigrate() throws {
+    for arguments in [["load", "n.sqlite", "data.json"], ["fetch", "n.sqlite", "Note"]] {
+      let result = try BuiltTool.cdstore.run(arguments + ["--model", "Notes.cdmodel"], in: folder.url)
+      #expect(result.status == 1 && result.output == "")
+      #expect(
+        result.errors.hasSuffix("must be migrated to version 3; run 'cdstore migrate' first\n"),
+        "\(result.errors)")
+    }
+    #expect(try run("info", "n.sqlite").output.contains("Notes, version 1"))
+    #expect(try run("fetch", "n.sqlite", "Note", "--count").output == "2\n")
+  }
+
   @Test func whatBreaksARuleIsFoundByTheCheck() throws {
     let result = try migrate("--to", "2", "--verify")
     #expect(result.status == 0 && result.output.hasSuffix("the store is whole\n"), "\(result)")
