@@ -176,9 +176,10 @@ extension ManagedObjectContext {
       isNew && object.flags.contains(.draft)
       ? plan.requiredSlots.filter { object.extras?.assigned.contains($0) != true } : []
     let ruled = unassigned.isEmpty ? plan.ruledSlots : Set(plan.ruledSlots + unassigned).sorted()
-    for slot in ruled where isNew || isWhole || object.extras?.changed.contains(slot) == true {
-      let slot = plan.slots[slot]
-      if slot.isMerelyMandatory, object.hasPlainValue(slot.number) { continue }
+    for number in ruled where isNew || isWhole || object.extras?.changed.contains(number) == true {
+      // Before the plan of the property is copied, which counts references.
+      if plan.slots[number].isMerelyMandatory, object.hasPlainValue(number) { continue }
+      let slot = plan.slots[number]
       // A value that has not been read has not been changed.
       if slot.isReadLater, object.isUnread(slot.number) { continue }
       if unassigned.contains(slot.number) {

@@ -67,7 +67,8 @@ final class ObjectExtras {
   var toMany: [(slot: Int, state: ToManyState)] = []
   /// The partners in one-to-one relationships whose references the partners' tables store, by slot, once known; 0 for
   /// no partner.
-  var partners: [Int: ObjectKey] = [:]
+  // Code that is optimised for size makes an empty literal by a generic function, for each object.
+  var partners = [Int: ObjectKey]()
   /// Whether another context may have changed the partners, while changes of this context have kept them from being
   /// read again.
   var hasOutdatedPartners = false
