@@ -126,7 +126,7 @@ import Testing
     #expect(
       refusal(AttributeDescription(name: "AppModel", type: .string))
         == "Note.AppModel: generated code needs the name 'AppModel'; choose another with 'swiftName', or 'class' for an "
-          + "entity")
+        + "entity")
     #expect(refusal(AttributeDescription(name: "AppModels", type: .string)) == "")
   }
 
