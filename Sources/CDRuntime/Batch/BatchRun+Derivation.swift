@@ -106,18 +106,20 @@ extension BatchRun {
     guard let object = try reading.fetchObject(key.key, plan) else { return false }
     let own = object.scope.plan
     var values: [(column: String, value: AttributeValue)] = []
+    var unchanged: [(column: String, value: AttributeValue)] = []
     for slot in own.derivedSlots.map({ own.slots[$0] }) {
-      var derived = try reading.derivedValue(of: object, slot, evaluator)
-      if derived == nil, isUnwritten, own.isTyped, slot.attribute?.isOptional == false {
-        // The property has the derived value, because it cannot be nil. The row has none.
-        derived = object.storedValue(slot.number)
+      let column = own.columns[slot.columns.lowerBound].name
+      if let value = try reading.derivedValue(of: object, slot, evaluator) {
+        values.append((column, value))
+      } else if own.isTyped, slot.attribute?.isOptional == false {
+        // The row may have no value. A property that cannot be nil has the empty value then, such as 0, and this may be the
+        // derived one.
+        unchanged.append((column, object.storedValue(slot.number)))
       }
-      guard let value = derived else { continue }
-      values.append((own.columns[slot.columns.lowerBound].name, value))
     }
-    guard !values.isEmpty else { return false }
+    guard !values.isEmpty || isUnwritten && !unchanged.isEmpty else { return false }
     do {
-      try rows.setValues(values, of: plan, key.key, raisingVersion: raisingVersion)
+      try rows.setValues(values + unchanged, of: plan, key.key, raisingVersion: raisingVersion)
     } catch let violation as UniquenessViolation {
       throw BatchError.notUnique(entity: plan.name, properties: violation.properties, row: nil)
     }

@@ -94,10 +94,9 @@ extension BatchRun {
       // The row may have a subentity.
       replaced = try rows.keys(replaced.map(\.key), of: entity)
       if let named {
-        for group in named {
-          let set = Set(group.keys)
-          noteUpdated(replaced.filter { set.contains($0.key) }, group.names)
-        }
+        // There may be a group for each combination of properties.
+        let rows = Dictionary(replaced.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        for group in named { noteUpdated(Set(group.keys).sorted().compactMap { rows[$0] }, group.names) }
       } else {
         noteUpdated(replaced, properties.map(\.slot.name))
       }

@@ -98,7 +98,7 @@ extension BatchRun {
   /// the composite may have been nil.
   @_optimize(none)
   private func incompleteComposites(_ properties: [BatchProperty], _ given: [Given]) -> [PropertyPlan] {
-    // A calculation gives a value to each mandatory field, or is refused.
+    // A calculated field has a value: if a calculation gives nil for a mandatory field, the batch throws.
     var filled: Set<String> = []
     for (property, given) in zip(properties, given) {
       switch given {

@@ -267,8 +267,8 @@ final class BatchRun {
 
   /// Calls a body with each row of some objects of an entity, as the batch has written it so far.
   ///
-  /// A row tells more than its object. An object of a generated class has an empty value for a mandatory value that is
-  /// missing.
+  /// The body gets the columns themselves. The property of an object with a generated class cannot show that a mandatory
+  /// value is missing: it has the empty value of its type then, such as 0.
   @_optimize(none)
   func forEachRow(
     _ keys: [ObjectKey], of entity: EntityPlan, _ body: (ObjectKey, EntityPlan, RowReader) -> Void

@@ -20,9 +20,9 @@ final class ContextActivity {
   private var hook: Hook?
   /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
   private(set) var isAwakening = false
-  /// The objects that running deletions are about to delete. Their ``ManagedObjectLifecycle/prepareForDeletion()`` has been
-  /// called, or is running.
-  private var doomed: Set<ObjectIdentifier> = []
+  /// The objects that deletions still running will delete, and whether their
+  /// ``ManagedObjectLifecycle/prepareForDeletion()`` has returned. A deletion within them does not call it again.
+  private var doomed: [ObjectIdentifier: Bool] = [:]
   /// Whether derived attributes are being computed.
   private(set) var isDeriving = false
 
@@ -84,11 +84,21 @@ final class ContextActivity {
   /// Records that a deletion is about to delete an object.
   ///
   /// - Returns: False if a deletion that is running already deletes it.
-  func willDelete(_ object: ManagedObject) -> Bool { doomed.insert(ObjectIdentifier(object)).inserted }
+  func willDelete(_ object: ManagedObject) -> Bool {
+    if doomed[ObjectIdentifier(object)] != nil { return false }
+    doomed[ObjectIdentifier(object)] = false
+    return true
+  }
+
+  /// Records that the method of such an object has returned.
+  func didPrepare(_ object: ManagedObject) { doomed[ObjectIdentifier(object)] = true }
+
+  /// Whether the method of such an object has returned.
+  func isPrepared(_ object: ManagedObject) -> Bool { doomed[ObjectIdentifier(object)] == true }
 
   /// Records the end of a deletion, which has kept its objects alive.
   func didDelete(_ objects: [ManagedObject]) {
-    for object in objects { doomed.remove(ObjectIdentifier(object)) }
+    for object in objects { doomed[ObjectIdentifier(object)] = nil }
   }
 
   /// Computes derived attributes.

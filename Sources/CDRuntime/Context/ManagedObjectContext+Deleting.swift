@@ -16,15 +16,17 @@ extension ManagedObjectContext {
     defer { activity.didDelete(announced) }
     let hasLifecycle = model.hasLifecycle
     let reverts = pendingChanges.revertCount
-    deletion: while let next = waiting.popLast() {
-      let doomed = hasLifecycle ? prepare(next, &announced) : [next]
-      // A rollback in the app's `prepareForDeletion()` takes back the whole deletion and stops the rest of it.
-      if pendingChanges.revertCount != reverts { break }
-      for object in doomed {
-        delete(object, &waiting)
-        if pendingChanges.revertCount != reverts { break deletion }
-        if changeNotices.hasUnnotifiedObservers { roots.insert(object.scope.plan.root) }
+    func apply(_ object: ManagedObject) {
+      delete(object, &waiting)
+      if changeNotices.hasUnnotifiedObservers { roots.insert(object.scope.plan.root) }
+    }
+    // A rollback in the app's methods takes back the whole deletion and stops the rest of it.
+    while pendingChanges.revertCount == reverts, let next = waiting.popLast() {
+      guard hasLifecycle else {
+        apply(next)
+        continue
       }
+      for object in prepare(next, &announced) where pendingChanges.revertCount == reverts { apply(object) }
     }
     // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
     // unchanged.
@@ -43,7 +45,12 @@ extension ManagedObjectContext {
     var waiting = [object]
     let reverts = pendingChanges.revertCount
     while let next = waiting.popLast() {
-      guard !next.isDeleted, activity.willDelete(next) else { continue }
+      if next.isDeleted { continue }
+      guard activity.willDelete(next) else {
+        // Another object's method deletes it. Its own method has returned, so it need not wait for the others.
+        if activity.isPrepared(next) { prepared.append(next) }
+        continue
+      }
       announced.append(next)
       do {
         try fireForCaller(next)
@@ -56,6 +63,7 @@ extension ManagedObjectContext {
         }
         waiting.append(contentsOf: try ownedObjects(of: next))
         prepared.append(next)
+        activity.didPrepare(next)
       } catch { noteFailure(error, of: next) }
     }
     return prepared

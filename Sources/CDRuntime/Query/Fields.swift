@@ -197,6 +197,15 @@ extension ToMany {
     Calculated(
       expression: .count(in: expression) { condition(ToOne<Destination>(keys: ["$" + $0])) })
   }
+
+  /// Returns a condition: at least one object meets a condition that exists already, such as a stored one. Its key paths
+  /// begin at the object.
+  public func contains(where condition: FetchPredicate) -> FetchPredicate { count(where: condition) > 0 }
+
+  /// Returns the number of objects that meet a condition that exists already. Its key paths begin at the object.
+  public func count(where condition: FetchPredicate) -> Calculated<Int> {
+    Calculated(expression: .count(in: expression) { condition.replacingObject(withVariable: $0) })
+  }
 }
 
 extension ValueExpression {

@@ -322,8 +322,8 @@ extension QueryOperand where Value: AttributeValueConvertible {
 }
 
 extension ValueExpression {
-  /// The objects that a path to many values leads through, and the step from one of them to its value. Of any other
-  /// collection: its values, and no step. Stores know how to count objects, but not values.
+  /// Splits a path such as `books.pages` into the collection `books` and the step `pages`, because stores can count objects
+  /// that meet a condition, but not values. Any other collection has no step.
   fileprivate var elements: (collection: ValueExpression, steps: [PathStep]) {
     guard case .path(let base, let steps) = kind, steps.count > 1 else { return (self, []) }
     return (.path(base, Array(steps.dropLast())), Array(steps.suffix(1)))

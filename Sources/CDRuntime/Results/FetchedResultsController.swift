@@ -130,7 +130,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// - Throws: The errors of ``ManagedObjectContext/fetch(_:)``; the results are unchanged then.
   @discardableResult
   public func update() throws -> FetchedResultsDiff {
-    try update(ObjectChanges())
+    try update(ObjectChanges(), isExplicit: true)
   }
 
   private func follow(_ changes: ObjectChanges) {
@@ -141,11 +141,14 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
   }
 
+  /// - Parameter isExplicit: Whether the caller asks for the unsaved changes since the last update, which nothing reports.
   @discardableResult
-  private func update(_ changes: ObjectChanges) throws -> FetchedResultsDiff {
+  private func update(_ changes: ObjectChanges, isExplicit: Bool = false) throws -> FetchedResultsDiff {
     let new = try fetchSections()
     if failure != nil { error = nil }
-    let touched = unsaved.union(unsavedObjects()).union(exchangedObjects(new))
+    let now = unsavedObjects(new)
+    let touched = (isExplicit ? unsaved.union(now) : unsaved.symmetricDifference(now))
+      .union(exchangedObjects(new))
     let diff = FetchedResultsDiff(from: current.map(\.shape), to: new.map(\.shape)) {
       touched.contains($0) || changes.updated.contains($0) || changes.refreshed.contains($0)
         || changes.inserted.contains($0)
@@ -211,11 +214,18 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
   private func show(_ sections: [FetchedResultsSection<Object>]) {
     current = sections
-    unsaved = unsavedObjects()
+    unsaved = unsavedObjects(sections)
     index()
   }
 
-  private func unsavedObjects() -> Set<ManagedObjectID> { Set(context.pending.map(\.objectID)) }
+  private func unsavedObjects(_ sections: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
+    if context.pending.isEmpty { return [] }
+    var unsaved: Set<ManagedObjectID> = []
+    for section in sections {
+      for object in section.objects where object.isPending { unsaved.insert(object.objectID) }
+    }
+    return unsaved
+  }
 
   /// The objects of the results for whose rows the context has other instances than before: after a reset, and if another
   /// context has inserted a deleted row again.

@@ -56,7 +56,8 @@ public enum ModelLoader {
   ) -> LoadedModel {
     let checked = ModelValidator(
       name: name, head: reading.head, versions: reading.versions, unreadable: reading.unreadable,
-      positions: reading.positions, diagnostics: diagnostics
+      locked: Set(reading.locks.map(\.version.number)), positions: reading.positions,
+      diagnostics: diagnostics
     ).validate()
     let mappings = reading.mappings
     let steps = StepChecks(

@@ -19,7 +19,10 @@ struct AttributeValidator {
     validatePattern(attribute, element)
     guard case .value(let value)? = attribute.defaultValue else { return }
     validateDefault(value, of: attribute, element)
-    guard case .composite(let name) = attribute.type, case .composite(let values) = value else { return }
+    // Programs may have set other values in all objects of a locked version.
+    guard !report.isLocked, case .composite(let name) = attribute.type,
+      case .composite(let values) = value
+    else { return }
     for field in graph.composite(name)?.fields ?? [] {
       // A field's own default is checked with the field.
       guard let value = values[field.name], field.defaultValue != .value(value),

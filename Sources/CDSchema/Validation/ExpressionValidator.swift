@@ -81,6 +81,7 @@ struct ExpressionValidator {
     let element = report.templateElement(template.name, entity)
     let checked = ExpressionChecker(graph: graph).check(predicate, on: entity.name, isTemplate: true)
     reportDiagnostics(checked.diagnostics, element, "where", of: entity)
+    if report.isLocked { return }
     reportVariables(
       checked.variables.map(\.name).filter { $0.hasPrefix("_") }, element, "where",
       "starts with an underscore; generated code needs such names for itself")

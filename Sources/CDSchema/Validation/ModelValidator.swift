@@ -7,6 +7,8 @@ struct ModelValidator {
   let versions: [DecodedVersion]
   /// Versions whose files exist but could not be read.
   let unreadable: Set<Int>
+  /// The numbers of the locked versions.
+  let locked: Set<Int>
   let positions: ElementPositions
   let diagnostics: DiagnosticCollector
 
@@ -16,7 +18,8 @@ struct ModelValidator {
     var result: [ModelVersion] = []
     for decoded in versions {
       VersionValidator(
-        modelName: name, decoded: decoded, positions: positions, diagnostics: diagnostics
+        modelName: name, decoded: decoded, isLocked: locked.contains(decoded.version.number),
+        positions: positions, diagnostics: diagnostics
       ).validate()
       var version = decoded.version
       if decoded.hasBases {

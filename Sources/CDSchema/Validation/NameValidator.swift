@@ -228,7 +228,7 @@ struct NameValidator {
     if swiftName != name, !NameRules.isIdentifier(swiftName) {
       report.error(element, "swiftName", "'\(swiftName)' is not a valid name of a Swift property")
     } else if swiftName != name, swiftName.hasPrefix("_") {
-      report.error(
+      report.mistake(
         element, "swiftName",
         "'\(swiftName)' starts with an underscore; generated code needs such names for itself")
     } else if reserved.contains(swiftName) {
@@ -269,7 +269,7 @@ struct NameValidator {
         let element: ModelElement =
           conflict.second.kind == .reference
           ? .relationship(entity: entity, name: name) : .attribute(entity: entity, name: name)
-        report.error(
+        report.mistake(
           .part(element, version: version.number), nil,
           "\(text(conflict.second)) and \(text(conflict.first)) both need a column '\(conflict.name)' "
             + "in the table of '\(root.name)'; rename one of them")

@@ -8,10 +8,15 @@ struct VersionReport {
   let graph: EntityGraph
   /// Elements whose own declaration has a mistake.
   let broken: Set<SchemaElement>
+  /// Whether the version is locked, so that nobody can correct it.
+  let isLocked: Bool
   let positions: ElementPositions
   let diagnostics: DiagnosticCollector
 
-  init(_ decoded: DecodedVersion, positions: ElementPositions, diagnostics: DiagnosticCollector) {
+  init(
+    _ decoded: DecodedVersion, isLocked: Bool, positions: ElementPositions, diagnostics: DiagnosticCollector
+  ) {
+    self.isLocked = isLocked
     version = decoded.version
     graph = EntityGraph(decoded.version)
     broken = decoded.broken
@@ -84,6 +89,11 @@ struct VersionReport {
   func error(_ element: SchemaElement, _ key: String? = nil, _ message: String, suggestion: String? = nil) {
     guard let location = positions.nearest(to: element, key: key) else { return }
     diagnostics.error(location, message, suggestion: suggestion)
+  }
+
+  /// Reports a mistake with which stores and programs can exist already. In a locked version it is a warning.
+  func mistake(_ element: SchemaElement, _ key: String?, _ message: String) {
+    if isLocked { warning(element, key, message) } else { error(element, key, message) }
   }
 
   func warning(_ element: SchemaElement, _ key: String? = nil, _ message: String) {

@@ -16,9 +16,10 @@ struct VersionValidator {
   private let fetches: FetchValidator
 
   init(
-    modelName: String, decoded: DecodedVersion, positions: ElementPositions, diagnostics: DiagnosticCollector
+    modelName: String, decoded: DecodedVersion, isLocked: Bool, positions: ElementPositions,
+    diagnostics: DiagnosticCollector
   ) {
-    let report = VersionReport(decoded, positions: positions, diagnostics: diagnostics)
+    let report = VersionReport(decoded, isLocked: isLocked, positions: positions, diagnostics: diagnostics)
     let circles = InheritanceCircles(report.graph)
     let expressions = ExpressionValidator(report, decoded)
     self.report = report

@@ -111,6 +111,10 @@ import Testing
       #"(SELECT count(*) FROM "Review" AS r1 WHERE r1."book" = t0._pk AND r1."stars" IS ? AND r1."text" IS NOT NULL) > ?"#
     ) { $0.reviews.contains(where: { $0.stars == 5 && $0.text != nil }) },
     Row(
+      "book.reviews.contains(where: best)", "SUBQUERY(reviews, $x, $x.stars == 5).@count > 0",
+      #"(SELECT count(*) FROM "Review" AS r1 WHERE r1."book" = t0._pk AND r1."stars" IS ?) > ?"#
+    ) { $0.reviews.contains(where: FetchPredicate(.keyPath("stars"), .equalTo, .constant(.int(5)))) },
+    Row(
       "book.salesRank < 5 && !(book.title == \"x\")", "salesRank < 5 AND NOT title == 'x'",
       #"t0."salesRank" < ? AND t0."title" IS NOT ?"#
     ) {

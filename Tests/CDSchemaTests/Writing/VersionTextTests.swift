@@ -21,6 +21,8 @@ struct VersionTextTests {
 
   @Test("what a case's files say is written and read back", arguments: CaseFolder.all)
   func casesReadBack(_ folder: CaseFolder) throws {
+    // In a locked version, some mistakes are only warnings. The written version is not locked.
+    if folder.expected(LockText.fileName) != nil { return }
     guard let model = try folder.load().unprovenModel else { return }
     var expected = model
     expected.imports = []

@@ -67,7 +67,7 @@ final class ObjectExtras {
   var toMany: [(slot: Int, state: ToManyState)] = []
   /// The partners in one-to-one relationships whose references the partners' tables store, by slot, once known; 0 for
   /// no partner.
-  // Code that is optimised for size makes an empty literal by a generic function, for each object.
+  // Not `= [:]`: in code that is optimised for size, a generic function makes the literal, for each object with changes.
   var partners = [Int: ObjectKey]()
   /// Whether another context may have changed the partners, while changes of this context have kept them from being
   /// read again.

@@ -698,7 +698,12 @@ extension StepCopy {
   /// - Parameter madeCount: The number of objects beyond those that rules have created.
   @_optimize(none)
   private func verify(_ madeCount: Int64) throws {
-    try session.verifyReferences(schema, routeStep: plan)
+    do { try session.verifyReferences(schema, routeStep: plan) } catch let error as MigrationError {
+      guard case .danglingReference = error.reason else { throw error }
+      // The old store may have them, from a program that did not check references.
+      try clearBrokenReferences()
+      try session.verifyReferences(schema, routeStep: plan)
+    }
     var wanted = madeCount
     for sourceMapping in plan.sourceMappings where plan.mapping.duplicates.isEmpty && !sourceMapping.isCustom
     {
@@ -712,6 +717,35 @@ extension StepCopy {
     }
     guard !plan.mapping.duplicates.isEmpty || wanted == found else {
       throw session.error(.verificationFailed("\(found) rows were created instead of \(wanted)"))
+    }
+  }
+}
+
+extension StepCopy {
+  /// Clears what leads to no row, as a foreign key does: pairs, and references that may be nil.
+  @_optimize(none)
+  private func clearBrokenReferences() throws {
+    let model = plan.destination
+    func isMissing(_ entity: EntityPlan, _ key: String) -> String {
+      "NOT EXISTS (SELECT 1 FROM \(newTable(entity.table)) AS d WHERE d._pk = r.\(key))"
+    }
+    for join in model.joins where model.entities[join.source].storeIndex == 0 {
+      for (column, side) in [("_source", join.source), ("_target", join.target)]
+      where model.entities[side].storeIndex == 0 {
+        try session.execute(
+          "DELETE FROM \(newTable(join.table)) AS r WHERE \(isMissing(model.entities[side], column))")
+      }
+    }
+    for entity in model.entities where entity.storeIndex == 0 {
+      for column in entity.columns where column.isReference && !column.isMandatory {
+        guard let relationship = entity.slots[column.slot].relationship, relationship.isGuaranteed else {
+          continue
+        }
+        let name = SQLText.quoted(column.name)
+        try session.execute(
+          "UPDATE \(newTable(entity.table)) AS r SET \(name) = NULL WHERE r.\(name) IS NOT NULL AND "
+            + isMissing(model.entities[relationship.destination], name))
+      }
     }
   }
 }

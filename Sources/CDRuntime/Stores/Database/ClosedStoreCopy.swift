@@ -98,6 +98,12 @@ struct ClosedStoreCopy {
     }
     try large.sync()
     try Disk.sync(work, of: target)
+    // Nobody opens a file meanwhile, so that no store is replaced that somebody has created since the copy began.
+    let lock = try FolderLock(.exclusive, of: target, timeout: 5)
+    defer { withExtendedLifetime(lock) {} }
+    guard FileIdentity(path) == nil else {
+      throw StoreError.cannotCreate(target, reason: "the file already exists; it was not changed")
+    }
     // A killed program may have left a log of a file that had the name before. The log must be gone from the disk before the
     // new file has the name.
     if try DatabaseFile.removeJournals(of: target) { try Disk.syncFolder(of: target) }

@@ -132,18 +132,20 @@ extension ExternalFiles {
     let names = try connection.rows("SELECT \"name\" FROM \"_cdgen_files\" WHERE \"time\" < \(limit)")
       .compactMap { $0[0] }
     guard !names.isEmpty, let kept = StoreBackups(store: url).fileNames() else { return }
-    try connection.write {
-      // A migration can copy a value, and both values are in the same file then. The file gets on the list when one of
-      // them is gone.
-      do {
-        for column in columns {
-          try connection.execute(
-            "DELETE FROM \"_cdgen_files\" WHERE \"time\" < \(limit) AND \"name\" IN (\(column.fileNames()))")
-        }
-      } catch StoreError.damaged {
-        // Rows that cannot be read may need any file.
-        return
+    // Two rows can name the same file, because a migration that copies a large value copies only the name. When one of the
+    // rows changes, the file gets on the list although the other row still needs it.
+    var used: Set<String> = []
+    do {
+      for column in columns {
+        let rows = try connection.rows(
+          "SELECT \"name\" FROM \"_cdgen_files\" WHERE \"time\" < \(limit) AND \"name\" IN (\(column.fileNames()))")
+        used.formUnion(rows.compactMap { $0[0] })
       }
+    } catch StoreError.damaged {
+      // Rows that cannot be read may need any file.
+      return
+    }
+    try connection.write {
       // Another connection may have listed the file again or used it again. Then the entry is newer or gone.
       let removal = try connection.statement(
         "DELETE FROM \"_cdgen_files\" WHERE \"name\" = ?1 AND \"time\" < ?2")
@@ -151,13 +153,15 @@ extension ExternalFiles {
       let renewal = try connection.statement(
         "UPDATE \"_cdgen_files\" SET \"time\" = ?3 WHERE \"name\" = ?1 AND \"time\" < ?2")
       for name in names {
-        let isKept = kept.contains(name)
+        // A file that a row needs leaves the list.
+        let isUsed = used.contains(name)
+        let isKept = !isUsed && kept.contains(name)
         let statement = isKept ? renewal : removal
         statement.bind(name, at: 1)
         sqlite3_bind_double(statement.handle, 2, limit)
         if isKept { sqlite3_bind_double(statement.handle, 3, now) }
         try statement.run()
-        if !isKept, sqlite3_changes(connection.handle) == 1 { remove(name) }
+        if !isKept, !isUsed, sqlite3_changes(connection.handle) == 1 { remove(name) }
       }
     }
   }

@@ -70,6 +70,8 @@ struct HistoryReader {
         return count < limit ?? Int.max
       }
     }
+    // All stores have been read up to here, also past the entries of other authors.
+    if !result.isEmpty { result[result.count - 1].token = reached }
     return result
   }
 

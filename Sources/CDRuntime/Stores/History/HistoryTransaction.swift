@@ -29,7 +29,7 @@ public struct HistoryTransaction: Hashable, Sendable {
   /// Whether a context of this coordinator wrote it.
   public let isOwn: Bool
   /// The point in the history directly after this transaction.
-  public let token: HistoryToken
+  public internal(set) var token: HistoryToken
   /// The changes of each entity's objects, by the present entities and keys.
   let objects: [Recorded]
   /// The same changes by the entities and keys at the time of the save.

@@ -54,6 +54,14 @@ import Testing
     #expect(try storedCount() == 0)
   }
 
+  /// The sibling is prepared already, and still waits for its own deletion.
+  @Test(.timeLimit(.minutes(1))) func aPartMayDeleteItsSiblingsUntilNoneIsLeft() throws {
+    context.delete(try tree(b: "b*"))
+    #expect(noteList.count == 4)
+    try context.save()
+    #expect(try storedCount() == 0)
+  }
+
   @Test func aRollbackByAPartEndsTheDeletion() throws {
     let top = try tree(d: "d?")
     context.delete(top)
@@ -124,6 +132,9 @@ extension Component: ManagedObjectLifecycle {
     managedObjectContext?.transactionAuthor?.append(" \(name)<\(whole?.name ?? "-")>\(parts.count)")
     if name.hasSuffix("!") { whole?.delete() }
     if name.hasSuffix("?") { managedObjectContext?.rollback() }
+    if name.hasSuffix("*") {
+      while let sibling = whole?.parts.first(where: { $0 !== self && !$0.isDeleted }) { sibling.delete() }
+    }
   }
 }
 

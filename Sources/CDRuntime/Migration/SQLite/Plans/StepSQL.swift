@@ -194,9 +194,13 @@ extension StepPlan {
       let name = SQLText.quoted(entity.columns[column].name)
       let inverse = relationship.inverseSlot.flatMap { other.slots[$0].relationship }
       let position = inverse.flatMap { source.positionColumn(of: $0) }.map(SQLText.quoted) ?? "NULL"
+      // Without a guarantee in the source, the reference may lead to no row.
+      let isThere =
+        relationship.isGuaranteed || !relationship.isWithinStore
+        ? "" : " AND EXISTS (SELECT 1 FROM \(theirs) AS x WHERE x._pk = \(own).\(name))"
       sql =
         "SELECT _pk AS owner, \(name) AS target, NULL AS position, \(position) AS inverse_position "
-        + "FROM \(own) WHERE \(name) IS NOT NULL"
+        + "FROM \(own) WHERE \(name) IS NOT NULL\(isThere)"
     case .inverseReference, .referencesOfOthers:
       let name = SQLText.quoted(source.inverseReferenceColumn(of: relationship)?.name ?? "_pk")
       let position = source.positionColumn(of: relationship).map(SQLText.quoted) ?? "NULL"
