@@ -95,7 +95,7 @@ extension StepBuilder {
     // A rule for a whole composite reads only the fields that the new composite has too.
     if !rule.isWhole { keep(rule.value, of: mappingIndex) }
     if rule.isWhole, case .ternary(_, let present, _) = value.kind {
-      // The test whether there is a composite keeps no field.
+      // The condition only compares a field with nil. This does not keep the field's value, which may still be lost.
       keep(present, of: mappingIndex)
     } else {
       keep(value, of: mappingIndex)

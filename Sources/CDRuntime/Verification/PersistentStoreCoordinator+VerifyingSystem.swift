@@ -107,7 +107,7 @@ private struct SharedSaves {
   struct Part {
     /// The number of its first save.
     let number: Int64
-    /// The time of its beginning, if the number may be too great.
+    /// Saves after this time belong to the part even if their numbers are lower. Nil if the number is exact.
     let date: Date?
 
     func contains(_ save: Save) -> Bool { save.number >= number || date.map { save.date > $0 } ?? false }

@@ -47,8 +47,11 @@ struct ColumnConflicts {
     return conflicts
   }
 
-  /// Whether two names can be equal at all: a property before the dot has the name of an entity of the table, or of another
-  /// such property. The columns of a large hierarchy are listed only then.
+  /// A quick test, without which the columns of a large hierarchy would have to be listed.
+  ///
+  /// Only composites and references have columns with a dot behind their own name. Such a column can equal the column
+  /// `Entity.property` only if the property has an entity's name. It can equal another such column only if two properties have
+  /// the same name.
   private var mayConflict: Bool {
     let names = Set(entities.map { $0.name.lowercased() })
     var known: Set<String> = []

@@ -138,7 +138,8 @@ extension ExternalFiles {
     do {
       for column in columns {
         let rows = try connection.rows(
-          "SELECT \"name\" FROM \"_cdgen_files\" WHERE \"time\" < \(limit) AND \"name\" IN (\(column.fileNames()))")
+          "SELECT \"name\" FROM \"_cdgen_files\" WHERE \"time\" < \(limit) AND \"name\" IN (\(column.fileNames()))"
+        )
         used.formUnion(rows.compactMap { $0[0] })
       }
     } catch StoreError.damaged {

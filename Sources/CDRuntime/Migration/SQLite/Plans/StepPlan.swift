@@ -118,8 +118,9 @@ final class StepPlan {
   private func makeSourceMappings() {
     var groups: [Int: [GroupKey]] = [:]
     var seen: [SeenKey: Int] = [:]
-    // The rows of one source keep their keys: those that another store refers to, or the table's own. The keys of other
-    // sources may have to change.
+    // If rows of several old tables come into one table, only those of one table can keep their keys. This is the table
+    // whose keys another store contains, because that store does not learn of new ones. If there is none, it is the old
+    // version of the new table.
     let ordered = mapping.entityMappings.filter { $0.source != nil && $0.destination != nil }
     let branches = self.branches(of: ordered)
     for rootPlan in destination.entities where rootPlan.root == rootPlan.index && rootPlan.storeIndex == 0 {
