@@ -37,7 +37,7 @@ package struct OutputFile {
   /// Writes the file only if its contents change, so that builds which depend on it do not run again. The write is
   /// atomic: a reader never sees a part of the new contents. Missing folders are created.
   ///
-  /// - Parameter sources: The files of the model from which the contents were made. None of them is overwritten.
+  /// - Parameter sources: The files of the model that the contents come from. If the path is one of them, the method throws.
   /// - Returns: Whether the file was written.
   @discardableResult
   package func write(from sources: [String] = []) throws -> Bool {

@@ -263,7 +263,7 @@ final class BatchRun {
     return result
   }
 
-  // MARK: What is written
+  // MARK: Written rows
 
   /// Calls a body with each row of some objects of an entity, as the batch has written it so far.
   ///

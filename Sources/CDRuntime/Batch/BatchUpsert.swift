@@ -182,7 +182,9 @@ final class BatchUpsert {
     }
   }
 
-  /// Notes the outcome of one or several rows, none of which names the given properties.
+  /// Notes the outcome of one or several rows.
+  ///
+  /// - Parameter omitted: The properties that these rows do not name. They are the same for all of them.
   private func note(_ outcome: RowInsertionOutcome, _ omitted: SlotSet) {
     let count = written.replaced.count
     written.note(outcome)

@@ -47,7 +47,7 @@ struct LostChanges {
     list.append((object, change, false))
   }
 
-  /// Records that the values of its row have replaced what was set on an object.
+  /// Records that an object has the values of its row now, so that its lost changes cannot come back.
   mutating func confirm(_ object: ManagedObject) {
     for index in list.indices where list[index].object === object { list[index].isConfirmed = true }
   }

@@ -36,7 +36,7 @@ extension ManagedObjectContext {
   }
 
   /// Calls ``ManagedObjectLifecycle/prepareForDeletion()`` of an object and of the objects that its deletion deletes too.
-  /// None of them has lost its related objects yet.
+  /// All of them still have their related objects.
   ///
   /// - Parameter announced: Gets the objects that are announced as doomed: other deletions leave them to this one.
   /// - Returns: The objects to be deleted, unless the context has been reverted meanwhile.

@@ -174,7 +174,7 @@ extension ManagedObjectContext {
     guard !object.isPending || object.flags.contains(.fault) else { return }
     // A fault has no values yet, or its observers have been notified.
     if !object.flags.contains(.fault) { noteChange(of: object) }
-    // An earlier read has failed. What was set since was not recorded, and the row's values replace it now.
+    // An earlier read failed. Properties that were set after it were not recorded as changes. The row replaces them now.
     if object.flags.contains(.inaccessible), !object.flags.contains(.deletionSaved) {
       pendingChanges.confirmLostChanges(of: object)
     }

@@ -115,7 +115,7 @@ final class PendingChanges {
   /// Records that a property was set on an object that no save writes.
   func noteLostChange(of object: ManagedObject, _ property: String) { lostChanges.add(object, property) }
 
-  /// Records that the values of its row have replaced what was set on an object.
+  /// Records that an object has the values of its row now, so that its lost changes cannot come back.
   func confirmLostChanges(of object: ManagedObject) { lostChanges.confirm(object) }
 
   /// Removes all lost changes and returns those that were replaced, and those of objects that are still deleted or

@@ -3,6 +3,14 @@ import CDConsole
 import CDModel
 import CDSchema
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// A model that is an argument of a command.
 enum ModelFolder {
   /// Loads a model and prints its diagnostics.
@@ -39,5 +47,18 @@ enum ModelFolder {
     var path = path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     return path
+  }
+
+  /// Runs a command that reads a file of a model and then writes it again. Other such commands wait until it has ended, so
+  /// that each of them sees the changes of the one before.
+  ///
+  /// The lock ends with the process, however it ends. If the file system has no such locks, no lock is held.
+  static func whileLocked<R>(_ path: String, _ work: () throws -> R) throws -> R {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    // The work reports a folder that cannot be read.
+    guard descriptor >= 0 else { return try work() }
+    defer { close(descriptor) }
+    while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+    return try work()
   }
 }

@@ -169,7 +169,7 @@ import Testing
       #expect(mistakes.allSatisfy { $0.property == "shippedTo.street" && $0.reason == .missingValue })
     }
     #expect(books.compactMap(\.shippedTo?.city).isEmpty)
-    // Where there is a street, or where nothing comes of it, the field is set.
+    // The field can be set if there is a street, and it can be set to nil.
     #expect(try set("shippedTo.street == 'Main'", "Concord") == 2)
     #expect(try set("isbn IN {'1', '2'}", nil) == 2)
     #expect(books[0].shippedTo == Address(street: "Main", city: "Concord"))

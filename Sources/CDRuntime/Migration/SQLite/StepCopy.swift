@@ -722,7 +722,7 @@ extension StepCopy {
 }
 
 extension StepCopy {
-  /// Clears what leads to no row, as a foreign key does: pairs, and references that may be nil.
+  /// Removes pairs that lead to no row, and sets optional references that lead to no row to nil.
   @_optimize(none)
   private func clearBrokenReferences() throws {
     let model = plan.destination
