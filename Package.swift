@@ -53,6 +53,10 @@ let small =
 let unoptimized =
   whole + [.unsafeFlags(["-Onone"], .when(platforms: [.linux], configuration: .release))]
 
+// The generator too: each app that uses the plugin compiles it, and it runs for a moment when a model has changed.
+let tool =
+  settings + [.unsafeFlags(["-Onone"], .when(platforms: [.linux], configuration: .release))]
+
 let log = Target.Dependency.product(
   name: "Logging", package: "swift-log", condition: .when(traits: ["SwiftLog"]))
 
@@ -112,15 +116,15 @@ let package = Package(
     // The mapping of objects from one version of a model to the next.
     .target(name: "CDMapping", dependencies: ["CDModel"], swiftSettings: unoptimized),
     .target(
-      name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CLibYAML"], swiftSettings: settings),
+      name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CLibYAML"], swiftSettings: tool),
     // Reads the property lists of archives and of the metadata of Core Data's stores. Foundation's reader has no limits
     // for recursion and expansion.
     .target(name: "CDPropertyList", swiftSettings: settings),
     // Reads and writes Xcode's models and mapping models without an XML library.
     .target(
       name: "CDXcode", dependencies: ["CDMapping", "CDModel", "CDSchema", "CDPropertyList"],
-      swiftSettings: settings),
-    .target(name: "CDGenerator", dependencies: ["CDMapping", "CDModel"], swiftSettings: settings),
+      swiftSettings: tool),
+    .target(name: "CDGenerator", dependencies: ["CDMapping", "CDModel"], swiftSettings: tool),
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
@@ -149,13 +153,13 @@ let package = Package(
     .target(
       name: "CDConsole",
       dependencies: ["CDModel", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-      swiftSettings: settings),
+      swiftSettings: tool),
     .executableTarget(
       name: "cdgen",
       dependencies: [
         "CDConsole", "CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDXcode",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ], swiftSettings: settings),
+      ], swiftSettings: tool),
     // Draws models as SVG for `cdgen graph`. No plugin depends on it, so that no app compiles the layout of diagrams.
     .executableTarget(
       name: "cdgen-graph",
