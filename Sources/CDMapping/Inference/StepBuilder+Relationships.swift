@@ -64,10 +64,8 @@ extension StepBuilder {
       let name = destination.declaredName(of: relationship.name, in: mappings[mappingIndex].destinationName)
       let inverse = destination.inverse(of: relationship, in: mappings[mappingIndex].destinationName)
       let others = inverse.map { inverse in
-        mappings.indices.filter { other in
-          mappings[other].hasObjects
-            && destination.isKind(mappings[other].destinationName, of: relationship.destination)
-            && mappings[other].mapping.relationships.contains { $0.name == inverse.name && $0.isOwn }
+        mappings(intoHierarchyOf: relationship.destination).filter { other in
+          mappings[other].mapping.relationships.contains { $0.name == inverse.name && $0.isOwn }
         }
       }
       let own = mappings[mappingIndex].mapping.relationships.firstIndex { $0.name == relationship.name }

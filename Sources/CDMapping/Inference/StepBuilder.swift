@@ -15,6 +15,8 @@ final class StepBuilder {
   var mappings: [MappingBuilder] = []
   /// The indices of the mappings that use the objects of each source entity.
   private(set) var mappingsBySource: [String: [Int]] = [:]
+  /// The indices of the mappings whose objects become objects of each destination entity or of its subentities.
+  private var mappingsIntoHierarchy: [String: [Int]] = [:]
   var changes = ChangeCollector()
   var problems = ProblemCollector()
   /// Relationships for which both sides have different objects, with the index of the mapping.
@@ -58,6 +60,9 @@ final class StepBuilder {
     makeMappings()
     for mappingIndex in mappings.indices where mappings[mappingIndex].hasObjects {
       mappingsBySource[mappings[mappingIndex].sourceName, default: []].append(mappingIndex)
+      for entity in destination.lineage(of: mappings[mappingIndex].destinationName) {
+        mappingsIntoHierarchy[entity.name, default: []].append(mappingIndex)
+      }
     }
     compareEntities()
     compareOwned()
@@ -92,6 +97,9 @@ final class StepBuilder {
     ([entity] + source.descendants(of: entity).map(\.name)).flatMap { mappingsBySource[$0] ?? [] }
   }
 
+  /// The mappings whose objects become objects of a destination entity or of its subentities, in order.
+  func mappings(intoHierarchyOf entity: String) -> [Int] { mappingsIntoHierarchy[entity] ?? [] }
+
   /// The source entity and its subentities, without abstract ones.
   func concrete(_ entity: String) -> [String] { source.concrete(entity) }
 
@@ -124,10 +132,12 @@ final class StepBuilder {
 }
 
 /// An entity mapping that is still being built.
-struct MappingBuilder {
+///
+/// It is a class because a step reads the parts of its mappings very often, and each time would copy all of them.
+final class MappingBuilder {
   var mapping: EntityMapping
   /// The index of the rule for the mapping; nil if the mapping is inferred.
-  var rule: Int?
+  let rule: Int?
   /// The indices of the rules for the entity and its ancestors that apply, the nearest first.
   var ruleChain: [Int] = []
   /// The source property of each destination property, by the destination's name.
@@ -143,6 +153,11 @@ struct MappingBuilder {
   /// The new stored values of the destination.
   var newValues: [StoredValue] = []
   var newRelationships: [RelationshipDescription] = []
+
+  init(mapping: EntityMapping, rule: Int? = nil) {
+    self.mapping = mapping
+    self.rule = rule
+  }
 
   var hasObjects: Bool { mapping.source != nil && mapping.destination != nil }
   var isCustom: Bool { mapping.kind == .custom }
@@ -225,7 +240,7 @@ extension StepBuilder {
 
   @inline(never)
   private func add(_ mapping: EntityMapping, rule: Int?) {
-    var builder = MappingBuilder(mapping: mapping, rule: rule)
+    let builder = MappingBuilder(mapping: mapping, rule: rule)
     if let from = mapping.source, let to = mapping.destination {
       builder.properties = match.properties(of: to, from: from)
       builder.ruleChain = ruleChain(of: to, from: from, own: rule)
@@ -498,9 +513,7 @@ extension StepBuilder {
         let hasRule = rules.duplicates.contains {
           $0.entity == entity.name && Set($0.properties) == Set(properties)
         }
-        let mappingIndices = mappings.indices.filter {
-          mappings[$0].hasObjects && destination.isKind(mappings[$0].destinationName, of: entity.name)
-        }
+        let mappingIndices = mappings(intoHierarchyOf: entity.name)
         let isCustom = mappingIndices.allSatisfy { mappings[$0].isCustom }
         changes.add(
           .uniqueConstraintAdded(entity: entity.name, properties: properties), .needsRule,
@@ -522,9 +535,7 @@ extension StepBuilder {
   /// The one-to-one references of an entity, each as a constraint, to objects of which a rule for duplicates keeps one.
   /// The references to the others then lead to this one too. Optional references become nil instead.
   private func mergedReferences(of entity: EntityDescription) -> [[String]] {
-    guard
-      mappings.contains(where: { $0.hasObjects && destination.isKind($0.destinationName, of: entity.name) })
-    else { return [] }
+    if mappings(intoHierarchyOf: entity.name).isEmpty { return [] }
     return entity.relationships.filter { relationship in
       relationship.isMandatoryToOne && mayBeMerged(relationship.destination)
         && isOneToOneReference(relationship, of: entity.name)
@@ -547,9 +558,7 @@ extension StepBuilder {
 
   /// Whether all migrated objects are certain to meet a constraint.
   private func holds(_ properties: [String], of entity: String) -> Bool {
-    let mappingIndices = mappings.indices.filter {
-      mappings[$0].hasObjects && destination.isKind(mappings[$0].destinationName, of: entity)
-    }
+    let mappingIndices = mappings(intoHierarchyOf: entity)
     if mappingIndices.isEmpty || isAlwaysUnique(properties, of: entity) { return true }
     // One property is enough if its value is new for every object, or nil, because nil values are never duplicates.
     if mappingIndices.allSatisfy({ mappingIndex in properties.contains { isDistinct($0, of: mappingIndex) } })
@@ -628,9 +637,7 @@ extension StepBuilder {
     guard match.isDirect, let renamedFrom, let dot = renamedFrom.firstIndex(of: ".") else { return }
     let (owner, old) = (String(renamedFrom[..<dot]), String(renamedFrom[renamedFrom.index(after: dot)...]))
     guard source.property(old, of: owner) != nil else { return }
-    let mappingIndices = mappings.indices.filter {
-      mappings[$0].hasObjects && destination.isKind(mappings[$0].destinationName, of: entity)
-    }
+    let mappingIndices = mappings(intoHierarchyOf: entity)
     if mappingIndices.contains(where: { source.isKind(mappings[$0].sourceName, of: owner) }) { return }
     let hasRule = mappingIndices.contains {
       mappings[$0].attributeRules.keys.contains { $0 == name || $0.hasPrefix(name + ".") }
