@@ -46,6 +46,8 @@ struct ClosedStoreCopy {
         try source.copyFiles()
         try large.sync()
         let file = try StoreFile(target, format, isReadOnly: false)
+        // Somebody may have created a store while the source was read. From here on, the lock keeps others away.
+        guard file.isEmpty else { throw Self.exists(target) }
         do {
           try file.replaceStore(with: file.prepare(source.contents))
         } catch {
@@ -70,6 +72,11 @@ struct ClosedStoreCopy {
       large.discard()
       throw error
     }
+  }
+
+  /// The error of a copy whose place is taken.
+  static func exists(_ target: URL) -> StoreError {
+    .cannotCreate(target, reason: "the file already exists; it was not changed")
   }
 
   /// Returns the names of the files of large values that the store's rows refer to.
@@ -101,9 +108,7 @@ struct ClosedStoreCopy {
     // Nobody opens a file meanwhile, so that no store is replaced that somebody has created since the copy began.
     let lock = try FolderLock(.exclusive, of: target, timeout: 5)
     defer { withExtendedLifetime(lock) {} }
-    guard FileIdentity(path) == nil else {
-      throw StoreError.cannotCreate(target, reason: "the file already exists; it was not changed")
-    }
+    guard FileIdentity(path) == nil else { throw Self.exists(target) }
     // A killed program may have left a log of a file that had the name before. The log must be gone from the disk before the
     // new file has the name.
     if try DatabaseFile.removeJournals(of: target) { try Disk.syncFolder(of: target) }
