@@ -66,4 +66,33 @@ import Testing
     #expect(try Tag.objects(in: context).map(\.name) == ["theirs"])
     withExtendedLifetime(context) {}
   }
+
+  /// A SQLite file can be opened with such rows, but no other file.
+  @Test(arguments: StoreKind.whole) func rowsThatNobodyCouldOpenAreNotCopied(_ kind: StoreKind) throws {
+    defer { removeFiles() }
+    try make(.sqlite)
+    let changes: [(change: String, undoing: String, reason: StoreFormatError.Reason)] = [
+      (
+        "UPDATE Review SET stars = 70000", "UPDATE Review SET stars = 3",
+        .invalidValue(entity: "Review", property: "stars", key: 1)
+      ),
+      (
+        "UPDATE Publication SET author = 99", "UPDATE Publication SET author = 1",
+        .danglingReference(entity: "Publication", key: 1, destination: "Author")
+      ),
+    ]
+    for (change, undoing, reason) in changes {
+      let pragmas = "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; "
+      try PlainSQL.run(pragmas + change, at: url)
+      #expect {
+        try copy(to: kind)
+      } throws: { error in
+        if case StoreError.unreadable(_, let found) = error { found.reason == reason } else { false }
+      }
+      #expect(!FileManager.default.fileExists(atPath: target.path))
+      try PlainSQL.run(pragmas + undoing, at: url)
+    }
+    try copy(to: kind)
+    _ = try PersistentStoreCoordinator(for: LibraryModel.self, at: kind.location(target))
+  }
 }
