@@ -37,18 +37,36 @@ import Testing
   }
 
   /// Whether the object has a value, in its row and for a fetch.
-  private func expect(_ stored: StoreValue, _ format: String) throws {
+  private func expect(_ stored: StoreValue, _ predicate: FetchPredicate) throws {
     let coordinator = try open()
     let row = try #require(try coordinator.storedRows()["Thing"]?.first)
     #expect(row.contains(stored), "\(row)")
     let context = ManagedObjectContext(coordinator)
-    #expect(try context.objects(forEntityNamed: "Thing", format: format).count == 1, "\(format)")
+    let request = FetchRequest<ManagedObject>(entityName: "Thing", where: predicate)
+    #expect(try context.count(for: request) == 1, "\(predicate)")
     withExtendedLifetime(context) {}
   }
 
   /// No Float is 0.1, and an object has the one that is nearest to it.
   @Test func aNumberIsRoundedToItsType() throws {
     try edit("weight", "0.1")
-    try expect(.real(Double(Float(0.1))), "weight == 0.1")
+    try expect(.real(Double(Float(0.1))), FetchPredicate(format: "weight == 0.1"))
+  }
+
+  @Test func aURLHasTheTextOfItsObject() throws {
+    try edit("link", "http://x/a b")
+    let url = try #require(URL(string: "http://x/a%20b"))
+    try expect(.text("http://x/a%20b"), FetchPredicate(format: "link == %@", url))
+  }
+
+  @Test(arguments: [("day", "inf"), ("day", "-inf"), ("link", "http://[x"), ("link", "")])
+  func whatNoObjectCanHaveIsRefused(_ property: String, _ value: String) throws {
+    try edit(property, value)
+    #expect {
+      try open()
+    } throws: { error in
+      guard case StoreError.unreadable(_, let found) = error else { return false }
+      return found.reason == .invalidValue(entity: "Thing", property: property, key: 1)
+    }
   }
 }
