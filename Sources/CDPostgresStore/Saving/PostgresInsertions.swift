@@ -412,7 +412,7 @@ final class PostgresSetUpsert: RowInsertion {
 
 extension AttributeValue {
   /// The number of bytes of a text or data.
-  fileprivate var size: Int {
+  var size: Int {
     switch self {
     case .string(let text): text.utf8.count
     case .data(let data): data.count

@@ -152,8 +152,6 @@ final class PostgresWriteSession: StoreWriteSession {
 
   /// The number of new rows of an entity above which they are copied.
   private static let leastCopied = 500
-  /// The most rows that wait to be sent.
-  private static let mostRows = 5000
 
   /// Sends the rows that wait.
   ///
@@ -317,7 +315,7 @@ final class PostgresWriteSession: StoreWriteSession {
     var rows = RowBuffer()
     guard isRowByRow else {
       buffer.insert(entity, key, values)
-      if buffer.count >= Self.mostRows { try flush() }
+      if buffer.isFull { try flush() }
       return .done
     }
     rows.insert(entity, key, values)
@@ -339,7 +337,7 @@ final class PostgresWriteSession: StoreWriteSession {
     references?.note(values[...], in: columns, of: entity, model)
     guard isRowByRow else {
       buffer.update(entity, changed, columns, key, version: version, values)
-      if buffer.count >= Self.mostRows { try flush() }
+      if buffer.isFull { try flush() }
       return .done
     }
     var rows = RowBuffer()
@@ -350,7 +348,7 @@ final class PostgresWriteSession: StoreWriteSession {
   func delete(_ entity: EntityPlan, _ key: ObjectKey, version: Int64) throws -> RowOutcome {
     guard isRowByRow else {
       buffer.delete(entity, key, version: version)
-      if buffer.count >= Self.mostRows { try flush() }
+      if buffer.isFull { try flush() }
       return .done
     }
     var rows = RowBuffer()
@@ -480,7 +478,7 @@ extension PostgresWriteSession {
       references?.note(source, to: own.root)
       if own.storeIndex == other.storeIndex { for key in targets { references?.note(key, to: other.root) } }
     }
-    if isRowByRow || buffer.count >= Self.mostRows { try flush() }
+    if isRowByRow || buffer.isFull { try flush() }
   }
 
   private func positionSQL(_ relationship: RelationshipPlan) -> PositionSQL? {
@@ -503,7 +501,7 @@ extension PostgresWriteSession {
     _ position: Int64, of member: ObjectKey, _ relationship: RelationshipPlan, of key: ObjectKey, isNew: Bool
   ) throws {
     buffer.setPosition(position, of: member, relationship, of: key, isNew: isNew)
-    if buffer.count >= Self.mostRows { try flush() }
+    if buffer.isFull { try flush() }
   }
 
   func danglingRows(in store: any AttachedStore) throws -> [(root: EntityPlan, key: ObjectKey)] {
