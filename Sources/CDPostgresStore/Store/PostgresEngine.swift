@@ -37,7 +37,8 @@ final class PostgresEngine: StoreEngine {
     let tables: PostgresTables
     let sql: ModelSQL
     let check: VersionMark
-    /// Locks that exclude migrations, while rows are written.
+    /// Locks that exclude migrations of the stores that can be written to; none if all are open for reading only. The others
+    /// are only read, and the locks would need the right to write.
     let writeLocks: [PostgresStatement]
 
     /// Checks references; nil if all stores have foreign keys.
@@ -57,7 +58,7 @@ final class PostgresEngine: StoreEngine {
       // With common features, the counter of saves excludes migrations: see `MigrationBeside`. But another program with all
       // features may migrate the store.
       let lock = usesAllFeatures ? PostgresTables.writeLock : PostgresTables.commonWriteLock
-      writeLocks = all.map { PostgresStatement(lock($0.schemas.own)) }
+      writeLocks = all.filter { !$0.isReadOnly }.map { PostgresStatement(lock($0.schemas.own)) }
       references =
         usesAllFeatures && all.allSatisfy(\.hasForeignKeys)
         ? nil : ReferenceChecks(model, tables.dialect, stores)
