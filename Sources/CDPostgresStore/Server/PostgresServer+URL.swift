@@ -34,6 +34,9 @@ extension PostgresServer {
     if path.count > 1, !path[1].isEmpty { database = try Self.decoded(path[1], "the database") }
     if parts.count > 1 { try readQuery(parts[1]) }
     if schema.isEmpty || schema.utf8.contains(0) { throw ServerURLError(reason: "it has no usable schema") }
+    guard schema.utf8.count <= PostgresTables.longestName else {
+      throw ServerURLError(reason: "the schema's name has more than \(PostgresTables.longestName) bytes")
+    }
   }
 
   private mutating func readAuthority(_ authority: Substring) throws(ServerURLError) {

@@ -73,6 +73,7 @@ final class PostgresEngine: StoreEngine {
     guard let server = servers.first, servers.count == settings.count,
       servers.allSatisfy({ $0.isSameDatabase(as: server) })
     else { throw StoreError.notSupported("stores of several databases in one coordinator") }
+    for own in servers { try PostgresTransfer.checkSchema(of: own) }
     for (index, own) in servers.enumerated()
     where servers[..<index].contains(where: { $0.schema == own.schema }) {
       throw StoreError.openedTwice(own.url)

@@ -29,6 +29,11 @@ import Testing
     #expect(server.hosts.isEmpty && server.schema == "public" && server.tls == .automatic)
   }
 
+  @Test func theLongestSchema() throws {
+    let name = String(repeating: "x", count: 63)
+    #expect(try PostgresServer(url: "postgresql://host/db?schema=\(name)").schema == name)
+  }
+
   @Test func aSocketInTheQuery() throws {
     let server = try PostgresServer(url: "postgresql:///library?host=/var/run/postgresql&user=me&password=x")
     #expect(server.hosts == [.init("/var/run/postgresql")] && server.user == "me" && server.password == "x")
@@ -43,6 +48,7 @@ import Testing
     "postgresql://host/d%00b",
     "postgresql://host/d%+1b", "postgresql://host/d%FF", "postgresql://host/db?statement_timeout=-1",
     "postgresql://host/db?connect_timeout=nan", "postgresql://host/db?schema=a%00b",
+    "postgresql://host/db?schema=" + String(repeating: "x", count: 64),
   ]
 
   @Test(arguments: wrong) func mistakesAreErrors(_ url: String) {
