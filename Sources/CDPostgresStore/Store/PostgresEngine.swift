@@ -213,7 +213,7 @@ final class PostgresEngine: StoreEngine {
     defer { transaction.giveConnectionBack() }
     let session = PostgresWriteSession(
       self.session(current), transaction, current.references
-    ) { [self] in wasCommitted($0, $1) }
+    ) { [self] in wasCommitted($0) }
     defer { session.end() }
     return try body(session)
   }
@@ -267,12 +267,16 @@ final class PostgresEngine: StoreEngine {
     failure(error)?.isOfAvailability == true
   }
 
-  /// Returns whether a save was committed, although the server did not confirm it; nil if the server cannot be asked in time.
+  /// Returns whether a save was committed, although the server did not confirm it; nil if the server cannot be asked in time,
+  /// or does not know it.
   ///
   /// An entry with the same identifier is inserted, and taken back. The server lets it wait for a transaction that has
   /// inserted the entry and has not ended yet.
-  private func wasCommitted(_ save: UUID, _ store: any AttachedStore) -> Bool? {
-    guard let store = store as? PostgresStore else { return nil }
+  ///
+  /// Somebody may have deleted the save's entry since, but never the newest one. So without the entry, the save is known
+  /// to be missing only if another one has its number, or if there is no later one.
+  private func wasCommitted(_ save: PostgresWriteSession.Save) -> Bool? {
+    guard let store = save.store as? PostgresStore else { return nil }
     let table = store.schemas.table("_cdgen_history")
     let deadline = Deadline(seconds: server.replayTimeout)
     var attempt = 0
@@ -287,11 +291,15 @@ final class PostgresEngine: StoreEngine {
           PostgresStatement(
             #"INSERT INTO \#(table) ("id", "save", "time", "origin", "changes") VALUES (?, ?, 0, '', '') "#
               + "ON CONFLICT DO NOTHING",
-            [.value(.int(Int64.random(in: .min..<0))), .value(.uuid(save))]),
+            [.value(.int(Int64.random(in: .min..<0))), .value(.uuid(save.id))]),
+          PostgresStatement(
+            #"SELECT EXISTS (SELECT 1 FROM \#(table) WHERE "id" > ?) "#
+              + #"AND NOT EXISTS (SELECT 1 FROM \#(table) WHERE "id" = ?)"#,
+            [.value(.int(save.number)), .value(.int(save.number))]),
           PostgresStatement("ROLLBACK"),
         ])
-        if results[1].affectedCount != 0 { return false }
-        if try isKept(save, table, connection) { return true }
+        if results[1].affectedCount != 0 { return results[2].bool(0, 0) ? nil : false }
+        if try isKept(save.id, table, connection) { return true }
       } catch {}
       if deadline.isOver { return nil }
       Waiting.pause(attempt + 3)
