@@ -72,8 +72,18 @@ extension PostgresConnection {
   /// The statement that limits how long a transaction waits for a lock. Zero seconds do not wait; the server's zero would
   /// be no limit.
   static func lockLimit(seconds: Double) -> PostgresStatement {
+    PostgresStatement("SET LOCAL lock_timeout = \(lockMilliseconds(seconds))", isKept: false)
+  }
+
+  /// The same for statements that are sent together without BEGIN. The server would warn of `SET LOCAL` there.
+  static func lockLimitWithoutBegin(seconds: Double) -> PostgresStatement {
     PostgresStatement(
-      "SET LOCAL lock_timeout = \(max(1, Int64(min(seconds, 2_000_000) * 1000)))", isKept: false)
+      "SELECT pg_catalog.set_config('lock_timeout', ?, true)",
+      [.value(.string(String(lockMilliseconds(seconds))))])
+  }
+
+  private static func lockMilliseconds(_ seconds: Double) -> Int64 {
+    max(1, Int64(min(seconds, 2_000_000) * 1000))
   }
 
   // MARK: Settings

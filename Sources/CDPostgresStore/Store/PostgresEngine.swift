@@ -368,11 +368,13 @@ final class PostgresEngine: StoreEngine {
     defer { pool.give(connection) }
     let statement = PostgresStatement(
       text, [.value(.string(root.name)), number, number, .value(.int(KeyRanges.largestKey)), number, number])
+    // A batch keeps the counter until it ends.
+    let limit = PostgresConnection.lockLimitWithoutBegin(seconds: lockTimeout)
     let checks = current.check.statements
     let results: [PostgresResult]
     // They are sent together, and so they are one transaction.
-    do { results = try connection.run(checks + [statement]) } catch {
-      if let refusal = current.check.refusal(error, start: 0) { throw refusal }
+    do { results = try connection.run([limit] + checks + [statement]) } catch {
+      if let refusal = current.check.refusal(error, start: 1) { throw refusal }
       throw error
     }
     guard let result = results.last, result.rowCount == 1, result.bool(0, 1) else {
