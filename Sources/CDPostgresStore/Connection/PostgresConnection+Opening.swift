@@ -24,7 +24,7 @@ extension PostgresConnection {
       do {
         // Longer than the server's own limit, so that usually the server ends the statement and keeps the connection.
         let connection = try PostgresConnection(
-          handle, replyTimeout: server.statementTimeout + 2, lossTimeout: server.lossTimeout,
+          handle, replyTimeout: server.statementLimit + 2, lossTimeout: server.lossTimeout,
           keepsStatements: server.keepsSessions)
         if server.keepsSessions { _ = try connection.run(limits(of: server, isLocal: false)) }
         return connection
@@ -61,7 +61,7 @@ extension PostgresConnection {
   ///
   /// - Parameter isLocal: Whether they hold only until the transaction ends.
   static func limits(of server: PostgresServer, isLocal: Bool) -> [PostgresStatement] {
-    let milliseconds = Int64(server.statementTimeout * 1000)
+    let milliseconds = Int64(server.statementLimit * 1000)
     let set = isLocal ? "SET LOCAL" : "SET"
     return [
       PostgresStatement("\(set) statement_timeout = \(milliseconds)"),

@@ -76,6 +76,22 @@ import Testing
     #expect(one.url == nil && one != .inMemory)
   }
 
+  /// The server accepts no greater number than that of two million seconds, and zero is no limit.
+  @Test(
+    arguments: [
+      (.infinity, 1_000_000_000), (.nan, 1_000_000_000), (1e300, 1_000_000_000), (60, 60_000), (0.001, 1),
+      (0.0001, 1), (0, 1), (-1, 1),
+    ] as [(Double, Int)])
+  func theLimitOfStatementsFitsTheServer(seconds: Double, milliseconds: Int) {
+    var server = PostgresServer()
+    server.statementTimeout = seconds
+    #expect(
+      PostgresConnection.limits(of: server, isLocal: false).map(\.text) == [
+        "SET statement_timeout = \(milliseconds)",
+        "SET idle_in_transaction_session_timeout = \(milliseconds * 2)",
+      ])
+  }
+
   @Test func whichHostsAreLocal() {
     for host in ["", "/var/run", "localhost", "127.0.0.1", "127.1.2.3", "::1", "@socket"] {
       #expect(PostgresConnection.isLocal(host))
