@@ -283,7 +283,7 @@ final class PostgresWriteSession: StoreWriteSession {
   }
 
   /// No text of PostgreSQL contains U+0000, and no value has more than a gigabyte.
-  private static func isStorable(_ value: AttributeValue) -> Bool { unstorable(value) == nil }
+  static func isStorable(_ value: AttributeValue) -> Bool { unstorable(value) == nil }
 
   private static func unstorable(_ value: AttributeValue) -> (any Error)? {
     switch value {
