@@ -1,3 +1,5 @@
+public import CDRuntime
+
 /// The reason why a text is not the URL of a server.
 ///
 /// ```swift
@@ -12,6 +14,10 @@ public struct ServerURLError: Error, Hashable, Sendable, CustomStringConvertible
   public let reason: String
 
   public var description: String { "the URL of the server cannot be used: \(reason)" }
+}
+
+extension ServerURLError: PresentableError {
+  public var situation: ErrorSituation { .unreadableText }
 }
 
 extension PostgresServer {

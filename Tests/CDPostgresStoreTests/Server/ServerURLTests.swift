@@ -55,6 +55,12 @@ import Testing
     #expect(throws: ServerURLError.self) { try PostgresServer(url: url) }
   }
 
+  @Test func mistakesArePresentable() {
+    let url = Self.wrong[0]
+    let error: (any Error)? = #expect(throws: ServerURLError.self) { try PostgresServer(url: url) }
+    #expect((error as? any PresentableError)?.situation == .unreadableText)
+  }
+
   /// What is shown of a server, in errors too, has neither the user nor the password.
   @Test func thePasswordIsNotShown() throws {
     let server = try PostgresServer(url: "postgresql://somebody:secret@host:1/db?schema=s")
