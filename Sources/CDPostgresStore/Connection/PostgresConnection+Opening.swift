@@ -24,7 +24,7 @@ extension PostgresConnection {
       do {
         // Longer than the server's own limit, so that usually the server ends the statement and keeps the connection.
         let connection = try PostgresConnection(
-          handle, replyTimeout: server.statementTimeout + 2, lossTimeout: server.lossTimeout,
+          handle, replyTimeout: server.statementLimit + 2, lossTimeout: server.lossTimeout,
           keepsStatements: server.keepsSessions)
         if server.keepsSessions { _ = try connection.run(limits(of: server, isLocal: false)) }
         return connection
@@ -61,7 +61,7 @@ extension PostgresConnection {
   ///
   /// - Parameter isLocal: Whether they hold only until the transaction ends.
   static func limits(of server: PostgresServer, isLocal: Bool) -> [PostgresStatement] {
-    let milliseconds = Int64(server.statementTimeout * 1000)
+    let milliseconds = Int64(server.statementLimit * 1000)
     let set = isLocal ? "SET LOCAL" : "SET"
     return [
       PostgresStatement("\(set) statement_timeout = \(milliseconds)"),
@@ -72,8 +72,18 @@ extension PostgresConnection {
   /// The statement that limits how long a transaction waits for a lock. Zero seconds do not wait; the server's zero would
   /// be no limit.
   static func lockLimit(seconds: Double) -> PostgresStatement {
+    PostgresStatement("SET LOCAL lock_timeout = \(lockMilliseconds(seconds))", isKept: false)
+  }
+
+  /// The same for statements that are sent together without BEGIN. The server would warn of `SET LOCAL` there.
+  static func lockLimitWithoutBegin(seconds: Double) -> PostgresStatement {
     PostgresStatement(
-      "SET LOCAL lock_timeout = \(max(1, Int64(min(seconds, 2_000_000) * 1000)))", isKept: false)
+      "SELECT pg_catalog.set_config('lock_timeout', ?, true)",
+      [.value(.string(String(lockMilliseconds(seconds))))])
+  }
+
+  private static func lockMilliseconds(_ seconds: Double) -> Int64 {
+    max(1, Int64(min(seconds, 2_000_000) * 1000))
   }
 
   // MARK: Settings

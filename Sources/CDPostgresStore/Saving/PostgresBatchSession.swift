@@ -81,7 +81,10 @@ final class PostgresBatchSession: StoreBatchSession {
   func selection(of query: StoreQuery) throws -> (rows: RowSelection, readRoots: Set<Int>)? {
     let query = try session.compile(query)
     let condition = query.compiled.condition
-    guard condition.map({ $0.isExact && !$0.mayFail }) ?? true else { return nil }
+    guard condition.map({ $0.isExact && !$0.mayFail }) ?? true,
+      // The server refuses such a constant. Without a selection, the evaluator decides, as it does for a fetch.
+      query.compiled.bindings.allSatisfy(PostgresWriteSession.isStorable)
+    else { return nil }
     return (.query(query), condition?.readRoots ?? [])
   }
 

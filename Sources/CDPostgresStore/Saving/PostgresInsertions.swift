@@ -209,18 +209,25 @@ final class PostgresRowInsertion: RowInsertion {
     let values = zip(row, target.types).map { PostgresParameter.typed($0, $1) }
     try session.flush()
     session.noteRowsWritten()
-    do {
-      _ = try session.transaction.runInSavepoint([PostgresStatement(text, [.value(.int(key))] + values)])
-      return key
-    } catch let failure as PostgresFailure {
-      guard failure.isUniquenessViolation, let conflict = failure.constraint.flatMap({ conflicts[$0] }) else {
-        throw PostgresBatchSession.converted(failure, session)
+    for _ in 0..<Self.mostAttempts {
+      do {
+        _ = try session.transaction.runInSavepoint([PostgresStatement(text, [.value(.int(key))] + values)])
+        return key
+      } catch let failure as PostgresFailure {
+        guard failure.isUniquenessViolation, let conflict = failure.constraint.flatMap({ conflicts[$0] })
+        else { throw PostgresBatchSession.converted(failure, session) }
+        guard case .update(let text, let columns) = conflict else { return nil }
+        if let existing = try update(text, columns.map { values[$0] }) { return existing }
+        // Another program has deleted the existing row, or has changed its values, so that the new row may now have them.
       }
-      guard case .update(let text, let columns) = conflict else { return nil }
-      return try update(text, columns.map { values[$0] })
     }
+    throw StoreError.busy(session.urls)
   }
 
+  /// The most attempts to insert a row whose existing row others remove each time before it is updated.
+  private static let mostAttempts = 10
+
+  /// - Returns: The key of the existing row; nil if there is none any more.
   private func update(_ text: String, _ values: [PostgresParameter]) throws -> ObjectKey? {
     do {
       let result = try session.transaction.runInSavepoint([PostgresStatement(text, values)]).last
@@ -405,7 +412,7 @@ final class PostgresSetUpsert: RowInsertion {
 
 extension AttributeValue {
   /// The number of bytes of a text or data.
-  fileprivate var size: Int {
+  var size: Int {
     switch self {
     case .string(let text): text.utf8.count
     case .data(let data): data.count

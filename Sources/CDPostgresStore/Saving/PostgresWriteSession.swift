@@ -14,8 +14,8 @@ import CDModel
 final class PostgresWriteSession: StoreWriteSession {
   let session: PostgresSession
   let transaction: WriteTransaction
-  /// Finds whether a save was committed, although the server did not confirm it; nil if the server cannot be asked.
-  private let wasCommitted: (_ save: UUID, _ store: any AttachedStore) -> Bool?
+  /// Finds whether a save was committed, although the server did not confirm it; nil if the server cannot say.
+  private let wasCommitted: (_ save: Save) -> Bool?
   private let statements: RowStatements
   private let writer = RowWriter()
   private var buffer = RowBuffer()
@@ -25,9 +25,16 @@ final class PostgresWriteSession: StoreWriteSession {
   private var hasDanglingRows = false
   /// Checks references in place of foreign keys; nil if all stores have these.
   private var references: ReferenceChecks?
-  private var saves: [(id: UUID, store: any AttachedStore)] = []
+  private var saves: [Save] = []
   /// Whether nobody knows whether the transaction was committed.
   private(set) var isUnresolved = false
+
+  /// The transaction's entry in the history of a store.
+  struct Save {
+    let id: UUID
+    let number: Int64
+    let store: any AttachedStore
+  }
 
   var reader: any StoreSession { session }
   var batch: any StoreBatchSession { PostgresBatchSession(self) }
@@ -37,7 +44,7 @@ final class PostgresWriteSession: StoreWriteSession {
 
   init(
     _ session: PostgresSession, _ transaction: WriteTransaction, _ references: ReferenceChecks?,
-    wasCommitted: @escaping (_ save: UUID, _ store: any AttachedStore) -> Bool?
+    wasCommitted: @escaping (_ save: Save) -> Bool?
   ) {
     self.session = session
     self.transaction = transaction
@@ -99,14 +106,14 @@ final class PostgresWriteSession: StoreWriteSession {
       try transaction.commit()
     } catch let failure as PostgresFailure {
       guard transaction.isResultUnknown else { throw failure.error(of: urls, during: "committing") }
-      let found = saves.first.flatMap { wasCommitted($0.id, $0.store) }
+      let found = saves.first.flatMap(wasCommitted)
       if found == true { return }
       guard found == nil else { throw failure.error(of: urls, during: "committing") }
       isUnresolved = true
       throw PostgresFailure(
         code: PostgresFailure.unknownResult,
         message:
-          "the server did not confirm the commit, and cannot be asked whether the save was written "
+          "the server did not confirm the commit, and cannot say whether the save was written "
           + "(\(failure.message))"
       ).error(of: urls, during: "committing")
     }
@@ -152,8 +159,6 @@ final class PostgresWriteSession: StoreWriteSession {
 
   /// The number of new rows of an entity above which they are copied.
   private static let leastCopied = 500
-  /// The most rows that wait to be sent.
-  private static let mostRows = 5000
 
   /// Sends the rows that wait.
   ///
@@ -278,7 +283,7 @@ final class PostgresWriteSession: StoreWriteSession {
   }
 
   /// No text of PostgreSQL contains U+0000, and no value has more than a gigabyte.
-  private static func isStorable(_ value: AttributeValue) -> Bool { unstorable(value) == nil }
+  static func isStorable(_ value: AttributeValue) -> Bool { unstorable(value) == nil }
 
   private static func unstorable(_ value: AttributeValue) -> (any Error)? {
     switch value {
@@ -317,7 +322,7 @@ final class PostgresWriteSession: StoreWriteSession {
     var rows = RowBuffer()
     guard isRowByRow else {
       buffer.insert(entity, key, values)
-      if buffer.count >= Self.mostRows { try flush() }
+      if buffer.isFull { try flush() }
       return .done
     }
     rows.insert(entity, key, values)
@@ -339,7 +344,7 @@ final class PostgresWriteSession: StoreWriteSession {
     references?.note(values[...], in: columns, of: entity, model)
     guard isRowByRow else {
       buffer.update(entity, changed, columns, key, version: version, values)
-      if buffer.count >= Self.mostRows { try flush() }
+      if buffer.isFull { try flush() }
       return .done
     }
     var rows = RowBuffer()
@@ -350,7 +355,7 @@ final class PostgresWriteSession: StoreWriteSession {
   func delete(_ entity: EntityPlan, _ key: ObjectKey, version: Int64) throws -> RowOutcome {
     guard isRowByRow else {
       buffer.delete(entity, key, version: version)
-      if buffer.count >= Self.mostRows { try flush() }
+      if buffer.isFull { try flush() }
       return .done
     }
     var rows = RowBuffer()
@@ -480,7 +485,7 @@ extension PostgresWriteSession {
       references?.note(source, to: own.root)
       if own.storeIndex == other.storeIndex { for key in targets { references?.note(key, to: other.root) } }
     }
-    if isRowByRow || buffer.count >= Self.mostRows { try flush() }
+    if isRowByRow || buffer.isFull { try flush() }
   }
 
   private func positionSQL(_ relationship: RelationshipPlan) -> PositionSQL? {
@@ -503,7 +508,7 @@ extension PostgresWriteSession {
     _ position: Int64, of member: ObjectKey, _ relationship: RelationshipPlan, of key: ObjectKey, isNew: Bool
   ) throws {
     buffer.setPosition(position, of: member, relationship, of: key, isNew: isNew)
-    if buffer.count >= Self.mostRows { try flush() }
+    if buffer.isFull { try flush() }
   }
 
   func danglingRows(in store: any AttachedStore) throws -> [(root: EntityPlan, key: ObjectKey)] {
@@ -537,7 +542,6 @@ extension PostgresWriteSession {
   ) throws -> Int64 {
     // Before the history's counter, which no other save can use in the meantime.
     try flush(checkingReferences: true)
-    saves.append((id, store))
     if hasDanglingRows { return 0 }
     let counter = session.systemTable("_cdgen_keys", of: store)
     let history = session.systemTable("_cdgen_history", of: store)
@@ -551,7 +555,9 @@ extension PostgresWriteSession {
         .typed(author.map { .string($0) } ?? .null, .text), .value(.string(changes)),
       ])
     try checkCounter(result, of: store)
-    return result.int(0, 0)
+    let number = result.int(0, 0)
+    saves.append(Save(id: id, number: number, store: store))
+    return number
   }
 
   /// Checks that a statement has found the counter of saves. A migration to a schema beside removes it, which keeps

@@ -58,8 +58,14 @@ struct RowBuffer {
   private var updateIndices: [UpdateKind: Int] = [:]
   /// The number of rows, pairs and positions.
   private(set) var count = 0
+  /// The number of bytes of the texts and data.
+  private var size = 0
 
   var isEmpty: Bool { count == 0 }
+
+  /// Whether the rows should be sent before there are more. The values of a column are one parameter of a statement, and
+  /// the server accepts no message above a gigabyte.
+  var isFull: Bool { count >= InsertedColumns.mostRows || size >= InsertedColumns.mostBytes }
 
   private static func index(of entity: EntityPlan, _ columns: [Int], in groups: inout [Group]) -> Int {
     if let index = groups.lastIndex(where: { $0.entity === entity }) { return index }
@@ -79,6 +85,7 @@ struct RowBuffer {
     inserts[index].keys.append(key)
     inserts[index].values += values
     count += 1
+    size += values.reduce(0) { $0 + $1.size }
   }
 
   mutating func setVersion(_ version: Int64, of entity: EntityPlan, _ key: ObjectKey) {
@@ -102,6 +109,7 @@ struct RowBuffer {
     updates[index].versions.append(version)
     updates[index].values += values
     count += 1
+    size += values.reduce(0) { $0 + $1.size }
   }
 
   mutating func removePairs(ofJoin join: Int, _ source: ObjectKey, _ targets: [ObjectKey]) {

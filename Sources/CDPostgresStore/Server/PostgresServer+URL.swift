@@ -1,3 +1,5 @@
+public import CDRuntime
+
 /// The reason why a text is not the URL of a server.
 ///
 /// ```swift
@@ -12,6 +14,10 @@ public struct ServerURLError: Error, Hashable, Sendable, CustomStringConvertible
   public let reason: String
 
   public var description: String { "the URL of the server cannot be used: \(reason)" }
+}
+
+extension ServerURLError: PresentableError {
+  public var situation: ErrorSituation { .unreadableText }
 }
 
 extension PostgresServer {
@@ -34,6 +40,9 @@ extension PostgresServer {
     if path.count > 1, !path[1].isEmpty { database = try Self.decoded(path[1], "the database") }
     if parts.count > 1 { try readQuery(parts[1]) }
     if schema.isEmpty || schema.utf8.contains(0) { throw ServerURLError(reason: "it has no usable schema") }
+    guard schema.utf8.count <= PostgresTables.longestName else {
+      throw ServerURLError(reason: "the schema's name has more than \(PostgresTables.longestName) bytes")
+    }
   }
 
   private mutating func readAuthority(_ authority: Substring) throws(ServerURLError) {

@@ -78,7 +78,7 @@ public struct PostgresServer: Hashable, Sendable {
   /// How many seconds to wait for one address of the server, and for a free connection. A machine whose system does not
   /// answer for as long, but for at least 5 seconds, counts as lost.
   public var connectTimeout: Double = 10
-  /// How many seconds one statement may take.
+  /// How many seconds one statement may take: at least a millisecond, and at most 1,000,000 s.
   public var statementTimeout: Double = 60
   /// How many seconds a save that the server interrupts is tried again, for example while another server takes over.
   public var replayTimeout: Double = 15
@@ -114,6 +114,10 @@ public struct PostgresServer: Hashable, Sendable {
   /// The time in seconds after which a machine counts as lost if its system does not answer. It never depends on how long
   /// statements take.
   var lossTimeout: Double { max(5, min(connectTimeout, 1000)) }
+
+  /// The time in seconds that one statement may take, in the bounds that the server accepts. Zero milliseconds would be no
+  /// limit. What is no number counts as the longest time.
+  var statementLimit: Double { statementTimeout < 1_000_000 ? max(statementTimeout, 0.001) : 1_000_000 }
 
   /// Whether two stores can be reached by the same connections.
   func isSameDatabase(as other: PostgresServer) -> Bool {

@@ -29,7 +29,7 @@ final class WriteTransaction {
   /// Whether the server was asked to commit.
   private(set) var wasCommitSent = false
 
-  /// - Parameter writeLocks: The statements that wait for migrations, and keep them waiting.
+  /// - Parameter writeLocks: The statements that wait for migrations, and keep them waiting; none if the stores are only read.
   init(
     _ pool: ConnectionPool, _ server: PostgresServer, urls: [URL], check: VersionMark,
     writeLocks: [PostgresStatement], lockTimeout: Double
@@ -75,7 +75,8 @@ final class WriteTransaction {
   /// The statements that begin the transaction. The checks of the version are the last ones.
   // READ COMMITTED, because the versions of the rows find all conflicts, and each row by itself.
   private var beginning: [PostgresStatement] {
-    var list = [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE")]
+    let access = writeLocks.isEmpty ? "READ ONLY" : "READ WRITE"
+    var list = [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, " + access)]
     if !server.keepsSessions { list += PostgresConnection.limits(of: server, isLocal: true) }
     list.append(PostgresConnection.lockLimit(seconds: lockTimeout))
     return list + writeLocks + check.statements

@@ -37,7 +37,8 @@ final class PostgresEngine: StoreEngine {
     let tables: PostgresTables
     let sql: ModelSQL
     let check: VersionMark
-    /// Locks that exclude migrations, while rows are written.
+    /// Locks that exclude migrations of the stores that can be written to; none if all are open for reading only. The others
+    /// are only read, and the locks would need the right to write.
     let writeLocks: [PostgresStatement]
 
     /// Checks references; nil if all stores have foreign keys.
@@ -57,7 +58,7 @@ final class PostgresEngine: StoreEngine {
       // With common features, the counter of saves excludes migrations: see `MigrationBeside`. But another program with all
       // features may migrate the store.
       let lock = usesAllFeatures ? PostgresTables.writeLock : PostgresTables.commonWriteLock
-      writeLocks = all.map { PostgresStatement(lock($0.schemas.own)) }
+      writeLocks = all.filter { !$0.isReadOnly }.map { PostgresStatement(lock($0.schemas.own)) }
       references =
         usesAllFeatures && all.allSatisfy(\.hasForeignKeys)
         ? nil : ReferenceChecks(model, tables.dialect, stores)
@@ -72,6 +73,7 @@ final class PostgresEngine: StoreEngine {
     guard let server = servers.first, servers.count == settings.count,
       servers.allSatisfy({ $0.isSameDatabase(as: server) })
     else { throw StoreError.notSupported("stores of several databases in one coordinator") }
+    for own in servers { try PostgresTransfer.checkSchema(of: own) }
     for (index, own) in servers.enumerated()
     where servers[..<index].contains(where: { $0.schema == own.schema }) {
       throw StoreError.openedTwice(own.url)
@@ -211,7 +213,7 @@ final class PostgresEngine: StoreEngine {
     defer { transaction.giveConnectionBack() }
     let session = PostgresWriteSession(
       self.session(current), transaction, current.references
-    ) { [self] in wasCommitted($0, $1) }
+    ) { [self] in wasCommitted($0) }
     defer { session.end() }
     return try body(session)
   }
@@ -265,12 +267,16 @@ final class PostgresEngine: StoreEngine {
     failure(error)?.isOfAvailability == true
   }
 
-  /// Returns whether a save was committed, although the server did not confirm it; nil if the server cannot be asked in time.
+  /// Returns whether a save was committed, although the server did not confirm it; nil if the server cannot be asked in time,
+  /// or does not know it.
   ///
   /// An entry with the same identifier is inserted, and taken back. The server lets it wait for a transaction that has
   /// inserted the entry and has not ended yet.
-  private func wasCommitted(_ save: UUID, _ store: any AttachedStore) -> Bool? {
-    guard let store = store as? PostgresStore else { return nil }
+  ///
+  /// Somebody may have deleted the save's entry since, but never the newest one. So without the entry, the save is known
+  /// to be missing only if another one has its number, or if there is no later one.
+  private func wasCommitted(_ save: PostgresWriteSession.Save) -> Bool? {
+    guard let store = save.store as? PostgresStore else { return nil }
     let table = store.schemas.table("_cdgen_history")
     let deadline = Deadline(seconds: server.replayTimeout)
     var attempt = 0
@@ -285,11 +291,15 @@ final class PostgresEngine: StoreEngine {
           PostgresStatement(
             #"INSERT INTO \#(table) ("id", "save", "time", "origin", "changes") VALUES (?, ?, 0, '', '') "#
               + "ON CONFLICT DO NOTHING",
-            [.value(.int(Int64.random(in: .min..<0))), .value(.uuid(save))]),
+            [.value(.int(Int64.random(in: .min..<0))), .value(.uuid(save.id))]),
+          PostgresStatement(
+            #"SELECT EXISTS (SELECT 1 FROM \#(table) WHERE "id" > ?) "#
+              + #"AND NOT EXISTS (SELECT 1 FROM \#(table) WHERE "id" = ?)"#,
+            [.value(.int(save.number)), .value(.int(save.number))]),
           PostgresStatement("ROLLBACK"),
         ])
-        if results[1].affectedCount != 0 { return false }
-        if try isKept(save, table, connection) { return true }
+        if results[1].affectedCount != 0 { return results[2].bool(0, 0) ? nil : false }
+        if try isKept(save.id, table, connection) { return true }
       } catch {}
       if deadline.isOver { return nil }
       Waiting.pause(attempt + 3)
@@ -358,11 +368,13 @@ final class PostgresEngine: StoreEngine {
     defer { pool.give(connection) }
     let statement = PostgresStatement(
       text, [.value(.string(root.name)), number, number, .value(.int(KeyRanges.largestKey)), number, number])
+    // A batch keeps the counter until it ends.
+    let limit = PostgresConnection.lockLimitWithoutBegin(seconds: lockTimeout)
     let checks = current.check.statements
     let results: [PostgresResult]
     // They are sent together, and so they are one transaction.
-    do { results = try connection.run(checks + [statement]) } catch {
-      if let refusal = current.check.refusal(error, start: 0) { throw refusal }
+    do { results = try connection.run([limit] + checks + [statement]) } catch {
+      if let refusal = current.check.refusal(error, start: 1) { throw refusal }
       throw error
     }
     guard let result = results.last, result.rowCount == 1, result.bool(0, 1) else {

@@ -172,7 +172,10 @@ struct PostgresOpening {
     }
     for known in SQLSchema(model, store: storeIndex, PostgresDialect()).indexes {
       let text = PostgresTables.repeatable(PostgresTables.creation(of: known), schema: schema)
-      do { _ = try connection.run([PostgresStatement(text, isKept: false)]) } catch {
+      do {
+        _ = try connection.run(
+          [PostgresStatement(text, isKept: false)], timeout: PostgresTransfer.longTimeout)
+      } catch {
         throw try duplicate(known, error, metadata, found) ?? error
       }
     }
@@ -289,6 +292,8 @@ struct PostgresOpening {
   /// - Returns: Whether indexes of large tables were left out.
   private func update(to metadata: StoreMetadata, _ found: Found) throws -> Bool {
     let schema = SQLText.quoted(found.schemas.tables)
+    // An index takes as long as its table is large.
+    _ = try connection.run(PostgresTransfer.longLimits)
     // Nobody else updates the store at the same time.
     _ = try connection.run(
       #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = 'layoutHash' FOR UPDATE"#)
@@ -308,7 +313,9 @@ struct PostgresOpening {
     for known in missing.early {
       let index = (name: PostgresTables.name(known.name), sql: PostgresTables.creation(of: known))
       do {
-        _ = try connection.run([PostgresStatement("SAVEPOINT _cdgen_index"), PostgresStatement(index.sql)])
+        _ = try connection.run(
+          [PostgresStatement("SAVEPOINT _cdgen_index"), PostgresStatement(index.sql)],
+          timeout: PostgresTransfer.longTimeout)
       } catch {
         guard error.isUniquenessViolation else { throw error }
         _ = try connection.run("ROLLBACK TO SAVEPOINT _cdgen_index")

@@ -195,6 +195,7 @@ struct PostgresTransfer: StoreTransfer {
   private func withoutTransaction<R>(
     toWrite: Bool, _ body: (PostgresConnection) throws -> R
   ) throws -> R {
+    try Self.checkSchema(of: server)
     do {
       let connection = try PostgresConnection.open(server, toWrite: toWrite)
       defer { connection.close() }
@@ -329,6 +330,13 @@ struct PostgresTransfer: StoreTransfer {
       else { continue }
       return (entries, schemas, names(second[0]).union(schemas.areTwo ? PostgresTables.systemNames : []))
     }
+  }
+
+  /// Refuses a schema whose name PostgreSQL would cut: it would be created, and never found again.
+  static func checkSchema(of server: PostgresServer) throws {
+    guard server.schema.utf8.count > PostgresTables.longestName else { return }
+    throw StoreError.notSupported(
+      "the schema '\(server.schema)', whose name has more than \(PostgresTables.longestName) bytes")
   }
 
   /// Refuses names that PostgreSQL would cut.

@@ -72,8 +72,7 @@ extension PersistentStoreCoordinator {
     }
     if let found = FileIdentity(target.path(percentEncoded: false)) {
       throw found == FileIdentity(url.path(percentEncoded: false))
-        ? StoreError.openedTwice(target)
-        : StoreError.cannotCreate(target, reason: "the file already exists; it was not changed")
+        ? StoreError.openedTwice(target) : ClosedStoreCopy.exists(target)
     }
     try copy.write(to: target, location.format)
   }

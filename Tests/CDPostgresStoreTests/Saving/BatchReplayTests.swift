@@ -112,6 +112,47 @@ import Testing
     #expect(try coordinator.history().count == 4 * place)
   }
 
+  /// Another program saves and purges the history before anybody looks whether the batch was committed.
+  @Test func aPurgeHidesWhetherABatchWasCommitted() throws {
+    let context = try store.context(through: proxy)
+    let others = try store.coordinator()
+    let state = Mutex((hasCut: false, hasPurged: false))
+    proxy.decide { statements in
+      let isCommit = statements.contains("COMMIT")
+      let isCheck = statements.contains {
+        $0.contains("_cdgen_history") && $0.contains("ON CONFLICT DO NOTHING")
+      }
+      let (cuts, purges) = state.withLock { state in
+        let (isFirstCommit, isFirstCheck) = (isCommit && !state.hasCut, isCheck && !state.hasPurged)
+        if isFirstCommit { state.hasCut = true }
+        if isFirstCheck { state.hasPurged = true }
+        return (isFirstCommit, isFirstCheck)
+      }
+      if purges {
+        do {
+          let other = PersistentContainer(others).newContext()
+          try other.insert(entityNamed: "Tag").setValue("theirs", forKey: "name")
+          try other.save()
+          try others.purgeHistory(before: Date(timeIntervalSinceNow: 60))
+        } catch { Issue.record(error) }
+      }
+      return cuts ? .cutAfter : .forward
+    }
+    let rows: [[String: FetchedValue]] = [["name": .attribute(.string("ours"))]]
+    let error = #expect(throws: StoreError.self) {
+      try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Tag", rows: rows))
+    }
+    proxy.decide { _ in .forward }
+    guard case .engine(_, let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reason.code == PostgresFailure.unknownResult)
+    #expect(state.withLock { $0.hasCut && $0.hasPurged })
+    let found = try store.sql("SELECT 1 FROM \(store.table("Tag")) WHERE name = 'ours'")
+    #expect(found.rowCount == 1)
+  }
+
   /// Rows that can be read only once.
   @Test func rowsOfASequenceAreReadOnce() throws {
     let context = try store.context(through: proxy)

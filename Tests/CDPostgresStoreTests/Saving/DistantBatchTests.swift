@@ -98,6 +98,46 @@ import Testing
     #expect(updates.withLock { $0 } == 1)
   }
 
+  /// Who writes to one store needs no right to write to another one that is open for reading only.
+  @Test(arguments: [PostgresServer.Features.postgresql, .common])
+  func aStoreThatMayOnlyBeReadPreventsNoSaves(features: PostgresServer.Features) throws {
+    _ = try coordinator()
+    let role = "writer_\(UInt32.random(in: 0 ... .max))"
+    let (own, other) = (SQLText.quoted(shelves.server.schema), SQLText.quoted(houses.server.schema))
+    for sql in [
+      "CREATE ROLE \(role) LOGIN", "GRANT USAGE ON SCHEMA \(own), \(other) TO \(role)",
+      "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(own) TO \(role)",
+      "GRANT SELECT ON ALL TABLES IN SCHEMA \(other) TO \(role)",
+    ] { try shelves.sql(sql) }
+    defer {
+      _ = try? shelves.sql("DROP OWNED BY \(role)")
+      _ = try? shelves.sql("DROP ROLE \(role)")
+    }
+    func description(
+      _ store: ServerStore, _ configuration: String, isReadOnly: Bool
+    ) -> PersistentStoreDescription {
+      var server = store.server
+      server.user = role
+      server.features = features
+      return PersistentStoreDescription(
+        .server(server), configuration: configuration, isReadOnly: isReadOnly)
+    }
+    let container = PersistentContainer(
+      try PersistentStoreCoordinator(
+        model: Self.model,
+        stores: [
+          description(shelves, "Shelves", isReadOnly: false), description(houses, "Houses", isReadOnly: true),
+        ]))
+    let context = container.newContext()
+    try context.insert(entityNamed: "Note").setValue("a", forKey: "text")
+    try context.save()
+    let result = try context.execute(
+      BatchUpdateRequest(
+        FetchRequest<ManagedObject>(entityName: "Note"), set: [.set("text", to: .attribute(.string("b")))]))
+    #expect(result.count == 1)
+    #expect(try context.objects(forEntityNamed: "House", format: "TRUEPREDICATE").isEmpty)
+  }
+
   @Test(arguments: [false, true])
   func whatIsDerivedFarAwayReadsTheNewestValues(isDeletion: Bool) throws {
     let context = try context(through: proxy)

@@ -47,6 +47,27 @@ import Testing
     #expect(try fresh.titles("pages == 2999") == ["book 2999"])
   }
 
+  /// Large values are sent in parts, because the server accepts no message above a gigabyte.
+  @Test func manyLargeValuesAreNotSentTogether() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let context = try store.context(through: proxy)
+    func trips(_ start: String) -> Int {
+      let all = proxy.takeRoundTrips()
+      return all.filter { $0.contains { $0.hasPrefix(start) && $0.contains("\"Book\"") } }.count
+    }
+    func text(_ letter: Character) -> String { String(repeating: letter, count: 1 << 20) }
+    let books = try (0..<10).map { _ in try context.addBook(text("a")) }
+    _ = proxy.takeRoundTrips()
+    try context.save()
+    #expect(trips("INSERT") == 3)
+    for book in books { try book.setValue(text("b"), forKey: "title") }
+    try context.save()
+    #expect(trips("UPDATE") == 3)
+    #expect(try store.sql("SELECT 1 FROM \(store.table("Book")) WHERE title LIKE 'b%'").rowCount == 10)
+    #expect(try context.persistentStoreCoordinator.verify() == [])
+  }
+
   // MARK: Lost replies
 
   private static func isCommit(_ statements: [String]) -> Bool { statements.contains("COMMIT") }

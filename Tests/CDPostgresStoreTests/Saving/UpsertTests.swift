@@ -192,6 +192,45 @@ import Testing
     #expect(try contents(store, .one).count == 10)
   }
 
+  /// Another program inserts a row before the insertion, and deletes it before the update.
+  @Test func anotherProgramDeletesTheRowThatIsInTheWay() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    var server = store.server
+    server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
+    let (container, context) = try context(.one, server)
+    defer { withExtendedLifetime(container) {} }
+    let table = store.table("Item")
+    let done = Mutex((isInserted: false, isDeleted: false))
+    proxy.decide { statements in
+      let isInsertion = statements.contains { $0.contains("INSERT INTO") && $0.contains("\"code\"") }
+      let isUpdate = statements.contains { $0.hasPrefix("UPDATE") && $0.contains("RETURNING") }
+      let change = done.withLock { done -> String? in
+        if isInsertion, !done.isInserted {
+          done.isInserted = true
+          return "INSERT INTO \(table) (_pk, _version, code, part, number, note) "
+            + "VALUES (1000, 1, 'code 3', 1, 77, 'theirs')"
+        }
+        if isUpdate, done.isInserted, !done.isDeleted {
+          done.isDeleted = true
+          return "DELETE FROM \(table) WHERE _pk = 1000"
+        }
+        return nil
+      }
+      do { if let change { try store.sql(change) } } catch { Issue.record(error) }
+      return .forward
+    }
+    let rows = (0..<10).map { Row(code: "code \($0)", part: 1, number: Int64($0), note: nil) }
+    let count = try insert(rows, .update, byKeyPaths: true, context)
+    proxy.decide { _ in .forward }
+    #expect(done.withLock { $0.isInserted && $0.isDeleted })
+    #expect(count == 10)
+    let found = try store.sql("SELECT number, _version, note FROM \(table) WHERE code = 'code 3'")
+    #expect(found.rowCount == 1)
+    #expect(found.int(0, 0) == 3 && found.int(0, 1) == 1 && found.string(0, 2) == "none")
+    #expect(try contents(store, .one).count == 10)
+  }
+
   /// A row that another index refuses is named.
   @Test func theRefusedRowIsNamed() throws {
     let store = try ServerStore()

@@ -29,6 +29,11 @@ import Testing
     #expect(server.hosts.isEmpty && server.schema == "public" && server.tls == .automatic)
   }
 
+  @Test func theLongestSchema() throws {
+    let name = String(repeating: "x", count: 63)
+    #expect(try PostgresServer(url: "postgresql://host/db?schema=\(name)").schema == name)
+  }
+
   @Test func aSocketInTheQuery() throws {
     let server = try PostgresServer(url: "postgresql:///library?host=/var/run/postgresql&user=me&password=x")
     #expect(server.hosts == [.init("/var/run/postgresql")] && server.user == "me" && server.password == "x")
@@ -43,10 +48,17 @@ import Testing
     "postgresql://host/d%00b",
     "postgresql://host/d%+1b", "postgresql://host/d%FF", "postgresql://host/db?statement_timeout=-1",
     "postgresql://host/db?connect_timeout=nan", "postgresql://host/db?schema=a%00b",
+    "postgresql://host/db?schema=" + String(repeating: "x", count: 64),
   ]
 
   @Test(arguments: wrong) func mistakesAreErrors(_ url: String) {
     #expect(throws: ServerURLError.self) { try PostgresServer(url: url) }
+  }
+
+  @Test func mistakesArePresentable() {
+    let url = Self.wrong[0]
+    let error: (any Error)? = #expect(throws: ServerURLError.self) { try PostgresServer(url: url) }
+    #expect((error as? any PresentableError)?.situation == .unreadableText)
   }
 
   /// What is shown of a server, in errors too, has neither the user nor the password.
@@ -68,6 +80,22 @@ import Testing
     #expect(try one == .server(url: "postgresql://host/db?schema=a"))
     #expect(try one != .server(url: "postgresql://host/db?schema=b"))
     #expect(one.url == nil && one != .inMemory)
+  }
+
+  /// The server accepts no greater number than that of two million seconds, and zero is no limit.
+  @Test(
+    arguments: [
+      (.infinity, 1_000_000_000), (.nan, 1_000_000_000), (1e300, 1_000_000_000), (60, 60_000), (0.001, 1),
+      (0.0001, 1), (0, 1), (-1, 1),
+    ] as [(Double, Int)])
+  func theLimitOfStatementsFitsTheServer(seconds: Double, milliseconds: Int) {
+    var server = PostgresServer()
+    server.statementTimeout = seconds
+    #expect(
+      PostgresConnection.limits(of: server, isLocal: false).map(\.text) == [
+        "SET statement_timeout = \(milliseconds)",
+        "SET idle_in_transaction_session_timeout = \(milliseconds * 2)",
+      ])
   }
 
   @Test func whichHostsAreLocal() {

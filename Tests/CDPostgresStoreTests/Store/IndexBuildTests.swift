@@ -102,6 +102,20 @@ import Testing
     #expect(try context.titles("pages == 7").count == 2)
   }
 
+  /// The index of a smaller table is created while the store is opened, however long that takes.
+  @Test func theCreationOfAnIndexHasNoTimeLimit() throws {
+    let store = try filled()
+    let proxy = try TestProxy(to: store.server)
+    var server = store.server
+    server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
+    _ = try PersistentStoreCoordinator(model: Self.model(adding: false), at: .server(server))
+    let statements = Array(proxy.takeRoundTrips().joined())
+    let limit = try #require(statements.firstIndex(of: "SET LOCAL statement_timeout = 0"))
+    let creation = try #require(statements.firstIndex { $0.hasPrefix("CREATE INDEX") })
+    #expect(limit < creation && !statements[limit..<creation].contains("COMMIT"))
+    #expect(try isValid(store) == true)
+  }
+
   @Test func anInterruptedBuildIsMadeAgain() throws {
     let store = try filled()
     let model = Self.model(adding: true)

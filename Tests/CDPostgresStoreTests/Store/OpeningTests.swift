@@ -35,6 +35,28 @@ import Testing
     _ = try store.coordinator()
   }
 
+  /// PostgreSQL would cut the name, and the store would not be found again.
+  @Test func aSchemaWithALongNameIsRefused() throws {
+    let store = try ServerStore { $0.schema += String(repeating: "é", count: 12) }
+    #expect(store.server.schema.utf8.count == 65)
+    func refusal(_ body: () throws -> Void) -> String {
+      do { try body() } catch StoreError.notSupported(let feature) { return feature } catch {
+        Issue.record(error)
+      }
+      return ""
+    }
+    let location = StoreLocation.server(store.server)
+    let (opening, removal) = (
+      refusal { _ = try store.coordinator() },
+      refusal { try PersistentStoreCoordinator.destroyPersistentStore(at: location) }
+    )
+    #expect(opening.contains("63 bytes") && removal == opening)
+    let found = try store.sql(
+      "SELECT 1 FROM pg_namespace WHERE starts_with(CAST(nspname AS text), ?)",
+      [.value(.string(String(store.server.schema.prefix(40))))])
+    #expect(found.rowCount == 0)
+  }
+
   @Test func indexesAreBroughtUpToDate() throws {
     let store = try ServerStore()
     let context = try store.context()

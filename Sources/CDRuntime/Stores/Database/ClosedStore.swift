@@ -80,7 +80,7 @@ struct MemoryOpening {
     let name = UUID.random().uuidString
     let url = URL(string: "memory:\(name)") ?? EmptyValue.url
     let path = SQLiteConnection.memoryPath(name)
-    let connection = try SQLiteConnection(path: path, of: [url])
+    let connection = try SQLiteConnection.inMemory(path, of: url)
     let storeID = try StoreOpening(connection: connection, url: url, model: model, storeIndex: storeIndex)
       .open()
     return OpenedStore(

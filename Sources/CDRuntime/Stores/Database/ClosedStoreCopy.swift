@@ -43,9 +43,12 @@ struct ClosedStoreCopy {
     do {
       if let format {
         let source = try StoredRows(self, largeValues: large)
+        try source.check()
         try source.copyFiles()
         try large.sync()
         let file = try StoreFile(target, format, isReadOnly: false)
+        // Somebody may have created a store while the source was read. From here on, the lock keeps others away.
+        guard file.isEmpty else { throw Self.exists(target) }
         do {
           try file.replaceStore(with: file.prepare(source.contents))
         } catch {
@@ -70,6 +73,11 @@ struct ClosedStoreCopy {
       large.discard()
       throw error
     }
+  }
+
+  /// The error of a copy whose place is taken.
+  static func exists(_ target: URL) -> StoreError {
+    .cannotCreate(target, reason: "the file already exists; it was not changed")
   }
 
   /// Returns the names of the files of large values that the store's rows refer to.
@@ -101,9 +109,7 @@ struct ClosedStoreCopy {
     // Nobody opens a file meanwhile, so that no store is replaced that somebody has created since the copy began.
     let lock = try FolderLock(.exclusive, of: target, timeout: 5)
     defer { withExtendedLifetime(lock) {} }
-    guard FileIdentity(path) == nil else {
-      throw StoreError.cannotCreate(target, reason: "the file already exists; it was not changed")
-    }
+    guard FileIdentity(path) == nil else { throw Self.exists(target) }
     // A killed program may have left a log of a file that had the name before. The log must be gone from the disk before the
     // new file has the name.
     if try DatabaseFile.removeJournals(of: target) { try Disk.syncFolder(of: target) }
@@ -118,6 +124,9 @@ private struct StoredRows {
   let model: ModelPlan
   let contents: StoreContents
   private let largeValues: CopiedValues?
+  /// Whether a builder has made the rows, so that an opening of the copy accepts them. Other programs can write to a SQLite
+  /// file.
+  private let isChecked: Bool
   /// The connection to the rows. ``fileColumns`` are the columns that name files.
   private let connection: SQLiteConnection
   private let fileColumns: [FileColumn]
@@ -127,9 +136,11 @@ private struct StoredRows {
   init(_ copy: ClosedStoreCopy, largeValues: CopiedValues?) throws {
     url = copy.url
     self.largeValues = largeValues
+    let format = try copy.ownFormat
+    isChecked = copy.transfer != nil || format != nil
     if let transfer = copy.transfer {
       connection = try Self.memory(of: url) { builder in try transfer.read { try $0.add(to: builder) } }
-    } else if let format = try copy.ownFormat {
+    } else if let format {
       connection = try Self.memory(of: url, largeValues) { [url] in
         try StoreFile(url, format, isReadOnly: true).read(into: $0)
       }
@@ -175,6 +186,13 @@ private struct StoredRows {
   func copyFiles() throws {
     guard let largeValues else { return }
     for name in try fileNames().sorted() { try largeValues.addFile(name) }
+  }
+
+  /// Throws an error if a file with these rows could not be opened. The check needs the memory that each opening of such a
+  /// file needs.
+  @_optimize(none)
+  func check() throws {
+    if !isChecked { _ = try Self.memory(of: url) { try add(to: $0) } }
   }
 
   func add(to builder: StoreBuilder) throws {

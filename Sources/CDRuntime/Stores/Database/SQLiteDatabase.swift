@@ -180,22 +180,47 @@ final class SQLiteDatabase: StoreEngine {
 
   func session() throws -> SQLiteSession {
     if attached.isInMemory { try checkIsReadable() }
-    var result: Result<SQLiteSession, any Error> = .failure(CancellationError())
-    // With the lock held, no store can be removed, perhaps with its file, before the session has opened it. The lock's
-    // own result would have to be `sending`, so the closure sets a variable.
-    current.withLock { set in
-      let set = set
-      result = Result {
-        let reader = try readers.acquire() ?? makeReader(of: set)
-        try set.checkVersions(reader)
-        return SQLiteSession(reader, stores: set, model: model, sql: sql)
+    var new: (reader: SQLiteConnection, removals: Int)?
+    while true {
+      var result: Result<SQLiteSession?, any Error> = .failure(CancellationError())
+      // With the lock held, no store can be removed, perhaps with its file, before the session has opened it. The lock's
+      // own result would have to be `sending`, so the closure sets a variable.
+      current.withLock { set in
+        let set = set
+        let reader = new?.removals == set.removals ? new?.reader : nil
+        result = Result { try session(of: set, by: reader) }
       }
+      if let session = try result.get() { return session }
+      let set = attached
+      new = (reader: try makeReader(of: set), removals: set.removals)
     }
-    return try result.get()
   }
 
+  /// Returns a session. Called with the lock on the stores held.
+  ///
+  /// - Parameter reader: A new connection to the stores; nil if there is none.
+  /// - Returns: Nil if a connection must be made without the lock. A connection to several stores in memory waits for their
+  ///   writer, who may need the lock. Their removal removes no file, so nothing needs the lock meanwhile.
+  private func session(of set: SQLiteStoreSet, by reader: SQLiteConnection?) throws -> SQLiteSession? {
+    let connection: SQLiteConnection
+    if let idle = reader ?? readers.acquire() {
+      connection = idle
+    } else {
+      if set.stores.isOnlyInMemory { return nil }
+      connection = try makeReader(of: set)
+    }
+    try set.checkVersions(connection)
+    return SQLiteSession(connection, stores: set, model: model, sql: sql)
+  }
+
+  /// How many seconds a read of stores in memory waits. Only this coordinator writes to them, so there is nobody else whose
+  /// write a ``PersistentStoreDescription/busyTimeout`` could limit. SQLite lets no reader in during a save, which can last as
+  /// long as its file is written.
+  private static let patience = 600.0
+
   private func makeReader(of set: SQLiteStoreSet) throws -> SQLiteConnection {
-    let connection = try opening?.take() ?? Self.connect(to: set, busyTimeout)
+    let timeout = set.stores.isOnlyInMemory ? Self.patience : busyTimeout
+    let connection = try opening?.take() ?? Self.connect(to: set, timeout)
     // The file may have been replaced since it was opened.
     for store in set.all where store.isReadOnly { try store.checkIdentity() }
     // Empty temporary tables take the place of the tables of missing stores. So a relationship to an entity of a

@@ -290,7 +290,8 @@ final class SQLiteSession: StoreSession {
   }
 
   func changeMark() throws -> String {
-    try attached.all.map {
+    // The watcher need not ask for the saves of its own coordinator. To read a store in memory, it would wait for them.
+    try attached.all.filter { !$0.isInMemory }.map {
       try connection.scalar("PRAGMA \(attached.schema(of: $0)).data_version") ?? ""
     }.joined(separator: " ")
   }

@@ -244,20 +244,25 @@ public final class StoreBuilder {
       guard let number = DecimalText.decode(" " + text) else { return false }
       return part.rows.place(number, at: index)
     }
-    guard let fitted = part.types[index].fitted(value),
-      part.storageTypes[index].map({ Self.isInRange(fitted, $0) }) ?? true
-    else { return false }
-    part.rows.place(
-      part.types[index] == .externalData ? try largeValues?.placed(fitted) ?? fitted : fitted, at: index)
+    guard var fitted = part.types[index].fitted(value) else { return false }
+    if let storageType = part.storageTypes[index] {
+      guard let narrow = Self.narrowed(fitted, to: storageType) else { return false }
+      fitted = narrow
+    }
+    if part.types[index] == .externalData { fitted = try largeValues?.placed(fitted) ?? fitted }
+    part.rows.place(fitted, at: index)
     return true
   }
 
-  /// Returns whether a number fits in the range of a narrower type.
-  private static func isInRange(_ value: StoreValue, _ storageType: StorageType) -> Bool {
+  /// Returns a number as an attribute of a narrower type has it; nil if the number is outside of the type's range.
+  private static func narrowed(_ value: StoreValue, to storageType: StorageType) -> StoreValue? {
     switch (storageType, value) {
-    case (_, .integer(let number)): storageType.integerRange?.contains(number) ?? true
-    case (.float, .real(let number)): Float(number).isFinite || number.isInfinite
-    default: true
+    case (_, .integer(let number)):
+      return storageType.integerRange?.contains(number) ?? true ? value : nil
+    case (.float, .real(let number)):
+      let float = Float(number)
+      return float.isFinite || number.isInfinite ? .real(Double(float)) : nil
+    default: return value
     }
   }
 

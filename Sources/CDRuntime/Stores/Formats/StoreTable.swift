@@ -25,13 +25,13 @@ public struct StoreColumn: Hashable, Sendable {
     case bool
     /// ``StoreValue/real(_:)``.
     case real
-    /// ``StoreValue/real(_:)``: seconds since 2001-01-01 00:00:00 UTC.
+    /// ``StoreValue/real(_:)``: a finite number of seconds since 2001-01-01 00:00:00 UTC.
     case date
     /// ``StoreValue/text(_:)``.
     case string
     /// ``StoreValue/text(_:)``: digits, with a decimal point and a sign if the number has them.
     case decimal
-    /// ``StoreValue/text(_:)``.
+    /// ``StoreValue/text(_:)``: a valid URL.
     case url
     /// ``StoreValue/text(_:)``.
     case json
@@ -86,9 +86,12 @@ extension StoreColumn.ValueType {
     case (_, .null): return value
     case (.key, .integer), (.count, .integer), (.integer, .integer): return value
     case (.bool, .integer(let number)): return number == 0 || number == 1 ? value : nil
-    case (.real, .real(let number)), (.date, .real(let number)): return number.isNaN ? nil : value
+    case (.real, .real(let number)): return number.isNaN ? nil : value
+    case (.date, .real(let seconds)): return seconds.isFinite ? value : nil
     case (.real, .integer(let number)), (.date, .integer(let number)): return .real(Double(number))
-    case (.string, .text), (.url, .text), (.json, .text): return value
+    case (.string, .text), (.json, .text): return value
+    // A fetch compares the text of the column with the text of a URL.
+    case (.url, .text(let text)): return URL(string: text).map { StoreValue.text($0.absoluteString) }
     case (.data, .bytes), (.externalData, .bytes): return value
     case (.uuid, .bytes(let data)): return data.count == 16 ? value : nil
     case (.externalData, .text(let name)): return UUID(uuidString: name) == nil ? nil : value

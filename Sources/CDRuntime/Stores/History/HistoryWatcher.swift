@@ -40,7 +40,7 @@ actor HistoryWatcher: HistoryListener {
     if gone.remove(id) != nil { return }
     listeners[id] = Listener(continuation: continuation, token: token)
     notify()
-    guard polling == nil, !engine.stores.isInMemory else { return }
+    guard polling == nil, !engine.stores.isOnlyInMemory else { return }
     polling = Task { [weak self] in
       while !Task.isCancelled {
         try? await Task.sleep(for: Self.interval)

@@ -114,7 +114,8 @@ extension SQLiteConnection {
   /// Opens a database in memory. Other connections open the same database by the same path.
   static func inMemory(_ path: String, of url: URL) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(path: path, of: [url])
-    // SQLite's default limit is 1,000,000,000 bytes. The only limit here is to be the memory of the machine.
+    // SQLite's default limit is 1 GiB. The only limit here is to be the memory of the machine. The limit belongs to the
+    // database, so it counts for all connections to it.
     var limit: Int64 = 1 << 40
     sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_SIZE_LIMIT, &limit)
     return connection

@@ -49,6 +49,9 @@ package struct StoreSet: Sendable {
   /// Whether one of the stores is in memory. Such a store has no snapshots to read from.
   package var isInMemory: Bool { all.contains(where: \.isInMemory) }
 
+  /// Whether all stores are in memory. Then nobody but their coordinator writes to them.
+  package var isOnlyInMemory: Bool { all.allSatisfy(\.isInMemory) }
+
   /// The store with a UUID; nil if it is not one of these.
   package subscript(id: UUID) -> (any AttachedStore)? { all.first { $0.storeID == id } }
 

@@ -104,6 +104,30 @@ import Testing
     }
   }
 
+  /// Nobody else writes to the store in memory, but to the file beside it.
+  @Test(.onceForAllKinds, .timeLimit(.minutes(1)))
+  func aListenerIsToldOfOthersBesideAStoreInMemory() async throws {
+    let stores = try DiaryStores()
+    let descriptions = [
+      PersistentStoreDescription(.sqlite(stores.people), configuration: "People"),
+      PersistentStoreDescription(.inMemory, configuration: "Notes"),
+    ]
+    let own = try stores.freshContext(descriptions)
+    let other = try stores.freshContext(descriptions)
+    let stream = try own.persistentStoreCoordinator.changes()
+    try own.insert(entityNamed: "Person").setValue("Ada", forKey: "name")
+    try own.save()
+    var told: [Bool] = []
+    for try await transaction in stream {
+      told.append(transaction.isOwn)
+      if told.count == 2 { break }
+      // By now the listener has been added, so that nothing but a look at the file can find the second save.
+      try other.insert(entityNamed: "Person").setValue("Grace", forKey: "name")
+      try other.save()
+    }
+    #expect(told == [true, false])
+  }
+
   @Test(.timeLimit(.minutes(10)))
   func aContextTellsOfItsSavesAndOfWhatItMerges() async throws {
     let context = container.newContext()

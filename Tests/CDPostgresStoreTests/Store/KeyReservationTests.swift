@@ -1,0 +1,38 @@
+import CDModel
+import Foundation
+import Testing
+
+@testable import CDPostgresStore
+@testable import CDRuntime
+
+/// The keys that a coordinator reserves for new objects.
+@Suite(.needsServer) struct KeyReservationTests {
+  /// Another program has locked the counter, as a batch does until it ends.
+  @Test func nobodyWaitsForTheCounterLongerThanTheBusyTimeout() throws {
+    let store = try ServerStore()
+    let first = try store.context()
+    try first.addBook("a")
+    try first.save()
+    let other = try PostgresConnection.open(store.server, toWrite: true)
+    try other.run("BEGIN")
+    let counter = try other.run(
+      "SELECT 1 FROM \(store.table("_cdgen_keys")) WHERE entity = 'Book' FOR UPDATE")
+    #expect(counter.rowCount == 1)
+    var server = store.server
+    server.statementTimeout = 5
+    let container = PersistentContainer(
+      try PersistentStoreCoordinator(
+        model: ServerStore.model,
+        stores: [PersistentStoreDescription(.server(server), busyTimeout: 0.2)]))
+    let context = container.newContext()
+    let error = #expect(throws: StoreError.self) { try context.addBook("b") }
+    guard case .busy? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    try other.run("ROLLBACK")
+    try context.addBook("b")
+    try context.save()
+    #expect(try store.count("Book") == 2)
+  }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// Copies of stores that no coordinator has open, where something is in the way.
+@Suite(.onceForAllKinds) struct ClosedStoreCopyTests {
+  private let folder: URL
+  private let url: URL
+  private let target: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    url = folder.appending(path: "library.store")
+    target = folder.appending(path: "copy")
+  }
+
+  private func removeFiles() { try? FileManager.default.removeItem(at: folder) }
+
+  /// Makes a store with an author, a book and a review.
+  private func make(_ kind: StoreKind) throws {
+    let context = ManagedObjectContext(
+      try PersistentStoreCoordinator(for: LibraryModel.self, at: kind.location(url)))
+    let book = Book(title: "Walden", isbn: "0-1", author: Author(name: "Thoreau", in: context), in: context)
+    book.addToReviews(Review(stars: 3, in: context))
+    try context.save()
+  }
+
+  private func copy(to kind: StoreKind, _ formats: [any StoreFormat] = []) throws {
+    try PersistentStoreCoordinator.copyPersistentStore(at: url, to: kind.location(target), formats: formats)
+  }
+
+  /// A format during whose reading somebody else creates a store at the place of the copy.
+  private struct Overtaken: StoreFormat {
+    let name = "overtaken"
+    let json = JSONStoreFormat()
+    let target: URL
+
+    func recognizes(_ start: [UInt8]) -> Bool { json.recognizes(start) }
+
+    func write(_ contents: StoreContents, to output: StoreOutput) throws {
+      try json.write(contents, to: output)
+    }
+
+    func read(_ input: StoreInput, into builder: StoreBuilder) throws {
+      try json.read(input, into: builder)
+      guard !FileManager.default.fileExists(atPath: target.path) else { return }
+      let context = ManagedObjectContext(
+        try PersistentStoreCoordinator(for: LibraryModel.self, at: .xml(target)))
+      _ = Tag(name: "theirs", in: context)
+      try context.save()
+    }
+  }
+
+  @Test(arguments: StoreKind.whole) func aStoreThatWasCreatedMeanwhileStays(_ kind: StoreKind) throws {
+    defer { removeFiles() }
+    try make(.json)
+    #expect {
+      try copy(to: kind, [Overtaken(target: target)])
+    } throws: { error in
+      if case StoreError.cannotCreate(_, let reason) = error { reason.contains("exists") } else { false }
+    }
+    let context = ManagedObjectContext(
+      try PersistentStoreCoordinator(for: LibraryModel.self, at: .xml(target)))
+    #expect(try Tag.objects(in: context).map(\.name) == ["theirs"])
+    withExtendedLifetime(context) {}
+  }
+
+  /// A SQLite file can be opened with such rows, but no other file.
+  @Test(arguments: StoreKind.whole) func rowsThatNobodyCouldOpenAreNotCopied(_ kind: StoreKind) throws {
+    defer { removeFiles() }
+    try make(.sqlite)
+    let changes: [(change: String, undoing: String, reason: StoreFormatError.Reason)] = [
+      (
+        "UPDATE Review SET stars = 70000", "UPDATE Review SET stars = 3",
+        .invalidValue(entity: "Review", property: "stars", key: 1)
+      ),
+      (
+        "UPDATE Publication SET author = 99", "UPDATE Publication SET author = 1",
+        .danglingReference(entity: "Publication", key: 1, destination: "Author")
+      ),
+    ]
+    for (change, undoing, reason) in changes {
+      let pragmas = "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; "
+      try PlainSQL.run(pragmas + change, at: url)
+      #expect {
+        try copy(to: kind)
+      } throws: { error in
+        if case StoreError.unreadable(_, let found) = error { found.reason == reason } else { false }
+      }
+      #expect(!FileManager.default.fileExists(atPath: target.path))
+      try PlainSQL.run(pragmas + undoing, at: url)
+    }
+    try copy(to: kind)
+    _ = try PersistentStoreCoordinator(for: LibraryModel.self, at: kind.location(target))
+  }
+}
