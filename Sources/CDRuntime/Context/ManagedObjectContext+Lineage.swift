@@ -104,6 +104,16 @@ extension ManagedObjectContext {
     storeReader.noteFetched(object)
   }
 
+  /// Makes the descendants' instances of a saved object take over its state again, each with the next fetch that finds
+  /// it. The object's version does not tell of changed relationships that are outside its row, or of transient
+  /// attributes.
+  func noteSaveInChildren(of object: ManagedObject) {
+    children.visitAll { child in
+      child.registered(object.key, root: object.scope.plan.root)?.flags.insert(.hasParentChanges)
+      child.noteSaveInChildren(of: object)
+    }
+  }
+
   /// Makes the children's objects read their values again from this context. Called when this context has been
   /// reverted, or has got values from another child or from the store.
   ///

@@ -179,6 +179,7 @@ extension ManagedObjectContext {
       forgetSaved(object, except: unwritten)
       if !unwritten.isEmpty { rest.append(object) }
       applyExternalChanges(object)
+      if !children.isEmpty { noteSaveInChildren(of: object) }
     }
     pendingChanges.keepOnly(rest)
     let left = Set(plan.deleted.filter { $0.scope.plan.leavesPairs }.map(\.scope.plan.root))
