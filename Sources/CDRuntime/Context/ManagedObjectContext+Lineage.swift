@@ -99,7 +99,8 @@ extension ManagedObjectContext {
       if case .relationship = slot.kind, !slot.isStored { continue }
       values[slot.number] = parentObject.comparableValue(slot.number)
     }
-    object.setStoredValues(values, unread: unread)
+    object.setStoredValues(
+      values, unread: unread, unencodable: parentObject.unencodableStorages(among: values))
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
     storeReader.noteFetched(object)
   }

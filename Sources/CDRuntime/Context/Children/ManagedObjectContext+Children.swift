@@ -251,7 +251,9 @@ extension ManagedObjectContext {
       parentObject.willSet(slot.number)
       values[slot.number] = value
     }
-    if !values.isEmpty { parentObject.setStoredValues(values) }
+    if !values.isEmpty {
+      parentObject.setStoredValues(values, unencodable: object.unencodableStorages(among: values))
+    }
     for slot in values.keys { parentObject.didChange(slot) }
   }
 

@@ -9,6 +9,8 @@ struct UndoEntry {
   let assigned: SlotSet
   /// The former values of changed attributes and references; of all of them if the object was inserted or deleted.
   var values: [Int: AttributeValue] = [:]
+  /// The storages of the values that cannot be encoded.
+  private(set) var unencodable: [Int: Any] = [:]
   /// The former objects of changed ordered relationships.
   var lists: [Int: [ObjectKey]] = [:]
   /// The objects that referred to a deleted object and were not changed by its deletion.
@@ -32,6 +34,15 @@ struct UndoEntry {
     self.existed = existed
     isDraft = object.flags.contains(.draft)
     assigned = object.extras?.assigned ?? SlotSet()
+  }
+
+  /// Records the present value of an attribute or a reference. An undo leaves a value as it is that cannot be read.
+  mutating func note(_ slot: Int) {
+    let value = object.knownValue(slot)
+    values[slot] = value
+    if let value, object.scope.plan.slots[slot].isUnencodable(value) {
+      unencodable[slot] = object.unencodableStorage(slot)
+    }
   }
 }
 

@@ -85,7 +85,7 @@ struct UndoRestoration {
       now.isInsertion = entry.isInsertion
       if now.existed {
         if entry.existed {
-          for slot in entry.values.keys { now.values[slot] = object.knownValue(slot) }
+          for slot in entry.values.keys { now.note(slot) }
           for slot in entry.lists.keys { now.lists[slot] = context.visibleKeys(of: object, slot) }
         } else {
           context.noteWhole(object, in: &now, of: inverse)
@@ -93,7 +93,7 @@ struct UndoRestoration {
         current[ObjectIdentifier(object)] = now.lists
       } else if entry.existed, context.parent != nil {
         // The former values of its relationships when it was deleted.
-        for slot in entry.values.keys { now.values[slot] = object.knownValue(slot) }
+        for slot in entry.values.keys { now.note(slot) }
       }
       if object.isDeletionUnsaved {
         // For an object that the group has deleted, its values contain these references.
@@ -278,7 +278,7 @@ struct UndoRestoration {
       }
       restoreReference(key, object, relationship)
     }
-    if !attributes.isEmpty { object.setStoredValues(attributes) }
+    if !attributes.isEmpty { object.setStoredValues(attributes, unencodable: entry.unencodable) }
     for slot in attributes.keys { object.didChange(slot) }
     if object.flags.isSuperset(of: [.inserted, .draft]) { object.requireExtras().assigned = entry.assigned }
   }
