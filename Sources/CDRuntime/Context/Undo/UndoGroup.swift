@@ -69,6 +69,8 @@ struct UndoPair {
   let wasRelated: Bool
   /// Whether the context had added the pair since its last save.
   var wasAdded = false
+  /// Whether the change has been saved.
+  var isSaved = false
 
   /// Identifies a pair, from either side.
   struct ID: Hashable {
@@ -89,7 +91,7 @@ struct UndoPair {
 /// Changes that are undone together.
 final class UndoGroup {
   var name = ""
-  /// Whether the changes of the group have been saved.
+  /// Whether all changes of the group have been saved.
   var isSaved = false
   var entries: [UndoEntry] = []
   private(set) var pairs: [UndoPair] = []
@@ -111,6 +113,11 @@ final class UndoGroup {
   func add(_ pair: UndoPair, _ id: UndoPair.ID) {
     knownPairs.insert(id)
     pairs.append(pair)
+  }
+
+  /// Records that the changes of the pairs until now have been saved.
+  func notePairsSaved() {
+    for index in pairs.indices { pairs[index].isSaved = true }
   }
 
   /// Ends the group: records the objects that lists have now, and forgets values that have not changed.
