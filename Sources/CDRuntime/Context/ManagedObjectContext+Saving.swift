@@ -21,7 +21,7 @@ extension ManagedObjectContext {
   /// the save throws an error.
   ///
   /// A child's save validates its changes and gives them to the parent, without writing anything: see
-  /// ``init(parent:)``. A value that both the child and the parent have changed since the child read it is a
+  /// ``init(parent:)``. A stored value that both the child and the parent have changed since the child read it is a
   /// conflict. It is also a conflict if one side has deleted an object that the other has changed. Values that only
   /// one side has changed are combined. Unique values are checked when the store is written.
   ///
