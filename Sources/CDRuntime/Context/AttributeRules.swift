@@ -8,6 +8,7 @@ enum AttributeRules {
     _ graph: EntityGraph
   ) -> ValidationError.Reason? {
     if value == .null { return attribute.isOptional || attribute.isTransient ? nil : .missingValue }
+    if storageType == .codable, value == .unencodable { return attribute.isTransient ? nil : .notEncodable }
     if value.isNotANumber { return .notANumber }
     if case .enumeration(let name) = attribute.type, let cases = graph.enumeration(name)?.cases,
       !cases.contains(where: { same($0.rawValue, value) })

@@ -41,7 +41,9 @@ extension ManagedObjectContext {
           known._willRead()
           // It keeps its changes. Relationships that it has not changed are read from the parent again.
           if let extras = known.extras, isOutdated(known, parentObject) {
-            forgetRelationships(extras, of: known) { _ in true }
+            let observed = observedRelationships(of: known, parentObject)
+            forgetRelationships(extras, of: known, keeping: observed.same)
+            noteChange(of: known) { observed.changed.contains($0.number) }
           }
         } else if isOutdated(known, parentObject) {
           refreshValues(from: parentObject, into: known)
@@ -81,15 +83,91 @@ extension ManagedObjectContext {
     guard object.flags.contains(.observed), !object.flags.contains(.fault) else {
       return copyValues(from: parentObject, into: object)
     }
-    let before = object.currentValues()
-    copyValues(from: parentObject, into: object)
-    let after = object.currentValues()
-    noteChange(of: object) { before[$0.number] != after[$0.number] }
+    let before = observableValues(of: object)
+    let relationships = observedRelationships(of: object, parentObject)
+    copyValues(from: parentObject, into: object, keeping: relationships.same)
+    let after = observableValues(of: object)
+    noteChange(of: object) { slot in
+      before[slot.number] != after[slot.number] || relationships.changed.contains(slot.number)
+    }
+  }
+
+  /// The values of an object whose changes its observers are told of. A transient attribute of a class with hooks has the
+  /// value that `awakeFromFetch()` sets, which is later than the copy.
+  private func observableValues(of object: ManagedObject) -> [Int: AttributeValue] {
+    var values = object.currentValues()
+    if object.lifecycle != nil { return values }
+    for slot in object.scope.plan.transientSlots { values[slot] = object.storedValue(slot) }
+    return values
+  }
+
+  /// The observed relationships outside an object's row that the object has read and not changed.
+  private struct ObservedRelationships {
+    /// Those with the same objects in the parent. They stay loaded, so that they can be compared again.
+    var same = SlotSet()
+    /// Those with other objects in the parent.
+    var changed = SlotSet()
+  }
+
+  @_optimize(none)
+  private func observedRelationships(
+    of object: ManagedObject, _ parentObject: ManagedObject
+  ) -> ObservedRelationships {
+    var result = ObservedRelationships()
+    guard object.flags.contains(.observed), !object.flags.contains(.inserted), let parent,
+      let extras = object.extras, let observation = extras.observation
+    else { return result }
+    for case let relationship? in object.scope.plan.relationships
+    where observation.slots.contains(relationship.slot) {
+      let slot = relationship.slot
+      let mine: [ObjectKey]
+      let theirs: [ObjectKey]
+      switch relationship.storage {
+      case .reference: continue
+      case .inverseReference:
+        guard let partner = extras.partners[slot], !extras.changed.contains(slot) else { continue }
+        mine = partner == 0 ? [] : [partner]
+        theirs = parent.partner(of: parentObject, relationship).map { [$0.key] } ?? []
+      case .join, .referencesOfOthers:
+        guard let state = extras.toManyState(slot), !state.isChanged, !state.isOutdated,
+          let keys = state.keys?.keys
+        else { continue }
+        mine = keys
+        theirs = parent.objects(of: parentObject, relationship).map(\.key)
+      }
+      func isEqual(_ left: [ObjectKey], _ right: [ObjectKey]) -> Bool {
+        left == right || !relationship.isOrdered && Set(left) == Set(right)
+      }
+      if isEqual(mine, theirs) {
+        result.same.insert(slot)
+        continue
+      }
+      // Objects with changes are related as these changes say, whatever the parent's instances are related to.
+      let root = model.entities[relationship.destination].root
+      func followsParent(_ key: ObjectKey) -> Bool {
+        guard let member = registered(key, root: root) else { return true }
+        return !member.isPending || member.hasOnlyDerivedChanges
+      }
+      if !isEqual(mine.filter(followsParent), theirs.filter(followsParent)) { result.changed.insert(slot) }
+    }
+    return result
+  }
+
+  private func forgetRelationships(
+    _ extras: ObjectExtras, of object: ManagedObject, keeping kept: SlotSet
+  ) {
+    let partners = kept.isEmpty ? [:] : extras.partners.filter { kept.contains($0.key) }
+    forgetRelationships(extras, of: object) { !kept.contains($0.slot) }
+    for (slot, key) in partners { extras.partners[slot] = key }
   }
 
   /// Gives an object the values of the parent's instance.
+  ///
+  /// - Parameter relationships: The slots of relationships that need not be read again.
   @_optimize(none)
-  func copyValues(from parentObject: ManagedObject, into object: ManagedObject) {
+  func copyValues(
+    from parentObject: ManagedObject, into object: ManagedObject, keeping relationships: SlotSet = SlotSet()
+  ) {
     object.flags.subtract([.fault, .deletionSaved, .inaccessible, .hasParentChanges])
     if parentObject.hasUnsavedValues { object.flags.insert(.hasParentChanges) }
     object.version = parentObject.version
@@ -99,9 +177,20 @@ extension ManagedObjectContext {
       if case .relationship = slot.kind, !slot.isStored { continue }
       values[slot.number] = parentObject.comparableValue(slot.number)
     }
-    object.setStoredValues(values, unread: unread)
-    if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
+    object.setStoredValues(
+      values, unread: unread, unencodable: parentObject.unencodableStorages(among: values))
+    if let extras = object.extras { forgetRelationships(extras, of: object, keeping: relationships) }
     storeReader.noteFetched(object)
+  }
+
+  /// Makes the descendants' instances of a saved object take over its state again, each with the next fetch that finds
+  /// it. The object's version does not tell of changed relationships that are outside its row, or of transient
+  /// attributes.
+  func noteSaveInChildren(of object: ManagedObject) {
+    children.visitAll { child in
+      child.registered(object.key, root: object.scope.plan.root)?.flags.insert(.hasParentChanges)
+      child.noteSaveInChildren(of: object)
+    }
   }
 
   /// Makes the children's objects read their values again from this context. Called when this context has been

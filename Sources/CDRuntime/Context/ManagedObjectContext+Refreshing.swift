@@ -37,7 +37,9 @@ extension ManagedObjectContext {
     let isDropping = !mergeChanges && !object.flags.contains(.deleted)
     if isDropping { dropChanges(of: object, keepsReferencesToDeleted) }
     let former = object.extras?.old ?? []
-    let changes = former.map { ($0.slot, object.storedValue($0.slot)) }
+    let changes = Dictionary(
+      former.map { ($0.slot, object.storedValue($0.slot)) }, uniquingKeysWith: { first, _ in first })
+    let unencodable = object.unencodableStorages(among: changes)
     let pairs = pendingChanges.addingPairsOfLostRow(of: object, to: knownPairs(of: object))
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
     defer { if !object.isPending { readContestedRelationships() } }
@@ -56,13 +58,13 @@ extension ManagedObjectContext {
       return
     }
     guard !changes.isEmpty else { return }
-    object.extras?.old = zip(former, changes).map { old, change -> (slot: Int, value: AttributeValue) in
+    object.extras?.old = former.map { old -> (slot: Int, value: AttributeValue) in
       let read = object.storedValue(old.slot)
       // No row has a transient attribute: unless the app's code has set it anew, its value is still the change.
-      let isUnread = !object.scope.plan.slots[old.slot].isStored && read == change.1
+      let isUnread = !object.scope.plan.slots[old.slot].isStored && read == changes[old.slot]
       return (old.slot, isUnread ? old.value : read)
     }
-    object.setStoredValues(Dictionary(changes, uniquingKeysWith: { first, _ in first }))
+    object.setStoredValues(changes, unencodable: unencodable)
   }
 
   /// Reads an object's relationships again, and one reference that its row has.

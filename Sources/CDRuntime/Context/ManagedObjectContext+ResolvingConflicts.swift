@@ -174,7 +174,9 @@ extension ManagedObjectContext {
     }
     var store = object.currentValues(toCompareWith: mine)
     for old in object.extras?.old ?? [] where store[old.slot] != nil { store[old.slot] = old.value }
-    let conflict = object.conflict(.changed, object: mine, snapshot: snapshot, store: store)
+    // A deletion is of the values too that the object has not read.
+    let conflict = object.conflict(
+      .changed, object: mine, snapshot: snapshot, store: store, namesUnread: isDeleting)
     // The row has its former values: another context has set its changes back, or has written equal values.
     guard !conflict.keys.isEmpty else {
       if !isDeleting { resolvePartners(of: object) }

@@ -21,7 +21,7 @@ extension ManagedObjectContext {
   /// the save throws an error.
   ///
   /// A child's save validates its changes and gives them to the parent, without writing anything: see
-  /// ``init(parent:)``. A value that both the child and the parent have changed since the child read it is a
+  /// ``init(parent:)``. A stored value that both the child and the parent have changed since the child read it is a
   /// conflict. It is also a conflict if one side has deleted an object that the other has changed. Values that only
   /// one side has changed are combined. Unique values are checked when the store is written.
   ///
@@ -179,6 +179,7 @@ extension ManagedObjectContext {
       forgetSaved(object, except: unwritten)
       if !unwritten.isEmpty { rest.append(object) }
       applyExternalChanges(object)
+      if !children.isEmpty { noteSaveInChildren(of: object) }
     }
     pendingChanges.keepOnly(rest)
     let left = Set(plan.deleted.filter { $0.scope.plan.leavesPairs }.map(\.scope.plan.root))

@@ -218,7 +218,8 @@ private struct SlotLists {
     if slot.isDerived { derived.append(number) }
     if slot.isStored, slot.mayNameFile { external.append(number) }
     if slot.isReadLater { later.append(number) }
-    if slot.hasRules(isTyped: isTyped) { ruled.append(number) }
+    // Only a generated class can have a codable value that cannot be encoded.
+    if slot.hasRules(isTyped: isTyped) || isTyped && slot.storageType == .codable { ruled.append(number) }
     relationships.append(slot.relationship)
     if let relationship = slot.relationship { add(relationship, of: number) }
     guard let attribute = slot.attribute else { return initialValues.append(.null) }

@@ -109,6 +109,9 @@ package final class PropertyPlan: Sendable {
 }
 
 extension PropertyPlan {
+  /// Whether a value of the property stands for one that cannot be encoded.
+  func isUnencodable(_ value: AttributeValue) -> Bool { storageType == .codable && value == .unencodable }
+
   /// Whether a value can break a rule of the schema.
   ///
   /// - Parameter isTyped: Whether the objects have a generated class, whose mandatory attributes cannot be nil.

@@ -42,6 +42,10 @@ extension StorageType {
 }
 
 extension AttributeValue {
+  /// Stands for the value of a codable attribute that cannot be encoded. The other values of such an attribute are
+  /// strings or null.
+  static let unencodable = AttributeValue.data(Data())
+
   /// The value with 0.0 instead of -0.0, as every store keeps it. SQLite writes a REAL that is an integer as an
   /// integer, which has no negative zero.
   package var withPlainZero: AttributeValue {

@@ -19,8 +19,8 @@ public import Observation
 /// The results are fetched again after each save of the context, and each time that it learns of other contexts'
 /// saves: they are then equal to the results of the request at that moment. Unsaved changes count whenever the
 /// results are fetched, including by ``update()``: call it after changes that are not saved, and after their rollback or
-/// undo. A controller belongs to its context's isolation, and keeps the context alive. SwiftUI and
-/// `withObservationTracking` can observe its results.
+/// undo. In a child context, call it also after changes and saves of the parent. A controller belongs to its context's
+/// isolation, and keeps the context alive. SwiftUI and `withObservationTracking` can observe its results.
 ///
 /// ## Topics
 ///
@@ -72,6 +72,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// The objects that had unsaved changes when the results were last fetched. Nothing reports it if a rollback or an undo
   /// takes these changes back.
   private var unsaved: Set<ManagedObjectID> = []
+  /// The versions of the objects when the results were last fetched, in a child context. Nothing reports the saves of the
+  /// parent to the child.
+  private var versions: [ManagedObjectID: Int64] = [:]
   private var streams: [AsyncStream<FetchedResultsDiff>.Continuation] = []
 
   /// Fetches the objects of a request, and updates them from now on.
@@ -144,11 +147,14 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// - Parameter isExplicit: Whether the caller asks for the unsaved changes since the last update, which nothing reports.
   @discardableResult
   private func update(_ changes: ObjectChanges, isExplicit: Bool = false) throws -> FetchedResultsDiff {
+    // The fetch takes over what a parent has saved.
+    let outdated = isExplicit ? unsavedObjects(current) : []
     let new = try fetchSections()
     if failure != nil { error = nil }
     let now = unsavedObjects(new)
-    let touched = (isExplicit ? unsaved.union(now) : unsaved.symmetricDifference(now))
+    var touched = (isExplicit ? unsaved.union(now) : unsaved.symmetricDifference(now))
       .union(exchangedObjects(new))
+    if isExplicit { touched.formUnion(outdated.union(objectsOfOtherVersions(new))) }
     let diff = FetchedResultsDiff(from: current.map(\.shape), to: new.map(\.shape)) {
       touched.contains($0) || changes.updated.contains($0) || changes.refreshed.contains($0)
         || changes.inserted.contains($0)
@@ -215,16 +221,41 @@ public final class FetchedResultsController<Object: ManagedObject> {
   private func show(_ sections: [FetchedResultsSection<Object>]) {
     current = sections
     unsaved = unsavedObjects(sections)
+    noteVersions(sections)
     index()
   }
 
+  /// The objects with unsaved changes in the context or in its ancestors.
   private func unsavedObjects(_ sections: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
-    if context.pending.isEmpty { return [] }
+    if context.pending.isEmpty, context.parent == nil { return [] }
     var unsaved: Set<ManagedObjectID> = []
     for section in sections {
-      for object in section.objects where object.isPending { unsaved.insert(object.objectID) }
+      for object in section.objects where object.isPending || object.flags.contains(.hasParentChanges) {
+        unsaved.insert(object.objectID)
+      }
     }
     return unsaved
+  }
+
+  private func noteVersions(_ sections: [FetchedResultsSection<Object>]) {
+    if context.parent == nil { return }
+    versions.removeAll(keepingCapacity: true)
+    for section in sections {
+      for object in section.objects { versions[object.objectID] = object.version }
+    }
+  }
+
+  /// The objects that the parent, or another ancestor, has saved since the results were last fetched.
+  private func objectsOfOtherVersions(_ new: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
+    if context.parent == nil { return [] }
+    var found: Set<ManagedObjectID> = []
+    for section in new {
+      for object in section.objects {
+        let id = object.objectID
+        if let version = versions[id], version != object.version { found.insert(id) }
+      }
+    }
+    return found
   }
 
   /// The objects of the results for whose rows the context has other instances than before: after a reset, and if another

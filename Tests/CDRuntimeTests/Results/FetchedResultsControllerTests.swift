@@ -106,6 +106,27 @@ import Testing
     #expect(try results.update().updates == [FetchedIndex(section: 0, item: 0)])
   }
 
+  @Test func whatAParentHasChangedIsAnUpdateInItsChild() throws {
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    let child = ManagedObjectContext(parent: context)
+    let results = try FetchedResultsController(request(), in: child)
+    let index = FetchedIndex(section: 0, item: 0)
+    tag.name = "b"
+    #expect(try results.update().updates == [index])
+    context.rollback()
+    #expect(try results.update().updates == [index])
+    #expect(try results.update().isEmpty)
+    // What has been changed and saved between two updates, and fetched by others.
+    for isFetched in [false, true] {
+      tag.name = "c \(isFetched)"
+      try context.save()
+      if isFetched { #expect(try Tag.objects(in: child).map(\.name) == ["c true"]) }
+      #expect(try results.update().updates == [index])
+      #expect(try results.update().isEmpty)
+    }
+  }
+
   @Test func aNewObjectThatChangesAgainIsAnUpdate() throws {
     let results = try FetchedResultsController(request(), in: context)
     let tag = Tag(name: "a", in: context)

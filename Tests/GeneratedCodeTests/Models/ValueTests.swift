@@ -150,6 +150,70 @@ import Testing
     #expect(copy.dates == nil && copy.parts == nil && copy.cached == nil)
   }
 
+  /// JSON has no infinity.
+  @Test(arguments: StorePlace.allCases)
+  func aCodableThatCannotBeEncodedIsRefusedAndStays(place: StorePlace) throws {
+    let store = try TestStore(place, CodablesModel.self)
+    defer { store.remove() }
+    let context = store.container.newContext()
+    let profile = Profile(tags: ["a", "b"], others: [UUID()], in: context)
+    try context.save()
+    let undoManager = ContextUndoManager()
+    context.undoManager = undoManager
+    let endless = [Date(timeIntervalSinceReferenceDate: .infinity)]
+    profile.dates = endless
+    undoManager.endEvent()
+    #expect(context.hasChanges)
+    try expectRefusal(of: ["dates"], in: context)
+    // Nothing else that happens to the object changes the value.
+    profile.tags = ["c"]
+    undoManager.endEvent()
+    context.undo()
+    #expect(profile.tags == ["a", "b"] && profile.dates == endless)
+    context.refresh(profile, mergeChanges: true)
+    #expect(profile.dates == endless && context.hasChanges)
+    context.undo()
+    #expect(profile.dates == nil && !context.hasChanges)
+    context.redo()
+    #expect(profile.dates == endless && context.hasChanges)
+    profile.dates = nil
+    profile.tags = nil
+    try expectRefusal(of: ["tags"], reason: .missingValue, in: context)
+  }
+
+  @Test func aChildDoesNotPassOnACodableThatCannotBeEncoded() throws {
+    let context = try PersistentContainer(inMemoryFor: CodablesModel.self).newContext()
+    try withExtendedLifetime(context) {
+      let profile = Profile(tags: ["a"], others: [], in: context)
+      try context.save()
+      let child = ManagedObjectContext(parent: context)
+      let draft = try child.localInstance(of: profile)
+      let endless = [Date(timeIntervalSinceReferenceDate: .infinity)]
+      draft.dates = endless
+      try expectRefusal(of: ["dates"], in: child)
+      #expect(profile.dates == nil && draft.dates == endless && !context.hasChanges)
+      child.rollback()
+      // The child sees the parent's value, and leaves it alone.
+      profile.dates = endless
+      _ = try Profile.objects(in: child)
+      draft.tags = ["b"]
+      #expect(draft.dates == endless)
+      try child.save()
+      #expect(profile.tags == ["b"] && profile.dates == endless)
+    }
+  }
+
+  private func expectRefusal(
+    of properties: [String?], reason: ValidationError.Reason = .notEncodable, in context: ManagedObjectContext
+  ) throws {
+    let error = #expect(throws: SaveError.self) { try context.save() }
+    guard case .validation(let errors) = try #require(error) else {
+      Issue.record("It is \(String(describing: error)).")
+      return
+    }
+    #expect(errors.map(\.property) == properties && errors.allSatisfy { $0.reason == reason })
+  }
+
   @Test(arguments: StorePlace.allCases)
   func derivedAttributesFollowAtASave(place: StorePlace) throws {
     let store = try TestStore(place, ComputedModel.self)

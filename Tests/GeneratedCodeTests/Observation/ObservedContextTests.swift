@@ -149,6 +149,45 @@ import Testing
     #expect(copy.heading == "Suite")
   }
 
+  @Test(arguments: [true, false])
+  func aChildIsToldOfItsParentsRelationshipsAndTransients(isChanged: Bool) throws {
+    let room = try MusicRoom()
+    defer { room.store.remove() }
+    let child = ManagedObjectContext(parent: room.context)
+    let copy = try child.localInstance(of: room.piece)
+    let maker = try child.localInstance(of: room.maker)
+    #expect(copy.heading == "Prelude" && maker.name == "Bach")
+    // An object with changes follows in the relationships that it has not changed.
+    if isChanged { (copy.heading, maker.name) = ("mine", "mine") }
+    #expect(
+      try tells(maker.works) {
+        room.other.maker = room.maker
+        _ = try Maker.objects(in: child)
+      })
+    #expect(maker.works.count == 2)
+    #expect(
+      try tells(copy.lyrics) {
+        _ = Lyrics(text: "la", piece: room.piece, in: room.context)
+        _ = try Piece.objects(in: child)
+      })
+    #expect(copy.lyrics?.text == "la")
+    // What is as before is told once, and found all the same when it changes later.
+    let (works, lyrics) = (FollowedReads { maker.works }, FollowedReads { copy.lyrics })
+    for _ in 0..<2 { _ = try (Maker.objects(in: child), Piece.objects(in: child)) }
+    #expect(!works.isTold && !lyrics.isTold)
+    room.other.maker = nil
+    _ = try Maker.objects(in: child)
+    #expect(works.isTold && !lyrics.isTold && maker.works == [copy])
+    guard !isChanged else { return }
+    #expect(
+      try tells(copy.marked) {
+        room.piece.marked = true
+        _ = try Piece.objects(in: child)
+      })
+    #expect(copy.marked)
+    #expect(try !tells(copy.marked) { _ = try Piece.objects(in: child) })
+  }
+
   // MARK: Reading
 
   @Test(arguments: StorePlace.allCases)

@@ -113,14 +113,27 @@ extension ManagedObjectContext {
     let snapshot = object.snapshotValues()
     let theirs = parentObject.currentValues(toCompareWith: mine)
     let plan = object.scope.plan
+    let isDeleted = object.flags.contains(.deleted)
     let isContested = plan.storedSlots.contains { slot in
-      guard !plan.slots[slot].isDerived, mine[slot] != nil, theirs[slot] != snapshot[slot],
+      if plan.slots[slot].isDerived { return false }
+      if mine[slot] == nil { return isDeleted && mayHaveChanged(slot, unreadIn: object, parentObject) }
+      guard theirs[slot] != snapshot[slot],
         !isClearedOnly(snapshot[slot], theirs[slot], plan.relationships[slot])
       else { return false }
-      if object.flags.contains(.deleted) { return true }
-      return mine[slot] != snapshot[slot] && mine[slot] != theirs[slot]
+      return isDeleted || mine[slot] != snapshot[slot] && mine[slot] != theirs[slot]
     }
-    return isContested ? object.conflict(.changed, object: mine, snapshot: snapshot, store: theirs) : nil
+    guard isContested else { return nil }
+    return object.conflict(.changed, object: mine, snapshot: snapshot, store: theirs, namesUnread: true)
+  }
+
+  /// Whether the parent may have changed a large value that an object has not read. Only the version tells of a change
+  /// that has been saved.
+  private func mayHaveChanged(
+    _ slot: Int, unreadIn object: ManagedObject, _ parentObject: ManagedObject
+  ) -> Bool {
+    if object.version != parentObject.version { return true }
+    guard let old = parentObject.extras?.oldValue(slot) else { return false }
+    return old != parentObject.storedValue(slot)
   }
 
   /// Whether the parent's only change of a reference is that it no longer leads to an object that is deleted there.
@@ -251,7 +264,9 @@ extension ManagedObjectContext {
       parentObject.willSet(slot.number)
       values[slot.number] = value
     }
-    if !values.isEmpty { parentObject.setStoredValues(values) }
+    if !values.isEmpty {
+      parentObject.setStoredValues(values, unencodable: object.unencodableStorages(among: values))
+    }
     for slot in values.keys { parentObject.didChange(slot) }
   }
 

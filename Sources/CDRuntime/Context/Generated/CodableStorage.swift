@@ -59,7 +59,12 @@
 
 extension RowReader {
   public func codable<Value>(_ column: Int) -> CodableStorage<Value> {
-    CodableStorage(json: optionalString(column))
+    if let storages = values?.unencodable, !storages.isEmpty,
+      let storage = storages[column] as? CodableStorage<Value>
+    {
+      return storage
+    }
+    return CodableStorage(json: optionalString(column))
   }
 }
 
@@ -68,7 +73,7 @@ extension RowWriter {
     do {
       optionalString(try value.json())
     } catch {
-      fail(error)
+      fail(UnencodableValue(storage: value))
     }
   }
 }

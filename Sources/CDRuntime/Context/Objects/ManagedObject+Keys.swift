@@ -140,7 +140,8 @@ extension ManagedObject {
     switch slot.kind {
     case .attribute, .composite:
       _willRead()
-      return .attribute(storedValue(slot.number))
+      let value = storedValue(slot.number)
+      return .attribute(slot.isUnencodable(value) ? .null : value)
     case .relationship(let relationship):
       if relationship.isToMany { return .objects(relatedObjects(relationship)) }
       return .object(relatedObject(relationship))

@@ -7,7 +7,8 @@
 // The values of an object by slot, whether its class is generated or not.
 extension ManagedObject {
   /// The stored value of an attribute or a reference. A reference's value is its key. A composite is one value. A value
-  /// that the object's row has left out is read from the store first.
+  /// that the object's row has left out is read from the store first. A codable value that cannot be encoded is
+  /// ``AttributeValue/unencodable``.
   final func storedValue(_ slot: Int) -> AttributeValue {
     storedValue(slot, by: scope.context?.captureWriter ?? RowWriter())
   }
@@ -25,7 +26,8 @@ extension ManagedObject {
     }
     writer.startCapture()
     _encode(slot, writer)
-    if writer.failure != nil, writer.failure is RowWriter.UnreadValue {
+    if let failure = writer.failure {
+      guard failure is RowWriter.UnreadValue else { return .unencodable }
       readLargeValue(slot)
       writer.startCapture()
       _encode(slot, writer)
@@ -48,8 +50,12 @@ extension ManagedObject {
   /// Sets stored values, whatever the object's class. No change is recorded. Other values that have not been read stay
   /// unread.
   ///
-  /// - Parameter unread: Slots whose values are not known, and are read when they are used.
-  final func setStoredValues(_ replacements: [Int: AttributeValue], unread: [Int] = []) {
+  /// - Parameters:
+  ///   - unread: Slots whose values are not known, and are read when they are used.
+  ///   - storages: The storages of replacements that cannot be encoded: see ``unencodableStorages(among:)``.
+  final func setStoredValues(
+    _ replacements: [Int: AttributeValue], unread: [Int] = [], unencodable storages: [Int: Any] = [:]
+  ) {
     let plan = scope.plan
     guard plan.isTyped else {
       let extras = requireExtras()
@@ -65,15 +71,27 @@ extension ManagedObject {
       return
     }
     let unread = unread + (plan.laterSlots.isEmpty ? [] : unreadSlots.filter { replacements[$0] == nil })
+    // By slot, and by column.
+    var kept: [Int: Any] = [:]
+    var keptColumns: [Int: Any] = [:]
+    func newValue(_ slot: Int) -> AttributeValue {
+      let replacement = replacements[slot]
+      let value = replacement ?? storedValue(slot)
+      guard plan.slots[slot].isUnencodable(value) else { return value }
+      let storage = replacement == nil ? unencodableStorage(slot) : storages[slot]
+      kept[slot] = storage
+      if let column = plan.slots[slot].columns.first { keptColumns[column] = storage }
+      return .null
+    }
     var columns = [AttributeValue](repeating: .null, count: plan.columns.count)
     for slot in plan.storedSlots where unread.isEmpty || !unread.contains(slot) {
-      let parts = Self.parts(of: replacements[slot] ?? storedValue(slot), plan.slots[slot])
+      let parts = Self.parts(of: newValue(slot), plan.slots[slot])
       columns.replaceSubrange(plan.slots[slot].columns, with: parts)
     }
     var transients = [AttributeValue](repeating: .null, count: plan.slots.count)
     var composites: [Int: [AttributeValue]] = [:]
     for slot in plan.transientSlots {
-      let value = replacements[slot] ?? storedValue(slot)
+      let value = newValue(slot)
       if case .composite = plan.slots[slot].kind, value != .null {
         composites[slot] = Self.parts(of: value, plan.slots[slot])
       } else {
@@ -81,9 +99,28 @@ extension ManagedObject {
       }
     }
     let row = ValueRow(
-      columns, transients: ValueRow(transients, composites: composites),
-      unread: unread.map { plan.slots[$0].columns.lowerBound })
+      columns, transients: ValueRow(transients, composites: composites, unencodable: kept),
+      unread: unread.map { plan.slots[$0].columns.lowerBound }, unencodable: keptColumns)
     _decode(RowReader(values: row))
+  }
+
+  /// The storage of a codable value that cannot be encoded; nil for any other value.
+  final func unencodableStorage(_ slot: Int) -> Any? {
+    let writer = scope.context?.captureWriter ?? RowWriter()
+    writer.startCapture()
+    _encode(slot, writer)
+    return (writer.failure as? RowWriter.UnencodableValue)?.storage
+  }
+
+  /// The storages of the object's values that cannot be encoded, by slot. Another object that gets the values needs them.
+  ///
+  /// - Parameter values: Stored values of the object, by slot.
+  final func unencodableStorages(among values: [Int: AttributeValue]) -> [Int: Any] {
+    var storages: [Int: Any] = [:]
+    for (slot, value) in values where scope.plan.slots[slot].isUnencodable(value) {
+      storages[slot] = unencodableStorage(slot)
+    }
+    return storages
   }
 
   /// Combines the values that a writer has captured of a slot into one value.

@@ -262,9 +262,10 @@ extension ManagedObject {
   private final func noteWrite(_ slot: Int) {
     if flags.contains(.fault) { fireFault() }
     willChange(slot)
-    if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
     guard let context = scope.context, !flags.contains(.inaccessible) else { return }
     context.noteUndoIfWanted(self, slot)
+    // Afterwards, because undo restores the list as it was before the change.
+    if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
     if context.activity.isAwakening { return }
     context.pendingChanges.countChange()
     guard !flags.contains(.inserted) else { return }

@@ -24,7 +24,8 @@ struct ObjectFlags: OptionSet {
   /// A new object that had been deleted before. Rows of other objects may refer to it.
   static let reinserted = ObjectFlags(rawValue: 1024)
 
-  /// An object of a child with values that are unsaved in the parent, or in a parent of the parent.
+  /// An object of a child with values that are unsaved in the parent, or in a parent of the parent, or that have been
+  /// saved there since the child took them over.
   static let hasParentChanges = ObjectFlags(rawValue: 2048)
   /// A property of the object, whose class is observable, has been read.
   static let observed = ObjectFlags(rawValue: 4096)

@@ -126,11 +126,12 @@ public final class ContextUndoManager {
     trim()
   }
 
-  /// Records that all changes until now have been saved.
+  /// Records that all changes until now have been saved. An open group may get changes after the save.
   func noteSave() {
-    open?.isSaved = true
+    open?.notePairsSaved()
     for group in undoable.reversed() {
       if group.isSaved { break }
+      group.notePairsSaved()
       group.isSaved = true
     }
   }

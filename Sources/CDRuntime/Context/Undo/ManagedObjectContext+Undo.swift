@@ -180,8 +180,7 @@ extension ManagedObjectContext {
       if entry.lists[slot] == nil { entry.lists[slot] = visibleKeys(of: object, slot) }
     } else if entry.values[slot] == nil {
       object._willRead()
-      // An undo leaves a value as it is that cannot be read.
-      entry.values[slot] = object.knownValue(slot)
+      entry.note(slot)
     }
   }
 

@@ -9,6 +9,8 @@ struct UndoEntry {
   let assigned: SlotSet
   /// The former values of changed attributes and references; of all of them if the object was inserted or deleted.
   var values: [Int: AttributeValue] = [:]
+  /// The storages of the values that cannot be encoded.
+  private(set) var unencodable: [Int: Any] = [:]
   /// The former objects of changed ordered relationships.
   var lists: [Int: [ObjectKey]] = [:]
   /// The objects that referred to a deleted object and were not changed by its deletion.
@@ -32,6 +34,15 @@ struct UndoEntry {
     self.existed = existed
     isDraft = object.flags.contains(.draft)
     assigned = object.extras?.assigned ?? SlotSet()
+  }
+
+  /// Records the present value of an attribute or a reference. An undo leaves a value as it is that cannot be read.
+  mutating func note(_ slot: Int) {
+    let value = object.knownValue(slot)
+    values[slot] = value
+    if let value, object.scope.plan.slots[slot].isUnencodable(value) {
+      unencodable[slot] = object.unencodableStorage(slot)
+    }
   }
 }
 
@@ -58,6 +69,8 @@ struct UndoPair {
   let wasRelated: Bool
   /// Whether the context had added the pair since its last save.
   var wasAdded = false
+  /// Whether the change has been saved.
+  var isSaved = false
 
   /// Identifies a pair, from either side.
   struct ID: Hashable {
@@ -78,7 +91,7 @@ struct UndoPair {
 /// Changes that are undone together.
 final class UndoGroup {
   var name = ""
-  /// Whether the changes of the group have been saved.
+  /// Whether all changes of the group have been saved.
   var isSaved = false
   var entries: [UndoEntry] = []
   private(set) var pairs: [UndoPair] = []
@@ -100,6 +113,11 @@ final class UndoGroup {
   func add(_ pair: UndoPair, _ id: UndoPair.ID) {
     knownPairs.insert(id)
     pairs.append(pair)
+  }
+
+  /// Records that the changes of the pairs until now have been saved.
+  func notePairsSaved() {
+    for index in pairs.indices { pairs[index].isSaved = true }
   }
 
   /// Ends the group: records the objects that lists have now, and forgets values that have not changed.

@@ -49,7 +49,8 @@ struct UndoRestoration {
     restoreRemovals(of: leaving)
     for pair in pairs {
       if pair.object.exists && pair.member.exists {
-        restorePair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
+        restorePair(
+          pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated, isSaved: pair.isSaved)
       } else if !pair.wasRelated, pair.object.existsOrExisted, pair.member.existsOrExisted {
         // The group has added this pair to an object that it has deleted as well. The pair would refuse the deletion.
         restorePair(pair.object, pair.relationship, pair.member, isRelated: false)
@@ -85,7 +86,7 @@ struct UndoRestoration {
       now.isInsertion = entry.isInsertion
       if now.existed {
         if entry.existed {
-          for slot in entry.values.keys { now.values[slot] = object.knownValue(slot) }
+          for slot in entry.values.keys { now.note(slot) }
           for slot in entry.lists.keys { now.lists[slot] = context.visibleKeys(of: object, slot) }
         } else {
           context.noteWhole(object, in: &now, of: inverse)
@@ -93,7 +94,7 @@ struct UndoRestoration {
         current[ObjectIdentifier(object)] = now.lists
       } else if entry.existed, context.parent != nil {
         // The former values of its relationships when it was deleted.
-        for slot in entry.values.keys { now.values[slot] = object.knownValue(slot) }
+        for slot in entry.values.keys { now.note(slot) }
       }
       if object.isDeletionUnsaved {
         // For an object that the group has deleted, its values contain these references.
@@ -153,7 +154,7 @@ struct UndoRestoration {
     return pair.wasRelated && !pair.wasAdded && !away.isEmpty
       && away.allSatisfy { unsavedDeletions.contains(ObjectIdentifier($0)) }
       && !context.hasChangedPair(pair.object, pair.relationship, pair.member, to: false)
-      && (!group.isSaved || context.hasStoredPair(pair.object, pair.relationship, pair.member))
+      && (!pair.isSaved || context.hasStoredPair(pair.object, pair.relationship, pair.member))
   }
 
   // MARK: Existence
@@ -278,7 +279,7 @@ struct UndoRestoration {
       }
       restoreReference(key, object, relationship)
     }
-    if !attributes.isEmpty { object.setStoredValues(attributes) }
+    if !attributes.isEmpty { object.setStoredValues(attributes, unencodable: entry.unencodable) }
     for slot in attributes.keys { object.didChange(slot) }
     if object.flags.isSuperset(of: [.inserted, .draft]) { object.requireExtras().assigned = entry.assigned }
   }
@@ -428,10 +429,13 @@ extension UndoRestoration {
   }
 
   /// Adds or removes a pair, on both sides.
+  ///
+  /// - Parameter isSaved: Whether the change of the pair that is undone has been saved.
   private mutating func restorePair(
-    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, isRelated: Bool
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, isRelated: Bool,
+    isSaved: Bool = false
   ) {
-    if !isRelated, !group.isSaved, object.exists, member.exists,
+    if !isRelated, !isSaved, object.exists, member.exists,
       context.hasSharedPair(object, relationship, member)
     {
       // Without the context's own change, the pair is as other contexts have made it.

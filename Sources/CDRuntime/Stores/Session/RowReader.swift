@@ -89,16 +89,19 @@ package final class ValueRow {
   let transients: ValueRow?
   /// The columns whose values the row leaves out, if the values are in `values`.
   package var unread: [Int]
+  /// The storages of codable values that cannot be encoded, by column.
+  let unencodable: [Int: Any]
 
   init(
     _ values: [AttributeValue], composites: [Int: [AttributeValue]]? = nil, transients: ValueRow? = nil,
-    unread: [Int] = []
+    unread: [Int] = [], unencodable: [Int: Any] = [:]
   ) {
     self.values = values
     source = nil
     self.composites = composites
     self.transients = transients
     self.unread = unread
+    self.unencodable = unencodable
   }
 
   /// Creates a row of values that an engine has.
@@ -108,6 +111,7 @@ package final class ValueRow {
     composites = nil
     transients = nil
     unread = []
+    unencodable = [:]
   }
 
   package subscript(column: Int) -> AttributeValue {

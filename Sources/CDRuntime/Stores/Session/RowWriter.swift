@@ -74,6 +74,12 @@ import CSQLite
   /// An object was asked for a value that it has not read.
   struct UnreadValue: Error {}
 
+  /// The value of a codable attribute cannot be encoded.
+  struct UnencodableValue: Error {
+    /// The `CodableStorage` that has the value. It stays in the isolation of its object's context, which catches the error.
+    nonisolated(unsafe) let storage: Any
+  }
+
   private func null() {
     if let statement { sqlite3_bind_null(statement, next()) } else { captured.append(.null) }
   }

@@ -127,6 +127,25 @@ import Testing
     #expect(try names(held.0, "right").isEmpty && names(held.1, "left").isEmpty)
   }
 
+  /// The row of the object itself has not been written.
+  @Test(arguments: [true, false]) func savedRelationshipsThatOtherRowsHoldAreSeen(isGrandchild: Bool) throws {
+    let context = isGrandchild ? grandchild : child
+    let (node, other) = (try make("a"), try make("b"))
+    try parent.save()
+    try all(context)
+    let held = try copy(node, in: context)
+    let keys = ["friends", "members", "right"]
+    #expect(try name(held) == "a")
+    for key in keys { #expect(try names(held, key).isEmpty) }
+    try set(node, "friends", [other])
+    try set(other, "group", node)
+    try set(other, "left", node)
+    try parent.save()
+    try all(context)
+    for key in keys { #expect(try names(held, key) == ["b"]) }
+    #expect(!context.hasChanges)
+  }
+
   /// The child has changed a relationship and set it back. Its save leaves it without changes.
   @Test func aGrandchildFollowsWhatTheChildsSaveHasLeftWithoutChanges() throws {
     let (left, right, third) = (try make("l"), try make("r"), try make("t"))

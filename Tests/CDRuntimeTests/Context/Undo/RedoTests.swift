@@ -188,6 +188,29 @@ import Testing
     #expect(try shared.value("friends", of: object) == left)
   }
 
+  @Test func aPairThatOthersHaveMadeTooStaysIfItsGroupIsSavedWithoutIt() throws {
+    let shared = try GraphStore(Self.nodes)
+    let (context, other) = (shared.context(), shared.context())
+    context.undoManager = undoManager
+    let (object, friend) = (try context.insert(entityNamed: "A"), try context.insert(entityNamed: "A"))
+    try context.save()
+    undoManager.beginUndoGrouping()
+    try object.setValue(1, forKey: "number")
+    try context.save()
+    try object.setValue(.objects([friend]), forKey: "friends")
+    undoManager.endUndoGrouping()
+    let theirs = try shared.instance(object, in: other)
+    try theirs.setValue(.objects([shared.instance(friend, in: other)]), forKey: "friends")
+    try other.save()
+    try shared.learn(context)
+    let left: SharedValue = .objects([friend.objectID])
+    #expect(try object.shared("friends") == left)
+    context.undo()
+    #expect(try object.shared("friends") == left && object.shared("number") == .attribute(.null))
+    try context.save()
+    #expect(try shared.value("friends", of: object) == left)
+  }
+
   @Test func whatIsTheSameAtTheEndOfAGroupIsNoPartOfIt() throws {
     let shared = try GraphStore(Self.nodes)
     let (context, other) = (shared.context(), shared.context())

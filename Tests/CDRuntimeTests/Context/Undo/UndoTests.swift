@@ -49,6 +49,23 @@ import Testing
     #expect(!undoManager.canRedo)
   }
 
+  @Test func anAttributeThatAnUndoTakesFromADraftIsMissingAgain() throws {
+    let draft = Book(in: context)
+    (draft.isbn, draft.author) = ("2", author)
+    undoManager.endEvent()
+    group { draft.title = "U" }
+    context.undo()
+    let error = #expect(throws: SaveError.self) { try context.save() }
+    guard case .validation(let errors) = error else {
+      Issue.record("It is \(String(describing: error)).")
+      return
+    }
+    #expect(errors.map(\.reason) == [.missingValue] && errors.map(\.property) == ["title"])
+    context.redo()
+    try context.save()
+    #expect(draft.title == "U")
+  }
+
   @Test func anInsertionIsUndoneWithWhatItWasRelatedTo() throws {
     var tag: Tag?
     group {

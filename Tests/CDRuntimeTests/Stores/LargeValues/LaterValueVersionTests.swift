@@ -93,4 +93,33 @@ import Testing
     let stored = try reader.existingObject(with: id)
     #expect(try stored.photoTitle == "theirs" && stored.largeData("pixels") == AlbumStore.large(0))
   }
+
+  /// The child has not read the value that the parent has changed.
+  @Test(arguments: kinds, [false, true])
+  func aDeletionDoesNotOverrideAnUnreadValue(_ kind: StoreKind, _ isSaved: Bool) throws {
+    for isTyped in [false, true] {
+      for isCarriedOut in [false, true] {
+        let store = try AlbumStore(kind, isTyped: isTyped)
+        let id = try store.fill(1)[0]
+        let context = store.context()
+        let child = ManagedObjectContext(parent: context)
+        let photo = try context.existingObject(with: id)
+        let instance = try child.existingObject(with: id)
+        child.delete(instance)
+        try photo.setValue(AlbumStore.large(9), forKey: "pixels")
+        if isSaved { try context.save() }
+        let error = #expect(throws: SaveError.self) { try child.save() }
+        guard case .conflict(let conflicts)? = error else {
+          Issue.record("\(String(describing: error))")
+          return
+        }
+        #expect(conflicts.map(\.objectID) == [id] && conflicts[0].keys.contains("pixels"))
+        #expect(!photo.isDeleted && instance.isDeleted)
+        child.mergePolicy = isCarriedOut ? .mergeByPropertyObjectTrump : .mergeByPropertyStoreTrump
+        try child.save()
+        #expect(photo.isDeleted == isCarriedOut)
+        if !isCarriedOut { #expect(try instance.largeData("pixels") == AlbumStore.large(9)) }
+      }
+    }
+  }
 }
