@@ -1,3 +1,4 @@
+import CDModel
 import CPostgreSQL
 
 #if canImport(FoundationEssentials)
