@@ -57,7 +57,8 @@ struct PairRows {
     row = nil
     guard try statement.step() else { return false }
     let (source, target) = (statement.value(0), statement.value(1))
-    if !isJoin, source == .null { return true }
+    // As in a reference, 0 means no object.
+    if !isJoin, source == .null || source == .integer(0) { return true }
     guard case .integer(let sourceKey) = source, case .integer(let targetKey) = target else {
       report.lose(entity, nil, relationship, "a pair has no number of an object")
       return true

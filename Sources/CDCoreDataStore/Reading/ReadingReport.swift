@@ -10,6 +10,9 @@ struct ReadingReport {
   var notANumber: [String: Int] = [:]
   /// The number of objects for which only one side of a one-to-one relationship was set, by relationship.
   var repaired: [String: Int] = [:]
+  /// The objects of one-to-one relationships to which a reference was accepted although they do not refer back, by
+  /// relationship. The tables of an entity and of its subentities share them.
+  var taken: [String: Set<Int64>] = [:]
   /// Remarks about parts of the store that are not copied and that are not values of objects.
   var remarks: [String] = []
 
