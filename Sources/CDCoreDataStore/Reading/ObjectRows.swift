@@ -12,7 +12,8 @@ struct ObjectRows {
   /// The source of a column of the new store, by the indexes of the statement's columns.
   private enum Part {
     case nothing
-    case value(Int, ValueReader, name: String)
+    /// The slot identifies the composite of a field.
+    case value(Int, ValueReader, name: String, slot: Int)
     case reference(Int, Reference)
     case position(Int, name: String)
   }
@@ -39,6 +40,8 @@ struct ObjectRows {
   private let url: URL
   private var last: Int64?
   private var parts: [Part] = []
+  /// The statement's columns with the fields of each composite, by its slot.
+  private var composites: [Int: [Int]] = [:]
   /// The row for the builder; nil if the object cannot be written.
   private(set) var row: [StoreValue]?
 
@@ -63,8 +66,13 @@ struct ObjectRows {
       }
       let own = "t." + SQLText.quoted(found)
       guard case .relationship(let relationship) = column.property else {
-        let reader = ValueReader(column, layout.graph, reading.records)
-        parts.append(reader.map { .value(add(own), $0, name: column.name) } ?? .nothing)
+        guard let reader = ValueReader(column, layout.graph, reading.records) else {
+          parts.append(.nothing)
+          continue
+        }
+        let place = add(own)
+        if column.field != nil { composites[column.slot, default: []].append(place) }
+        parts.append(.value(place, reader, name: column.name, slot: column.slot))
         continue
       }
       references[target.name + ".position"] = property
@@ -131,8 +139,9 @@ struct ObjectRows {
       let value: StoreValue?
       switch parts[place] {
       case .nothing: value = .null
-      case .value(let column, let reader, let name):
-        value = self.value(statement.value(column), reader, name, key, &report)
+      case .value(let column, let reader, let name, let slot):
+        let isMandatory = reader.isMandatory || reader.isMandatoryField && hasComposite(slot)
+        value = self.value(statement.value(column), reader, name, isMandatory: isMandatory, key, &report)
       case .position(let column, let name):
         value = position(statement.value(column), name, key, &report)
       case .reference(let column, let reference):
@@ -149,13 +158,22 @@ struct ObjectRows {
     return true
   }
 
+  /// Whether the row has a composite: one of its fields has a value.
+  private func hasComposite(_ slot: Int) -> Bool {
+    composites[slot]?.contains { statement.value($0) != .null } ?? false
+  }
+
   private func value(
-    _ source: SourceValue, _ reader: ValueReader, _ name: String, _ key: Int64, _ report: inout ReadingReport
+    _ source: SourceValue, _ reader: ValueReader, _ name: String, isMandatory: Bool, _ key: Int64,
+    _ report: inout ReadingReport
   ) -> StoreValue? {
     do throws(ValueReader.Problem) {
       let value = try reader.value(source)
-      guard value == .null, reader.isMandatory else {
+      guard value == .null, isMandatory else {
         if value == .null, source != .null { report.notANumber["'\(name)' of '\(entity)'", default: 0] += 1 }
+        if source == .null, reader.isMandatoryDerivation {
+          report.notDerived["'\(name)' of '\(entity)'", default: 0] += 1
+        }
         return value
       }
       if reader.hasDefault, let substitute = reader.substitute {
@@ -164,13 +182,14 @@ struct ObjectRows {
       }
       report.lose(
         entity, key, name, "it has no value, but is mandatory and has no default",
-        isAcceptable: reader.substitute != nil)
+        isAcceptable: !reader.isMandatory || reader.substitute != nil)
     } catch {
       report.lose(
         entity, key, name, error.reason, isAcceptable: !reader.isMandatory || reader.substitute != nil)
-      if !reader.isMandatory { return .null }
+      if !isMandatory { return .null }
     }
-    return reader.substitute
+    if let substitute = reader.substitute { return substitute }
+    return reader.isMandatory ? nil : .null
   }
 
   private func position(

@@ -6,6 +6,8 @@ struct ReadingReport {
   /// The number of objects that got the default of a mandatory attribute because they had no value, by
   /// `'attribute' of 'Entity'`.
   var defaults: [String: Int] = [:]
+  /// The number of objects in which a mandatory derived attribute had no value, by attribute.
+  var notDerived: [String: Int] = [:]
   /// The number of objects in which an attribute was NaN, which no store accepts, by attribute.
   var notANumber: [String: Int] = [:]
   /// The number of objects for which only one side of a one-to-one relationship was set, by relationship.
@@ -29,6 +31,10 @@ struct ReadingReport {
     remarks
       + defaults.sorted { $0.key < $1.key }.map { name, count in
         "\(name) is mandatory, but had no value in \(Self.objects(count)); it got its default"
+      }
+      + notDerived.sorted { $0.key < $1.key }.map { name, count in
+        "\(name) is mandatory and derived, but had no value in \(Self.objects(count)); it gets one when the object is "
+          + "changed and saved"
       }
       + notANumber.sorted { $0.key < $1.key }.map { name, count in
         "\(name) was NaN in \(Self.objects(count)); it was set to nil"

@@ -24,6 +24,10 @@ struct ValueReader {
   }
 
   let isMandatory: Bool
+  /// Whether the column is a mandatory field of an optional composite. It needs a value if another field has one.
+  let isMandatoryField: Bool
+  /// Whether the attribute is mandatory and derived. A save calculates the value that the store does not have.
+  let isMandatoryDerivation: Bool
   private let kind: Kind
   private let typeName: String
   private let records: ExternalRecords?
@@ -44,6 +48,8 @@ struct ValueReader {
     self.records = attribute.storesExternally ? records : nil
     isMandatory =
       !attribute.isOptional && column.field?.isOptional != true && attribute.derivation == nil
+    isMandatoryField = attribute.isOptional && column.field?.isOptional == false
+    isMandatoryDerivation = !attribute.isOptional && attribute.derivation != nil
     if case .value(let value)? = described.defaultValue, let stored = Self.stored(value) {
       substitute = stored
       hasDefault = true

@@ -49,4 +49,30 @@ import Testing
       try store.copied("SELECT \"home.street\", \"home.city\", \"home.zip\" FROM Tag")
         == [["High", "Leeds", "NULL"]])
   }
+
+  /// A composite whose fields are all nil is nil.
+  @Test func aMandatoryFieldIsMissingOnlyWhereTheCompositeIsThere() throws {
+    let store = try store("(1, 'Red', 'red', NULL, NULL, 'LS1'), (2, 'Blue', 'blue', NULL, NULL, NULL)")
+    #expect(throws: CoreDataStoreError.self) { try copy(store) }
+    let result = try copy(store, acceptsLosses: true)
+    #expect(
+      result.losses.first.map(\.description)
+        == ["Tag p1, home.city: it has no value, but is mandatory and has no default"])
+    #expect(
+      result.remarks.contains(
+        "'home.street' of 'Tag' is mandatory, but had no value in 1 object; it got its default"))
+    #expect(
+      try store.copied("SELECT \"home.street\", \"home.city\", \"home.zip\" FROM Tag ORDER BY _pk")
+        == [["Main", "", "LS1"], ["NULL", "NULL", "NULL"]])
+  }
+
+  @Test func aDerivedAttributeWithoutAValueIsRemarkedOn() throws {
+    let store = try store("(1, 'Red', 'red', NULL, NULL, NULL), (2, 'Blue', NULL, NULL, NULL, NULL)")
+    let result = try copy(store)
+    #expect(
+      result.remarks.contains(
+        "'plain' of 'Tag' is mandatory and derived, but had no value in 1 object; it gets one when the object is "
+          + "changed and saved"))
+    #expect(try store.copied("SELECT plain FROM Tag ORDER BY _pk") == [["red"], ["NULL"]])
+  }
 }
