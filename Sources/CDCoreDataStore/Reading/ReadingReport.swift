@@ -28,20 +28,22 @@ struct ReadingReport {
 
   /// All remarks about findings that are not losses, one sentence each.
   var allRemarks: [String] {
-    remarks
-      + defaults.sorted { $0.key < $1.key }.map { name, count in
-        "\(name) is mandatory, but had no value in \(Self.objects(count)); it got its default"
-      }
-      + notDerived.sorted { $0.key < $1.key }.map { name, count in
-        "\(name) is mandatory and derived, but had no value in \(Self.objects(count)); it gets one when the object is "
-          + "changed and saved"
-      }
-      + notANumber.sorted { $0.key < $1.key }.map { name, count in
-        "\(name) was NaN in \(Self.objects(count)); it was set to nil"
-      }
-      + repaired.sorted { $0.key < $1.key }.map { name, count in
-        "\(name) was set on one side only in \(Self.objects(count)); it was set on both"
-      }
+    func lines(_ counts: [String: Int], _ text: (_ name: String, _ objects: String) -> String) -> [String] {
+      counts.sorted { $0.key < $1.key }.map { text($0.key, Self.objects($0.value)) }
+    }
+    var result = remarks
+    result += lines(defaults) { name, objects in
+      "\(name) is mandatory, but had no value in \(objects); it got its default"
+    }
+    result += lines(notDerived) { name, objects in
+      "\(name) is mandatory and derived, but had no value in \(objects); it gets one when the object is "
+        + "changed and saved"
+    }
+    result += lines(notANumber) { name, objects in "\(name) was NaN in \(objects); it was set to nil" }
+    result += lines(repaired) { name, objects in
+      "\(name) was set on one side only in \(objects); it was set on both"
+    }
+    return result
   }
 
   static func objects(_ count: some BinaryInteger) -> String {
