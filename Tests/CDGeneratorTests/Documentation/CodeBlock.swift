@@ -93,13 +93,15 @@ extension CodeBlock {
   }
 
   /// The code as a file: as it is, or as the body of a function that knows the names of ``ExamplePrelude``.
+  ///
+  /// All blocks are one module, which has at most one entry point. Blanks replace the mark, so that the columns stay.
   var source: String {
     let imports =
       firstCode?.hasPrefix("import") == true ? "" : "import CDRuntime\nimport Foundation\n" + testingImport
     let path = Self.root.appending(path: path).path
     let code = """
       #sourceLocation(file: "\(path)", line: \(line + 1))
-      \(lines.joined(separator: "\n"))
+      \(lines.joined(separator: "\n").replacing("@main ", with: "      "))
       #sourceLocation()
       """
     if isTopLevel { return imports + code }

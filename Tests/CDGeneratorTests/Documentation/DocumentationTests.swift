@@ -29,6 +29,15 @@ import Testing
     }
   }
 
+  /// What an article calls a whole app starts.
+  @Test func wholeAppsHaveAnEntryPoint() throws {
+    let apps = try CodeBlock.all().filter { block in block.lines.contains { $0.contains(": App {") } }
+    #expect(!apps.isEmpty)
+    for app in apps {
+      #expect(app.lines.contains { $0.contains("@main struct") }, "\(app.place): the app has no entry point")
+    }
+  }
+
   @Test func everyManifestCompiles() throws {
     let manifests = try CodeBlock.all().filter { $0.language == "swift" && $0.isManifest }
     #expect(manifests.count == 1)
