@@ -189,6 +189,24 @@ import Testing
     #expect(try run("load", "a", "-", input: key).status == 0)
   }
 
+  /// The example of the help, and the same without its second part.
+  @Test func theRelatedObjectsOfAFetchAreNeededToo() throws {
+    try create("a")
+    try create("b")
+    let rows = #"""
+      [{"@entity": "Owner", "@id": "o", "name": "x"}, {"@entity": "Thing", "@id": "t", "owner": "o"}]
+      """#
+    try succeed("load", "a", "-", input: rows)
+    let things = try succeed("fetch", "a", "Thing", "--format", "json")
+    let alone = try run("load", "b", "-", input: things)
+    #expect(alone.status == 1)
+    #expect(alone.errors.contains("neither the file nor the store has an object of 'Owner'"), "\(alone.errors)")
+    let owners = try succeed("fetch", "a", "Owner", "--format", "json")
+    try succeed("load", "b", "-", input: things + owners)
+    #expect(try succeed("fetch", "b", "Thing", "--where", "owner.name == 'x'", "--count") == "1\n")
+    #expect(try succeed("load", "--help").contains("The objects to which the rows refer"))
+  }
+
   @Test func oneSideOfARelationshipIsEnough() throws {
     try create("a")
     let rows = #"""
