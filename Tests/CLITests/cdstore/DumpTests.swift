@@ -128,6 +128,33 @@ import Testing
     #expect(try succeed("dump", "b") == dump)
   }
 
+  /// The order and the form that the help describes.
+  @Test func subentitiesFollowTheirParentEntity() throws {
+    try SampleModel.make(
+      "Zoo", in: folder,
+      version: """
+        enums: { Diet: { type: Int16, cases: { plants: 1, meat: 2 } } }
+        entities:
+          Cat: { parent: Animal }
+          Keeper: { attributes: { name: String } }
+          Animal:
+            attributes: { born: Date, diet: Diet, age: { type: Int64, derived: 1 + 1 } }
+
+        """)
+    try succeed("create", "zoo", "--model", "Zoo.cdmodel")
+    let rows = #"""
+      [{"@entity": "Cat", "@id": 1, "born": {"$referenceDate": 5.5}, "diet": "meat"},
+       {"@entity": "Animal", "@id": 2, "born": {"$referenceDate": 7.5}, "diet": "plants"},
+       {"@entity": "Keeper", "@id": 3, "name": "Ada"}]
+      """#
+    try succeed("load", "zoo", "-", input: rows)
+    let lines = try succeed("dump", "zoo").split(separator: "\n").dropFirst().dropLast()
+    let entities = lines.map { $0.contains("/Keeper/") ? "Keeper" : $0.contains("/Cat/") ? "Cat" : "Animal" }
+    #expect(entities == ["Keeper", "Animal", "Cat"])
+    let cat = try #require(lines.last)
+    #expect(cat.contains(#""born":{"$referenceDate":5.5},"diet":"meat"}"#), "\(cat)")
+  }
+
   @Test func numbersOfDeletedObjectsAreNotUsedAgain() throws {
     try create("a")
     _ = try succeed("load", "a", "-", input: #"{"Owner": [{"name": "x"}, {"name": "y"}]}"#)
