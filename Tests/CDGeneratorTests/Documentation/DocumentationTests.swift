@@ -13,7 +13,9 @@ import Testing
   }
 
   @Test func everySwiftBlockCompiles() throws {
-    let blocks = try CodeBlock.all().filter { $0.language == "swift" && !$0.isManifest && !$0.isFirstProgram }
+    let blocks = try CodeBlock.all().filter {
+      $0.language == "swift" && !$0.isManifest && !$0.isFirstProgram && $0.hasModules
+    }
     try SourceFolder.with { folder in
       var files = [try folder.write(ExamplePrelude.source, "Prelude.swift")]
       for name in ["Library", "ToDo"] {
@@ -27,6 +29,15 @@ import Testing
       for block in blocks { files.append(try folder.write(block.source, "\(block.name).swift")) }
       report(try SwiftCompiler().check(files, module: "Examples", warningsAreErrors: false))
     }
+  }
+
+  /// A whole file has its imports. A block that cannot be compiled could lack one.
+  @Test func blocksOnServersImportTheRuntime() throws {
+    let blocks = try CodeBlock.all().filter { block in
+      !block.hasModules && block.lines.contains { $0.hasPrefix("import CDPostgresStore") }
+    }
+    #expect(!blocks.isEmpty)
+    for block in blocks { #expect(block.lines.contains("import CDRuntime"), "\(block.place)") }
   }
 
   /// What an article calls a whole app starts.
