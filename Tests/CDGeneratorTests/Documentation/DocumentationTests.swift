@@ -65,6 +65,16 @@ import Testing
     }
   }
 
+  @Test func theContractShowsTheClassesAsTheyAreGenerated() throws {
+    let line = #""Book": CDRuntime.GeneratedClass(Book.self) { Book(_seed: $0) },"#
+    let article = try String(
+      contentsOf: CodeBlock.root.appending(path: "Sources/CDRuntime/CDRuntime.docc/GeneratedCode.md"),
+      encoding: .utf8)
+    #expect(article.contains(line))
+    let files = try ReferenceCase(name: "Library").generate(Generator.Options(access: .internal))
+    #expect(files.contains { $0.contents.contains(line) })
+  }
+
   @Test func everyManifestCompiles() throws {
     let manifests = try CodeBlock.all().filter { $0.language == "swift" && $0.isManifest }
     #expect(manifests.count == 1)
