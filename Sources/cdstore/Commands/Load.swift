@@ -13,8 +13,8 @@ struct Load: ParsableCommand {
       there is no store, a dump creates it, with the same identifiers as before. Loading a dump needs little memory.
 
         cdstore dump Notes.sqlite | cdstore load Copy.sqlite -
-        (cdstore fetch Old.sqlite Note --format json; cdstore fetch Old.sqlite Folder --format json) |
-          cdstore load Notes.sqlite -
+        (cdstore fetch Old.sqlite Note --format json
+         cdstore fetch Old.sqlite Folder --format json) | cdstore load Notes.sqlite -
 
       The objects to which the rows refer must be in the file or in the store. So the second example fetches the folders \
       of the notes too.

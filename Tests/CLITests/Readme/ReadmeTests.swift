@@ -64,7 +64,8 @@ import Testing
       let path = "Schemas/ToDo.cdmodel/\(name)"
       try folder.write(String(contentsOf: Self.root.appending(path: path), encoding: .utf8), to: path)
     }
-    for command in try blocks("sh").flatMap({ $0.split(separator: "\n") }) where command.contains("Schemas/") {
+    for command in try blocks("sh").flatMap({ $0.split(separator: "\n") }) where command.contains("Schemas/")
+    {
       let words = command.prefix { $0 != "#" }.split(separator: " ").map(String.init)
       let result = try BuiltTool.cdgen.run(Array(words.dropFirst(3)), in: folder.url)
       #expect(result.status == 0 && !result.output.contains("already locked"), "\(command): \(result)")

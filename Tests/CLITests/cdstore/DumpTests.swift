@@ -227,7 +227,8 @@ import Testing
     let things = try succeed("fetch", "a", "Thing", "--format", "json")
     let alone = try run("load", "b", "-", input: things)
     #expect(alone.status == 1)
-    #expect(alone.errors.contains("neither the file nor the store has an object of 'Owner'"), "\(alone.errors)")
+    #expect(
+      alone.errors.contains("neither the file nor the store has an object of 'Owner'"), "\(alone.errors)")
     let owners = try succeed("fetch", "a", "Owner", "--format", "json")
     try succeed("load", "b", "-", input: things + owners)
     #expect(try succeed("fetch", "b", "Thing", "--where", "owner.name == 'x'", "--count") == "1\n")
