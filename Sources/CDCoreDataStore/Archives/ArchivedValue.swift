@@ -16,6 +16,15 @@ struct ArchivedValue {
   /// The number of objects that may still be read. Objects may refer to shared objects, so reading a small archive
   /// without a limit could take forever.
   private var budget: Int
+  /// The number of bytes that the texts and data of the value may still have. Many references to one long text would
+  /// otherwise give a value whose size is the square of the archive's size.
+  private var textBudget: Int
+
+  private init(_ objects: [PropertyListValue], bytes: Int) {
+    self.objects = objects
+    budget = bytes
+    textBudget = max(1 << 20, 64 * bytes)
+  }
 
   /// Returns the JSON of a codable attribute's value.
   ///
@@ -33,7 +42,7 @@ struct ArchivedValue {
       case .list(let objects)? = root["$objects"], case .dictionary(let top)? = root["$top"],
       let first = top["root"] ?? top.values.first
     else { return nil }
-    var archive = ArchivedValue(objects: objects, budget: bytes.count)
+    var archive = ArchivedValue(objects, bytes: bytes.count)
     return archive.json(first, shape, depth: 0)?.canonicalText
   }
 
@@ -54,7 +63,10 @@ struct ArchivedValue {
         keys.count == values.count
       else { return nil }
       return dictionary(keys, values, key, element, depth: depth)
-    case .plain(let type): return plain(value, type)
+    case .plain(let type):
+      let result = plain(value, type)
+      if case .string(let text)? = result { textBudget -= text.utf8.count }
+      return textBudget >= 0 ? result : nil
     }
   }
 

@@ -118,7 +118,7 @@ struct LayoutMatcher {
         let stored = StoredName.of(attribute).uppercased()
         if case .composite(let name) = attribute.type {
           for field in layout.graph.composite(name)?.fields ?? [] {
-            let last = StoredName.of(field).uppercased()
+            let last = StoredName.of(field, of: name, in: layout.version).uppercased()
             let candidates = ["Z\(stored)_\(last)", "Z\(stored)\(last)", "Z\(last)"]
             add(
               candidates.first { columns[$0] != nil } ?? candidates[0],

@@ -70,6 +70,11 @@ enum StoredName {
     name(relationship.name, relationship.info)
   }
 
+  /// The name of a composite's field. The import keeps it in the version, because a field has no `info` of its own.
+  static func of(_ field: AttributeDescription, of composite: String, in version: ModelVersion) -> String {
+    version.info["xcode.composite.\(composite).\(field.name).name"] ?? field.name
+  }
+
   private static func name(_ name: String, _ info: [String: String]) -> String {
     info["xcode.name"] ?? name
   }

@@ -12,7 +12,8 @@ struct ObjectRows {
   /// The source of a column of the new store, by the indexes of the statement's columns.
   private enum Part {
     case nothing
-    case value(Int, ValueReader, name: String)
+    /// The slot identifies the composite of a field.
+    case value(Int, ValueReader, name: String, slot: Int)
     case reference(Int, Reference)
     case position(Int, name: String)
   }
@@ -26,10 +27,12 @@ struct ObjectRows {
     var mayDangle: Bool
     /// The numbers of the entities that the object may have.
     var kinds: Set<Int64>
-    /// Whether the relationship is one-to-one. The second column after the reference then holds the other side.
+    /// Whether the relationship is one-to-one. The new store then allows only one reference to each object.
     var isOneToOne: Bool
-    /// The objects that were accepted although they do not lead back.
-    var taken: Set<Int64> = []
+    /// Whether the store has a column for the other side. It is the second column after the reference.
+    var hasOtherSide = false
+    /// Whether the relationship is its own inverse, so that both sides are rows of the same column.
+    var isOwnInverse = false
   }
 
   private let entity: String
@@ -37,6 +40,8 @@ struct ObjectRows {
   private let url: URL
   private var last: Int64?
   private var parts: [Part] = []
+  /// The statement's columns with the fields of each composite, by its slot.
+  private var composites: [Int: [Int]] = [:]
   /// The row for the builder; nil if the object cannot be written.
   private(set) var row: [StoreValue]?
 
@@ -61,8 +66,13 @@ struct ObjectRows {
       }
       let own = "t." + SQLText.quoted(found)
       guard case .relationship(let relationship) = column.property else {
-        let reader = ValueReader(column, layout.graph, reading.records)
-        parts.append(reader.map { .value(add(own), $0, name: column.name) } ?? .nothing)
+        guard let reader = ValueReader(column, layout.graph, reading.records) else {
+          parts.append(.nothing)
+          continue
+        }
+        let place = add(own)
+        if column.field != nil { composites[column.slot, default: []].append(place) }
+        parts.append(.value(place, reader, name: column.name, slot: column.slot))
         continue
       }
       references[target.name + ".position"] = property
@@ -94,7 +104,7 @@ struct ObjectRows {
     var reference = Reference(
       name: relationship.name, title: "'\(relationship.name)' of '\(entity)'",
       isMandatory: !relationship.isOptional, mayDangle: inverse?.deleteRule.leavesReferences == true,
-      kinds: Set(kinds.compactMap { layout.numbers[$0] }), isOneToOne: false)
+      kinds: Set(kinds.compactMap { layout.numbers[$0] }), isOneToOne: inverse?.isToMany == false)
     guard let table = layout.table(of: relationship.destination) else { return (reference, ["NULL"]) }
     func ofTarget(_ value: String) -> String {
       "(SELECT \(value) FROM \(SQLText.quoted(table)) d WHERE d.Z_PK = \(own))"
@@ -104,7 +114,8 @@ struct ObjectRows {
       let owner = graph.declaringEntity(of: inverse.name, in: relationship.destination)?.name,
       let back = layout.columns[.init(entity: owner, name: inverse.name)]
     {
-      reference.isOneToOne = true
+      reference.hasOtherSide = true
+      reference.isOwnInverse = owner == entity && inverse.name == relationship.name
       expressions.append(ofTarget("d." + SQLText.quoted(back)))
     }
     return (reference, expressions)
@@ -128,13 +139,13 @@ struct ObjectRows {
       let value: StoreValue?
       switch parts[place] {
       case .nothing: value = .null
-      case .value(let column, let reader, let name):
-        value = self.value(statement.value(column), reader, name, key, &report)
+      case .value(let column, let reader, let name, let slot):
+        let isMandatory = reader.isMandatory || reader.isMandatoryField && hasComposite(slot)
+        value = self.value(statement.value(column), reader, name, isMandatory: isMandatory, key, &report)
       case .position(let column, let name):
         value = position(statement.value(column), name, key, &report)
-      case .reference(let column, var reference):
-        value = self.reference(column, &reference, key, &report)
-        parts[place] = .reference(column, reference)
+      case .reference(let column, let reference):
+        value = self.reference(column, reference, key, &report)
       }
       guard let value else {
         isWhole = false
@@ -147,13 +158,22 @@ struct ObjectRows {
     return true
   }
 
+  /// Whether the row has a composite: one of its fields has a value.
+  private func hasComposite(_ slot: Int) -> Bool {
+    composites[slot]?.contains { statement.value($0) != .null } ?? false
+  }
+
   private func value(
-    _ source: SourceValue, _ reader: ValueReader, _ name: String, _ key: Int64, _ report: inout ReadingReport
+    _ source: SourceValue, _ reader: ValueReader, _ name: String, isMandatory: Bool, _ key: Int64,
+    _ report: inout ReadingReport
   ) -> StoreValue? {
     do throws(ValueReader.Problem) {
       let value = try reader.value(source)
-      guard value == .null, reader.isMandatory else {
+      guard value == .null, isMandatory else {
         if value == .null, source != .null { report.notANumber["'\(name)' of '\(entity)'", default: 0] += 1 }
+        if source == .null, reader.isMandatoryDerivation {
+          report.notDerived["'\(name)' of '\(entity)'", default: 0] += 1
+        }
         return value
       }
       if reader.hasDefault, let substitute = reader.substitute {
@@ -162,13 +182,14 @@ struct ObjectRows {
       }
       report.lose(
         entity, key, name, "it has no value, but is mandatory and has no default",
-        isAcceptable: reader.substitute != nil)
+        isAcceptable: !reader.isMandatory || reader.substitute != nil)
     } catch {
       report.lose(
         entity, key, name, error.reason, isAcceptable: !reader.isMandatory || reader.substitute != nil)
-      if !reader.isMandatory { return .null }
+      if !isMandatory { return .null }
     }
-    return reader.substitute
+    if let substitute = reader.substitute { return substitute }
+    return reader.isMandatory ? nil : .null
   }
 
   private func position(
@@ -183,29 +204,40 @@ struct ObjectRows {
   }
 
   private func reference(
-    _ column: Int, _ reference: inout Reference, _ key: Int64, _ report: inout ReadingReport
+    _ column: Int, _ reference: Reference, _ key: Int64, _ report: inout ReadingReport
   ) -> StoreValue? {
     func lost(_ reason: String) -> StoreValue? {
       report.lose(entity, key, reference.name, reason, isAcceptable: !reference.isMandatory)
       return reference.isMandatory ? nil : .null
     }
+    /// Whether no reference to the target has been accepted before that does not lead back either.
+    func isFree(_ target: Int64) -> Bool {
+      report.taken[reference.title, default: []].insert(target).inserted
+    }
     switch statement.value(column) {
-    case .null:
+    // Keys begin at 1. Core Data writes 0 for no object.
+    case .null, .integer(0):
       return reference.isMandatory ? lost("it has no object, but is mandatory") : .null
     case .integer(let target):
       guard let kind = statement.integer(column + 1) else {
-        // Keys begin at 1. Core Data writes 0 for no object.
-        if target == 0, !reference.isMandatory { return .null }
-        return reference.mayDangle ? .integer(target) : lost("its object, p\(target), does not exist")
+        guard reference.mayDangle, !reference.isOneToOne || isFree(target) else {
+          return lost("its object, p\(target), does not exist")
+        }
+        return .integer(target)
       }
       guard reference.kinds.contains(kind) else {
         return lost("its object, p\(target), has an entity that the relationship does not allow")
       }
       guard reference.isOneToOne else { return .integer(target) }
-      switch statement.value(column + 2) {
+      switch reference.hasOtherSide ? statement.value(column + 2) : .null {
       case .integer(key): return .integer(target)
-      case .null where reference.taken.insert(target).inserted:
-        report.repaired[reference.title, default: 0] += 1
+      case .null, .integer(0):
+        // The other side is a row of its own, which is copied without the reference.
+        if reference.isOwnInverse { return lost("its object, p\(target), does not refer back to it") }
+        guard isFree(target) else {
+          return lost("its object, p\(target), belongs to another object already")
+        }
+        if reference.hasOtherSide { report.repaired[reference.title, default: 0] += 1 }
         return .integer(target)
       default: return lost("its object, p\(target), refers to another object")
       }

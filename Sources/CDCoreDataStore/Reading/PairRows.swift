@@ -38,10 +38,13 @@ struct PairRows {
     let position = pairs.position.map(SQLText.quoted) ?? "NULL"
     let inversePosition = pairs.inversePosition.map(SQLText.quoted) ?? "NULL"
     var rows = "SELECT \(source) s, \(target) t, \(position) p, \(inversePosition) i FROM \(from)"
-    // The new store keeps both directions of a relationship that is its own inverse, whichever direction the source
-    // has.
+    // The new store keeps both directions of a relationship that is its own inverse. The source has one or both, and
+    // each direction has its own position. A join is quick without an index too, unlike a condition on a subquery.
     if isReflexive {
-      rows += " UNION SELECT \(target), \(source), \(position), \(inversePosition) FROM \(from)"
+      let place = pairs.position == nil ? "NULL" : "a.\(position)"
+      rows +=
+        " UNION ALL SELECT a.\(target), a.\(source), \(place), NULL FROM \(from) a LEFT JOIN \(from) b "
+        + "ON b.\(source) = a.\(target) AND b.\(target) = a.\(source) WHERE b.\(source) IS NULL"
     }
     func kind(_ entity: String, _ table: String, _ key: String) -> String {
       "(SELECT \(layout.number(ofRow: "d", in: entity)) FROM \(SQLText.quoted(table)) d WHERE d.Z_PK = r.\(key))"
@@ -57,7 +60,8 @@ struct PairRows {
     row = nil
     guard try statement.step() else { return false }
     let (source, target) = (statement.value(0), statement.value(1))
-    if !isJoin, source == .null { return true }
+    // As in a reference, 0 means no object.
+    if !isJoin, source == .null || source == .integer(0) { return true }
     guard case .integer(let sourceKey) = source, case .integer(let targetKey) = target else {
       report.lose(entity, nil, relationship, "a pair has no number of an object")
       return true

@@ -24,6 +24,10 @@ struct ValueReader {
   }
 
   let isMandatory: Bool
+  /// Whether the column is a mandatory field of an optional composite. It needs a value if another field has one.
+  let isMandatoryField: Bool
+  /// Whether the attribute is mandatory and derived. A save calculates the value that the store does not have.
+  let isMandatoryDerivation: Bool
   private let kind: Kind
   private let typeName: String
   private let records: ExternalRecords?
@@ -44,6 +48,8 @@ struct ValueReader {
     self.records = attribute.storesExternally ? records : nil
     isMandatory =
       !attribute.isOptional && column.field?.isOptional != true && attribute.derivation == nil
+    isMandatoryField = attribute.isOptional && column.field?.isOptional == false
+    isMandatoryDerivation = !attribute.isOptional && attribute.derivation != nil
     if case .value(let value)? = described.defaultValue, let stored = Self.stored(value) {
       substitute = stored
       hasDefault = true
@@ -117,8 +123,9 @@ struct ValueReader {
         throw Problem(reason: "a number that does not fit \(typeName)")
       }
       return .integer(exact)
-    case (.real, .integer(let number)): return .real(Double(number))
-    case (.real(let isFloat), .real(let number)): return .real(isFloat ? Double(Float(number)) : number)
+    case (.real(let isFloat), .integer(let number)):
+      return .real(try isFloat ? float(Double(number)) : Double(number))
+    case (.real(let isFloat), .real(let number)): return .real(try isFloat ? float(number) : number)
     case (.date, .integer(let seconds)): return .real(Double(seconds))
     case (.date, .real(let seconds)) where seconds.isFinite: return .real(seconds)
     case (.decimal, .integer(let number)): return .text(String(number))
@@ -146,6 +153,15 @@ struct ValueReader {
     default: break
     }
     throw Problem(reason: "\(source.kind), which is not of type \(typeName)")
+  }
+
+  /// The nearest number of type Float. A number outside its range would become infinite.
+  private func float(_ number: Double) throws(Problem) -> Double {
+    let rounded = Double(Float(number))
+    guard rounded.isFinite || !number.isFinite else {
+      throw Problem(reason: "a number that does not fit \(typeName)")
+    }
+    return rounded
   }
 
   private func contents(_ data: Data) throws(Problem) -> Data {

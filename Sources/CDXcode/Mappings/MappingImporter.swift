@@ -83,6 +83,9 @@ struct MappingTranslation {
   private let path: String
   let from: EntityGraph
   private let to: EntityGraph
+  /// The elements of both versions by their names in Xcode, which the mapping model uses.
+  private let oldNames: XcodeNames
+  private let newNames: XcodeNames
   var rules: MappingRules
   var notes: [String] = []
   var diagnostics: [Diagnostic] = []
@@ -92,6 +95,8 @@ struct MappingTranslation {
     self.path = path
     self.from = from
     self.to = to
+    oldNames = XcodeNames(from)
+    newNames = XcodeNames(to)
     self.rules = rules
   }
 
@@ -115,20 +120,20 @@ struct MappingTranslation {
   }
 
   private mutating func translate(_ mapping: MappingArchive.EntityMapping) {
-    guard let destination = mapping.destination else {
-      if let source = mapping.source, from.entity(source) != nil { rules.drops.append(source) }
+    guard let newName = mapping.destination else {
+      if let source = mapping.source.flatMap(oldNames.entity) { rules.drops.append(source) }
       return
     }
-    guard to.entity(destination) != nil else {
-      return report(mapping, "there is no entity '\(destination)' in version \(rules.destination)")
+    guard let destination = newNames.entity(newName) else {
+      return report(mapping, "there is no entity '\(newName)' in version \(rules.destination)")
     }
     // A mapping without a source creates no objects, unless it has code.
-    guard let source = mapping.source else {
+    guard let oldName = mapping.source else {
       if let policy = mapping.policy { custom(EntityRule(destination: destination), policy) }
       return
     }
-    guard from.entity(source) != nil else {
-      return report(mapping, "there is no entity '\(source)' in version \(rules.source)")
+    guard let source = oldNames.entity(oldName) else {
+      return report(mapping, "there is no entity '\(oldName)' in version \(rules.source)")
     }
     add(mapping, source, destination)
   }
@@ -137,7 +142,8 @@ struct MappingTranslation {
   {
     var rule = EntityRule(destination: destination)
     if source != inferredSource(of: destination) { rule.source = source }
-    if mapping.name != "\(source)To\(destination)", NameRules.problem(with: mapping.name) == nil {
+    let isNamed = mapping.name != "\(mapping.source ?? "")To\(mapping.destination ?? "")"
+    if isNamed, NameRules.problem(with: mapping.name) == nil {
       rule.name = mapping.name
     }
     if let text = mapping.filter {
@@ -181,33 +187,36 @@ struct MappingTranslation {
     _ property: MappingArchive.PropertyMapping, _ mapping: MappingArchive.EntityMapping, _ source: String,
     _ destination: String, _ rule: inout EntityRule
   ) {
-    guard case .attribute(let attribute)? = to.property(property.name, of: destination) else { return }
+    guard case .attribute(let attribute)? = newNames.property(property.name, of: destination) else {
+      return reportMissing("attribute", property, mapping, of: destination)
+    }
     guard attribute.isStored, attribute.derivation == nil else {
       if property.isUnreadable || property.value != nil {
         report(
           mapping,
-          "attribute '\(property.name)' is \(attribute.isStored ? "derived" : "transient"), and so its expression is left out"
+          "attribute '\(attribute.name)' is \(attribute.isStored ? "derived" : "transient"), and so its expression is left out"
         )
       }
       return
     }
     if property.isUnreadable {
       return leaveOpen(
-        property.name, mapping, &rule, "the expression for attribute '\(property.name)' cannot be read")
+        attribute.name, mapping, &rule, "the expression for attribute '\(attribute.name)' cannot be read")
     }
     guard let text = property.value else { return }
     // By default, a property gets the value of the source property with its name.
-    let path = text.hasPrefix("$source.") ? String(text.dropFirst("$source.".count)) : text
-    if path == property.name || path == attribute.renamedFrom { return }
+    let written = text.hasPrefix("$source.") ? String(text.dropFirst("$source.".count)) : text
+    let path = oldNames.path(written, of: source) ?? (written == property.name ? attribute.name : written)
+    if path == attribute.name || path == attribute.renamedFrom { return }
     func refuse() {
       leaveOpen(
-        property.name, mapping, &rule,
-        "the expression '\(text)' for attribute '\(property.name)' cannot be imported")
+        attribute.name, mapping, &rule,
+        "the expression '\(text)' for attribute '\(attribute.name)' cannot be imported")
     }
     guard let expression = Self.value(path, as: attribute.type) else { return refuse() }
     let checked = ExpressionChecker(graph: from).check(expression, on: source)
     guard !checked.hasErrors, checked.variables.isEmpty, checked.isStorable else { return refuse() }
-    rule.attributes.append(PropertyMapping(name: property.name, value: expression))
+    rule.attributes.append(PropertyMapping(name: attribute.name, value: expression))
   }
 
   /// Reads the expression of a text. Xcode writes Boolean constants as numbers.
@@ -220,16 +229,23 @@ struct MappingTranslation {
     _ property: MappingArchive.PropertyMapping, _ mapping: MappingArchive.EntityMapping, _ source: String,
     _ destination: String, _ rule: inout EntityRule
   ) {
-    guard case .relationship(let relationship)? = to.property(property.name, of: destination) else { return }
+    guard case .relationship(let relationship)? = newNames.property(property.name, of: destination) else {
+      return reportMissing("relationship", property, mapping, of: destination)
+    }
     var path = property.keyPath
+    if path == nil, property.isUnreadable {
+      return leaveOpen(
+        relationship.name, mapping, &rule,
+        "the expression for relationship '\(relationship.name)' cannot be read")
+    }
     if path == nil, let text = property.value {
       // FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "AToB", $source.path)
       guard text.hasPrefix("FUNCTION($manager, \"destinationInstancesFor"),
         let comma = text.ranges(of: ", $source").last
       else {
         return leaveOpen(
-          property.name, mapping, &rule,
-          "the expression '\(text)' for relationship '\(property.name)' cannot be imported")
+          relationship.name, mapping, &rule,
+          "the expression '\(text)' for relationship '\(relationship.name)' cannot be imported")
       }
       path = String(text[comma.lowerBound...].dropFirst(2).dropLast())
     }
@@ -241,15 +257,29 @@ struct MappingTranslation {
     for union in ["@distinctUnionOfSets.", "@distinctUnionOfObjects.", "@distinctUnionOfArrays."] {
       keys = keys.replacing(union, with: "")
     }
-    if keys == property.name || keys == relationship.renamedFrom { return }
+    keys = oldNames.path(keys, of: source) ?? (keys == property.name ? relationship.name : keys)
+    if keys == relationship.name || keys == relationship.renamedFrom { return }
     guard let expression = try? ValueExpression(format: keys),
       !ExpressionChecker(graph: from).check(expression, on: source).hasErrors, !keys.contains("@")
     else {
       return leaveOpen(
-        property.name, mapping, &rule,
-        "the path '\(text)' for relationship '\(property.name)' cannot be imported")
+        relationship.name, mapping, &rule,
+        "the path '\(text)' for relationship '\(relationship.name)' cannot be imported")
     }
-    rule.relationships.append(PropertyMapping(name: property.name, value: expression))
+    rule.relationships.append(PropertyMapping(name: relationship.name, value: expression))
+  }
+
+  /// Reports a property that the destination does not have, if the mapping model gives it a value. It cannot be
+  /// undecided, because there is no property to decide about.
+  private mutating func reportMissing(
+    _ noun: String, _ property: MappingArchive.PropertyMapping, _ mapping: MappingArchive.EntityMapping,
+    of destination: String
+  ) {
+    guard property.isUnreadable || property.value != nil || property.keyPath != nil else { return }
+    report(
+      mapping,
+      "there is no \(noun) '\(property.name)' of '\(destination)' in version \(rules.destination), "
+        + "and so its expression is left out")
   }
 
   /// Reports a part that cannot be translated, and marks it as undecided. The step stays open until a person has
@@ -265,11 +295,12 @@ struct MappingTranslation {
   ///
   /// - Returns: The mapping's name.
   mutating func report(_ rule: EntityRule, _ message: String) -> String {
-    let candidates = archive.entities.filter { $0.destination == rule.destination }
-    let source = rule.source ?? inferredSource(of: rule.destination)
-    guard let mapping = candidates.first(where: { $0.source == source }) ?? candidates.first else {
-      return ""
+    let candidates = archive.entities.filter { mapping in
+      mapping.destination.flatMap(newNames.entity) == rule.destination
     }
+    let source = rule.source ?? inferredSource(of: rule.destination)
+    let origin = candidates.first { $0.source.flatMap(oldNames.entity) == source }
+    guard let mapping = origin ?? candidates.first else { return "" }
     report(mapping, message)
     return mapping.name
   }

@@ -78,6 +78,11 @@ struct Stub: ParsableCommand {
         }
         try FileSystem.makeFolder(FileSystem.folder(of: output))
         try OutputFile(path: output, contents: text).create()
+        if tests, module == nil {
+          Console.error(
+            "note: \(output) imports no module with the generated code: name it with --module, unless the test "
+              + "target itself has the model")
+        }
       } catch let error as GenerationError {
         ModelFolder.report(error.problems.map { $0.diagnostic(in: loaded, unproven.currentVersionNumber) })
         throw ExitCode.failure

@@ -11,8 +11,10 @@ struct Dump: ParsableCommand {
     discussion: """
       'cdstore load' creates the same store from the output: the same values, relationships, orders and identifiers. The \
       first line describes the store and contains its model. The last line has the number of objects. Each line \
-      between them is an object in the form of 'cdstore fetch --format json'. Objects are read one after another, so \
-      that a large store needs little memory.
+      between them is an object, with exact values: a date is {"$referenceDate": seconds since 2001}, and a value of an \
+      enumeration is the name of its case. Derived attributes are left out, because 'cdstore load' computes them. \
+      Objects are in the order of the entities in the model; subentities follow their parent entity. They are read one \
+      after another, so that a large store needs little memory.
 
         cdstore dump Notes.sqlite > notes.jsonl
         cdstore load Copy.sqlite notes.jsonl

@@ -13,7 +13,11 @@ struct Load: ParsableCommand {
       there is no store, a dump creates it, with the same identifiers as before. Loading a dump needs little memory.
 
         cdstore dump Notes.sqlite | cdstore load Copy.sqlite -
-        cdstore fetch Old.sqlite Note --format json | cdstore load Notes.sqlite -
+        (cdstore fetch Old.sqlite Note --format json
+         cdstore fetch Old.sqlite Folder --format json) | cdstore load Notes.sqlite -
+
+      The objects to which the rows refer must be in the file or in the store. So the second example fetches the folders \
+      of the notes too.
 
       Your own file can contain an object in each line, or a list of objects. "@entity" names the entity, unless \
       --entity names it for all rows. The "@id" is a text or an integer by which other rows refer to the row. \

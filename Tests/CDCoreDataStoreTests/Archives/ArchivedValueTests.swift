@@ -47,6 +47,38 @@ import Testing
     #expect(ArchivedValue.json([], type: "[String]") == nil)
   }
 
+  /// An archive of a list that has one text of a size as often as the text has bytes.
+  private func repeated(_ size: Int) -> [UInt8] {
+    func text(_ text: String) -> [UInt8] { [0x5F, 0x10, UInt8(text.utf8.count)] + Array(text.utf8) }
+    func repetition(of byte: UInt8, _ mark: UInt8) -> [UInt8] {
+      let head: [UInt8] = [mark, 0x11, UInt8(size >> 8), UInt8(size & 0xFF)]
+      return head + [UInt8](repeating: byte, count: size)
+    }
+    let objects: [[UInt8]] = [
+      [0xD2, 1, 2, 3, 4], text("$objects"), text("$top"), [0xA3, 5, 6, 7], [0xD1, 8, 9], text("$null"),
+      [0xD1, 10, 11], repetition(of: 0x61, 0x5F), text("root"), [0x80, 1], text("NS.objects"),
+      repetition(of: 12, 0xAF), [0x80, 2],
+    ]
+    var bytes = Array("bplist00".utf8)
+    var offsets: [UInt8] = []
+    for object in objects {
+      offsets += [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)]
+      bytes += object
+    }
+    let table = bytes.count
+    bytes += offsets
+    bytes += [0, 0, 0, 0, 0, 0, 2, 1]
+    for number in [objects.count, 0, table] {
+      bytes += (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+    }
+    return bytes
+  }
+
+  @Test func aTextThatIsReferredToOftenIsNotReadWithoutEnd() {
+    #expect(ArchivedValue.json(repeated(300), type: "[String]")?.utf8.count == 300 * 303 + 1)
+    #expect(ArchivedValue.json(repeated(2000), type: "[String]") == nil)
+  }
+
   @Test func jsonIsTakenAsItIs() {
     #expect(ArchivedValue.json(Array(#"{ "a": [1] }"#.utf8), type: "My.Settings") == #"{"a":[1]}"#)
   }

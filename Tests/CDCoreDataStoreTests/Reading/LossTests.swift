@@ -24,6 +24,9 @@ import Testing
       sql: "UPDATE ZSAMPLE SET ZMIDDLE = 1.5", loss: "Sample p1, middle: a number that does not fit Int32",
       accepted: ("SELECT middle FROM Sample", "NULL")),
     Case(
+      sql: "UPDATE ZSAMPLE SET ZSINGLE = 1e39", loss: "Sample p1, single: a number that does not fit Float",
+      accepted: ("SELECT single FROM Sample", "NULL")),
+    Case(
       sql: "UPDATE ZSAMPLE SET ZLARGE = 'many'", loss: "Sample p1, large: text, which is not of type Int64",
       accepted: ("SELECT large FROM Sample", "NULL")),
     Case(

@@ -65,6 +65,23 @@ import Testing
       ])
   }
 
+  /// A relationship that is its own inverse has a position in each direction, which the store has for some pairs only.
+  @Test func bothDirectionsOfAnOrderAreTakenOverOnce() throws {
+    let store = try ShelfStore(extra: [
+      "ALTER TABLE Z_1FRIENDS ADD COLUMN Z_FOK_1FRIENDS INTEGER",
+      "INSERT INTO ZAUTHOR VALUES (3, 1, 1, NULL, NULL, 'Clea')", "DELETE FROM Z_1FRIENDS",
+      "INSERT INTO Z_1FRIENDS VALUES (1, 2, 1024), (2, 1, 2048), (3, 1, 3072), (3, 3, 4096)",
+    ])
+    let element = ShelfModel.element(1)
+      .replacing(#"name="friends" optional="YES""#, with: #"name="friends" ordered="YES" optional="YES""#)
+    _ = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model([element]))
+    #expect(
+      try store.copied("SELECT _source, _target, _position FROM \"Author.friends\" ORDER BY 1, 2") == [
+        ["1", "2", "2048"], ["1", "3", "3072"], ["2", "1", "1024"], ["3", "1", "3072"], ["3", "3", "4096"],
+      ])
+    #expect(try findings(store) == [])
+  }
+
   @Test func theIdentityOfStoreAndObjectsStays() throws {
     let store = try ShelfStore()
     _ = try copy(store)

@@ -19,13 +19,14 @@ struct CodeBlock {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The blocks of the README, and of the articles and doc comments of the modules that an app has by one
+  /// The blocks of the README and of all articles, and those of the doc comments of the modules that an app has by one
   /// import, that its tests have, or that read the stores it had before.
   static func all() throws -> [CodeBlock] { try found.get() }
 
   private static let found: Result<[CodeBlock], any Error> = Result {
     let modules = try ["Sources/CDRuntime", "Sources/CDModel", testing, coreData].flatMap(paths)
-    return try (["README.md"] + modules).flatMap { path -> [CodeBlock] in
+    let articles = try catalogues.flatMap(paths)
+    return try (["README.md"] + modules + articles).flatMap { path -> [CodeBlock] in
       let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
       return blocks(in: path.hasSuffix(".md") ? lines.map(String.init) : lines.map(comment), of: path)
@@ -34,6 +35,14 @@ struct CodeBlock {
 
   private static let testing = "Sources/CDMigrationTesting"
   private static let coreData = "Sources/CDCoreDataStore"
+
+  /// The articles of the other modules. Their doc comments are for the authors of tools.
+  private static let catalogues =
+    ["CDGenerator", "CDMapping", "CDPostgresStore", "CDSchema", "CDSwiftLog", "CDValues"]
+    .map { "Sources/\($0)/\($0).docc" } + ["Documentation/cdgen.docc"]
+
+  /// Modules that the compiler of the tests does not have: one needs the headers of libpq, the other one a trait.
+  private static let absentModules = ["Sources/CDPostgresStore/", "Sources/CDSwiftLog/"]
 
   private static func paths(under folder: String) throws -> [String] {
     let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.allObjects ?? []
@@ -70,8 +79,12 @@ struct CodeBlock {
 
 extension CodeBlock {
   /// Whether the block is the program that `cdgen init` writes. A program has statements outside of functions, so it is
-  /// not compiled with the other blocks. `.ci/readme` builds it and runs it.
+  /// not compiled with the other blocks. `.ci/readme` builds it and runs it. The site's first page shows a program of the
+  /// same model.
   var isFirstProgram: Bool { lines.contains { $0.contains("NotesModel.self") } }
+
+  /// Whether the tests have the modules that the code uses.
+  var hasModules: Bool { !Self.absentModules.contains { path.hasPrefix($0) } }
 
   /// Whether the code is a package's manifest, which has a module of its own to compile against.
   var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version") ?? false }
@@ -93,13 +106,15 @@ extension CodeBlock {
   }
 
   /// The code as a file: as it is, or as the body of a function that knows the names of ``ExamplePrelude``.
+  ///
+  /// All blocks are one module, which has at most one entry point. Blanks replace the mark, so that the columns stay.
   var source: String {
     let imports =
       firstCode?.hasPrefix("import") == true ? "" : "import CDRuntime\nimport Foundation\n" + testingImport
     let path = Self.root.appending(path: path).path
     let code = """
       #sourceLocation(file: "\(path)", line: \(line + 1))
-      \(lines.joined(separator: "\n"))
+      \(lines.joined(separator: "\n").replacing("@main ", with: "      "))
       #sourceLocation()
       """
     if isTopLevel { return imports + code }
@@ -107,8 +122,8 @@ extension CodeBlock {
   }
 
   private var testingImport: String {
-    path.hasPrefix(Self.testing)
-      ? "import CDMigrationTesting\n" : path.hasPrefix(Self.coreData) ? "import CDCoreDataStore\n" : ""
+    let modules = ["CDMigrationTesting", "CDCoreDataStore", "CDGenerator", "CDSchema"]
+    return modules.first { path.hasPrefix("Sources/\($0)/") }.map { "import \($0)\n" } ?? ""
   }
 
   /// A name of the block's own, for its function or its file.

@@ -13,7 +13,9 @@ import Testing
   }
 
   @Test func everySwiftBlockCompiles() throws {
-    let blocks = try CodeBlock.all().filter { $0.language == "swift" && !$0.isManifest && !$0.isFirstProgram }
+    let blocks = try CodeBlock.all().filter {
+      $0.language == "swift" && !$0.isManifest && !$0.isFirstProgram && $0.hasModules
+    }
     try SourceFolder.with { folder in
       var files = [try folder.write(ExamplePrelude.source, "Prelude.swift")]
       for name in ["Library", "ToDo"] {
@@ -27,6 +29,50 @@ import Testing
       for block in blocks { files.append(try folder.write(block.source, "\(block.name).swift")) }
       report(try SwiftCompiler().check(files, module: "Examples", warningsAreErrors: false))
     }
+  }
+
+  /// A whole file has its imports. A block that cannot be compiled could lack one.
+  @Test func blocksOnServersImportTheRuntime() throws {
+    let blocks = try CodeBlock.all().filter { block in
+      !block.hasModules && block.lines.contains { $0.hasPrefix("import CDPostgresStore") }
+    }
+    #expect(!blocks.isEmpty)
+    for block in blocks { #expect(block.lines.contains("import CDRuntime"), "\(block.place)") }
+  }
+
+  /// What an article calls a whole app starts.
+  @Test func wholeAppsHaveAnEntryPoint() throws {
+    let apps = try CodeBlock.all().filter { block in block.lines.contains { $0.contains(": App {") } }
+    #expect(!apps.isEmpty)
+    for app in apps {
+      #expect(app.lines.contains { $0.contains("@main struct") }, "\(app.place): the app has no entry point")
+    }
+  }
+
+  /// The application's model has custom steps, unlike the model that the blocks are compiled with. So this block is text.
+  @Test func theArticleOpensTheStoreAsTheApplicationDoes() throws {
+    let block = try #require(
+      CodeBlock.all().first { block in
+        block.path.hasSuffix("TheToDoApplication.md") && block.lines.contains { $0.contains("migrations:") }
+      })
+    let program = try String(
+      contentsOf: CodeBlock.root.appending(path: "Examples/ToDoApp/Sources/ToDoApp/Store/OpenList.swift"),
+      encoding: .utf8)
+    let statements = Set(program.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
+    for line in block.lines {
+      let statement = line.trimmingCharacters(in: .whitespaces)
+      #expect(statements.contains(statement), "\(block.place): OpenList.swift lacks '\(statement)'")
+    }
+  }
+
+  @Test func theContractShowsTheClassesAsTheyAreGenerated() throws {
+    let line = #""Book": CDRuntime.GeneratedClass(Book.self) { Book(_seed: $0) },"#
+    let article = try String(
+      contentsOf: CodeBlock.root.appending(path: "Sources/CDRuntime/CDRuntime.docc/GeneratedCode.md"),
+      encoding: .utf8)
+    #expect(article.contains(line))
+    let files = try ReferenceCase(name: "Library").generate(Generator.Options(access: .internal))
+    #expect(files.contains { $0.contents.contains(line) })
   }
 
   @Test func everyManifestCompiles() throws {

@@ -336,7 +336,50 @@ struct MappingTests {
     #expect(!loaded.hasErrors, "\(loaded.diagnostics)")
     let rule = try #require(result.model?.mappings.first?.entities.first)
     #expect(rule.attributes == [] && rule.undecided.map(\.name) == ["day"])
-    #expect(result.diagnostics.count { $0.location.path == "x.xml" } == 2)
+    let messages = result.diagnostics.filter { $0.location.path == "x.xml" }.map(\.message)
+    #expect(messages.count == 3)
+    #expect(messages.contains { $0.contains("there is no attribute 'nobody' of 'Book' in version 2") })
+  }
+
+  /// The import has renamed what the mapping model calls by its name in Xcode.
+  @Test func aMappingOfARenamedPropertyIsTaken() throws {
+    let result = mapped(
+      Self.book(""),
+      Self.book(
+        #"<attribute name="_size" optional="YES" attributeType="Integer 32"/><attribute name="_rank" optional="YES" attributeType="Integer 32"/>"#
+      ), parts: [("_size", Self.seven), ("_rank", Self.policyCall)])
+    let rule = try #require(result.model?.mappings.first?.entities.first)
+    #expect(rule.attributes.map { "\($0.name): \($0.value)" } == ["size: 7"])
+    #expect(rule.undecided.map(\.name) == ["rank"])
+    let loaded = ModelLoader.load(name: "Shop", files: result.files.mapValues { Array($0.utf8) })
+    #expect(loaded.unprovenModel == result.model, "\(loaded.diagnostics)")
+  }
+
+  @Test func aPathOfRenamedPropertiesIsTaken() throws {
+    var archive = try #require(Data(base64Encoded: Self.path))
+    let range = try #require(archive.range(of: Data("shelf.title".utf8)))
+    archive.replaceSubrange(range, with: Data("_helf._itle".utf8))
+    func version(_ attributes: String) -> String {
+      #"<entity name="_Book">\#(attributes)<relationship name="_helf" optional="YES" maxCount="1" destinationEntity="Shelf"/></entity><entity name="Shelf"><attribute name="_itle" optional="YES" attributeType="String"/></entity>"#
+    }
+    let result = mapped(
+      version(""), version(#"<attribute name="_place" optional="YES" attributeType="String"/>"#),
+      entity: "_Book", parts: [("_place", archive.base64EncodedString())])
+    let rule = try #require(result.model?.mappings.first?.entities.first)
+    #expect(rule.destination == "Book" && rule.source == nil && rule.name == nil)
+    #expect(rule.attributes.map { "\($0.name): \($0.value)" } == ["place: helf.itle"])
+    #expect(result.diagnostics.filter { $0.location.path == "x.xml" } == [])
+  }
+
+  /// Xcode writes an expression for each attribute, and most of them only copy the value.
+  @Test func aCopyOfARenamedPropertyNeedsNoRule() throws {
+    var archive = try #require(Data(base64Encoded: Self.path))
+    let range = try #require(archive.range(of: Data("shelf.title".utf8)))
+    archive.replaceSubrange(range, with: Data("_helf_title".utf8))
+    let book = Self.book(#"<attribute name="_helf_title" optional="YES" attributeType="String"/>"#)
+    let result = mapped(book, book, parts: [("_helf_title", archive.base64EncodedString())])
+    #expect(result.model?.mappings.first?.entities == [])
+    #expect(result.diagnostics.filter { $0.location.path == "x.xml" } == [])
   }
 
   /// Links that lead back give no more paths to look at, and a mapping model that two paths lead to is one.

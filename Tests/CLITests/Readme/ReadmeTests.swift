@@ -24,7 +24,7 @@ import Testing
     var entities = try #require(
       ModelLoader.load(folder: Self.root.appending(path: "Schemas/ToDo.cdmodel").path).model?.currentVersion?
         .entities)
-    // The README leaves these out, and says that it shows the beginning.
+    // The README leaves these out, and says that it is short.
     for place in entities.indices {
       entities[place].indexes = []
       if entities[place].name == "ToDo" { entities[place].fetchTemplates[0].doc = nil }
@@ -57,6 +57,22 @@ import Testing
     #expect(shown == ModelTemplate.firstProgram(model: "Notes"))
   }
 
+  /// The commands begin with a version that is not there yet: the present one is locked already.
+  @Test func theCommandsDoWhatTheirCommentsSay() throws {
+    let folder = try TemporaryFolder()
+    for name in ["1.yaml", "2.yaml", "model.yaml", "versions.lock"] {
+      let path = "Schemas/ToDo.cdmodel/\(name)"
+      try folder.write(String(contentsOf: Self.root.appending(path: path), encoding: .utf8), to: path)
+    }
+    for command in try blocks("sh").flatMap({ $0.split(separator: "\n") }) where command.contains("Schemas/")
+    {
+      let words = command.prefix { $0 != "#" }.split(separator: " ").map(String.init)
+      let result = try BuiltTool.cdgen.run(Array(words.dropFirst(3)), in: folder.url)
+      #expect(result.status == 0 && !result.output.contains("already locked"), "\(command): \(result)")
+    }
+    #expect(try folder.text(of: "Schemas/ToDo.cdmodel/versions.lock").contains("\nversion 3\n"))
+  }
+
   @Test func theCommandsExist() throws {
     let shell = try blocks("sh").flatMap { $0.split(separator: "\n") }
     #expect(
@@ -65,9 +81,9 @@ import Testing
         "mkdir -p Sources/MyApp",
         "swift package --allow-writing-to-package-directory cdgen init Notes --directory Sources/MyApp",
         "swift run MyApp",
-        "swift run cdgen lock Schemas/ToDo.cdmodel             # when you release version 2",
         "swift run cdgen add-version Schemas/ToDo.cdmodel      # version 3 begins as a copy of version 2",
         "swift run cdgen diff Schemas/ToDo.cdmodel             # the effect on users' data, and the missing rules",
+        "swift run cdgen lock Schemas/ToDo.cdmodel             # when you release version 3",
       ])
   }
 }

@@ -77,7 +77,18 @@ import Testing
     #expect(try BuiltTool.cdgen.run("lock", "Notes.cdmodel", in: folder.url).status == 0)
     try folder.write(second, to: "Notes.cdmodel/2.yaml")
     try folder.write(mapping, to: "Notes.cdmodel/1-2.mapping.yaml")
-    #expect(try run("1", "2", "--tests", "--module", "App", "--output", "Tests.swift").status == 0)
+    // Without the module, the tests know no generated code, which a note says.
+    #expect(
+      try run("1", "2", "--tests", "--output", "Other.swift")
+        == .init(
+          status: 0, output: "",
+          errors:
+            "note: Other.swift imports no module with the generated code: name it with --module, unless the test "
+            + "target itself has the model\n"))
+    #expect(try !folder.text(of: "Other.swift").contains("@testable"))
+    #expect(
+      try run("1", "2", "--tests", "--module", "App", "--output", "Tests.swift")
+        == .init(status: 0, output: "", errors: ""))
     let text = try folder.text(of: "Tests.swift")
     #expect(text.contains("@testable import App\n"))
     #expect(text.contains("@Test func version1BecomesVersion2() throws {\n"))

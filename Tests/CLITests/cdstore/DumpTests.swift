@@ -128,6 +128,33 @@ import Testing
     #expect(try succeed("dump", "b") == dump)
   }
 
+  /// The order and the form that the help describes.
+  @Test func subentitiesFollowTheirParentEntity() throws {
+    try SampleModel.make(
+      "Zoo", in: folder,
+      version: """
+        enums: { Diet: { type: Int16, cases: { plants: 1, meat: 2 } } }
+        entities:
+          Cat: { parent: Animal }
+          Keeper: { attributes: { name: String } }
+          Animal:
+            attributes: { born: Date, diet: Diet, age: { type: Int64, derived: 1 + 1 } }
+
+        """)
+    try succeed("create", "zoo", "--model", "Zoo.cdmodel")
+    let rows = #"""
+      [{"@entity": "Cat", "@id": 1, "born": {"$referenceDate": 5.5}, "diet": "meat"},
+       {"@entity": "Animal", "@id": 2, "born": {"$referenceDate": 7.5}, "diet": "plants"},
+       {"@entity": "Keeper", "@id": 3, "name": "Ada"}]
+      """#
+    try succeed("load", "zoo", "-", input: rows)
+    let lines = try succeed("dump", "zoo").split(separator: "\n").dropFirst().dropLast()
+    let entities = lines.map { $0.contains("/Keeper/") ? "Keeper" : $0.contains("/Cat/") ? "Cat" : "Animal" }
+    #expect(entities == ["Keeper", "Animal", "Cat"])
+    let cat = try #require(lines.last)
+    #expect(cat.contains(#""born":{"$referenceDate":5.5},"diet":"meat"}"#), "\(cat)")
+  }
+
   @Test func numbersOfDeletedObjectsAreNotUsedAgain() throws {
     try create("a")
     _ = try succeed("load", "a", "-", input: #"{"Owner": [{"name": "x"}, {"name": "y"}]}"#)
@@ -187,6 +214,25 @@ import Testing
     #expect(twice.status == 1 && twice.errors.contains("line 2 and cdgen://"), "\(twice.errors)")
     let key = try succeed("fetch", "a", "Owner", "--format", "json", "--limit", "1")
     #expect(try run("load", "a", "-", input: key).status == 0)
+  }
+
+  /// The example of the help, and the same without its second part.
+  @Test func theRelatedObjectsOfAFetchAreNeededToo() throws {
+    try create("a")
+    try create("b")
+    let rows = #"""
+      [{"@entity": "Owner", "@id": "o", "name": "x"}, {"@entity": "Thing", "@id": "t", "owner": "o"}]
+      """#
+    try succeed("load", "a", "-", input: rows)
+    let things = try succeed("fetch", "a", "Thing", "--format", "json")
+    let alone = try run("load", "b", "-", input: things)
+    #expect(alone.status == 1)
+    #expect(
+      alone.errors.contains("neither the file nor the store has an object of 'Owner'"), "\(alone.errors)")
+    let owners = try succeed("fetch", "a", "Owner", "--format", "json")
+    try succeed("load", "b", "-", input: things + owners)
+    #expect(try succeed("fetch", "b", "Thing", "--where", "owner.name == 'x'", "--count") == "1\n")
+    #expect(try succeed("load", "--help").contains("The objects to which the rows refer"))
   }
 
   @Test func oneSideOfARelationshipIsEnough() throws {

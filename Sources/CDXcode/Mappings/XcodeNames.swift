@@ -1,0 +1,74 @@
+import CDModel
+
+/// Finds the elements of an imported version by their names in Xcode. If the import had to change a name, it has kept
+/// the original one under `info`.
+struct XcodeNames {
+  private let graph: EntityGraph
+  /// The names of the entities in the version, by their names in Xcode.
+  private var entities: [String: String] = [:]
+  /// The names of each entity's own properties, by the entity's name in the version and then by their names in Xcode.
+  private var properties: [String: [String: String]] = [:]
+
+  init(_ graph: EntityGraph) {
+    self.graph = graph
+    for entity in graph.version.entities {
+      entities[Self.original(entity.name, entity.info)] = entity.name
+      var own: [String: String] = [:]
+      for each in entity.attributes { own[Self.original(each.name, each.info)] = each.name }
+      for each in entity.relationships { own[Self.original(each.name, each.info)] = each.name }
+      properties[entity.name] = own
+    }
+  }
+
+  private static func original(_ name: String, _ info: [String: String]) -> String {
+    info["xcode.name"] ?? name
+  }
+
+  /// The name that an entity has in the version; nil if there is no such entity.
+  func entity(_ name: String) -> String? { entities[name] }
+
+  /// The attribute or relationship that an entity declares or inherits; nil if there is none.
+  ///
+  /// - Parameters:
+  ///   - name: The property's name in Xcode.
+  ///   - entity: The entity's name in the version.
+  func property(_ name: String, of entity: String) -> PropertyDescription? {
+    for each in graph.lineage(of: entity).reversed() {
+      if let own = properties[each.name]?[name] { return graph.property(own, of: each.name) }
+    }
+    return nil
+  }
+
+  /// A key path with the names of the version; nil for a text that is not a path of properties.
+  func path(_ path: String, of entity: String) -> String? {
+    var names: [String] = []
+    var owner: String? = entity
+    var composite: String?
+    for part in path.split(separator: ".", omittingEmptySubsequences: false) {
+      if let name = composite {
+        guard let field = field(String(part), of: name) else { return nil }
+        names.append(field)
+        composite = nil
+        continue
+      }
+      guard let holder = owner, let property = property(String(part), of: holder) else { return nil }
+      names.append(property.name)
+      owner = nil
+      switch property {
+      case .relationship(let relationship): owner = relationship.destination
+      case .attribute(let attribute):
+        if case .composite(let name) = attribute.type { composite = name }
+      case .fetched: return nil
+      }
+    }
+    return names.joined(separator: ".")
+  }
+
+  /// The name of a composite's field. The version keeps the original names of fields.
+  private func field(_ name: String, of composite: String) -> String? {
+    let fields = graph.composite(composite)?.fields ?? []
+    return fields.first { field in
+      (graph.version.info["xcode.composite.\(composite).\(field.name).name"] ?? field.name) == name
+    }?.name
+  }
+}
