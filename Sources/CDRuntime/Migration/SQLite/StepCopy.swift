@@ -471,20 +471,9 @@ extension StepCopy {
   /// Removes the pairs of objects that the app's own code has deleted.
   ///
   /// Foreign keys would do this, but they are off as long as the file may contain placeholders.
-  @_optimize(none)
   private func removePairsOfDeletedObjects(_ work: CustomWork) throws {
     let roots = work.store.deletedRoots
-    guard !roots.isEmpty else { return }
-    let model = plan.destination
-    for join in model.joins where model.entities[join.source].storeIndex == 0 {
-      for (column, side) in [("_source", join.source), ("_target", join.target)] {
-        let entity = model.entities[side]
-        guard entity.storeIndex == 0, roots.contains(entity.root) else { continue }
-        try session.execute(
-          "DELETE FROM \(newTable(join.table)) AS p WHERE NOT EXISTS "
-            + "(SELECT 1 FROM \(newTable(entity.table)) AS d WHERE d._pk = p.\(column))")
-      }
-    }
+    if !roots.isEmpty { try removeBrokenPairs { roots.contains($0.root) } }
   }
 
   /// Replaces the references to objects that the app's own code has deleted by placeholders.
@@ -494,24 +483,14 @@ extension StepCopy {
     // A rehearsal has reported the objects that it deletes because they break rules. It does not report what refers to
     // them.
     guard !roots.isEmpty, session.log?.hasProblems != true else { return }
-    var seen: Set<String> = []
-    for entity in plan.destination.entities where entity.storeIndex == 0 {
-      for column in entity.columns where column.isReference {
-        guard let relationship = entity.slots[column.slot].relationship, relationship.isGuaranteed else {
-          continue
-        }
-        let other = plan.destination.entities[relationship.destination]
-        let path = Self.path(entity, column)
-        guard roots.contains(other.root), seen.insert(path).inserted else { continue }
-        let name = SQLText.quoted(column.name)
-        let placeholder = "\(DestinationStore.placeholder)"
-        let count = try session.run(
-          SQLText(
-            text: "UPDATE \(newTable(entity.table)) AS r SET \(name) = \(placeholder) "
-              + "WHERE r.\(name) <> \(placeholder) AND NOT EXISTS "
-              + "(SELECT 1 FROM \(newTable(other.table)) AS d WHERE d._pk = r.\(name))"))
-        if count > 0 { plan.placeholderColumns.insert(path) }
-      }
+    for (entity, column, other) in guaranteedReferences where roots.contains(other.root) {
+      let name = SQLText.quoted(column.name)
+      let placeholder = "\(DestinationStore.placeholder)"
+      let count = try session.run(
+        SQLText(
+          text: "UPDATE \(newTable(entity.table)) AS r SET \(name) = \(placeholder) "
+            + "WHERE r.\(name) <> \(placeholder) AND \(isMissing(other, name))"))
+      if count > 0 { plan.placeholderColumns.insert(Self.path(entity, column)) }
     }
   }
 
@@ -721,32 +700,54 @@ extension StepCopy {
   }
 }
 
+// References to rows that are not there.
 extension StepCopy {
   /// Removes pairs that lead to no row, and sets optional references that lead to no row to nil.
   @_optimize(none)
   private func clearBrokenReferences() throws {
+    try removeBrokenPairs { _ in true }
+    for (entity, column, other) in guaranteedReferences where !column.isMandatory {
+      let name = SQLText.quoted(column.name)
+      try session.execute(
+        "UPDATE \(newTable(entity.table)) AS r SET \(name) = NULL WHERE r.\(name) IS NOT NULL AND "
+          + isMissing(other, name))
+    }
+  }
+
+  /// Removes pairs of which a side has no row.
+  ///
+  /// - Parameter isChecked: Whether objects of an entity may be missing.
+  @_optimize(none)
+  private func removeBrokenPairs(_ isChecked: (EntityPlan) -> Bool) throws {
     let model = plan.destination
-    func isMissing(_ entity: EntityPlan, _ key: String) -> String {
-      "NOT EXISTS (SELECT 1 FROM \(newTable(entity.table)) AS d WHERE d._pk = r.\(key))"
-    }
     for join in model.joins where model.entities[join.source].storeIndex == 0 {
-      for (column, side) in [("_source", join.source), ("_target", join.target)]
-      where model.entities[side].storeIndex == 0 {
-        try session.execute(
-          "DELETE FROM \(newTable(join.table)) AS r WHERE \(isMissing(model.entities[side], column))")
+      for (column, side) in [("_source", join.source), ("_target", join.target)] {
+        let entity = model.entities[side]
+        guard entity.storeIndex == 0, isChecked(entity) else { continue }
+        try session.execute("DELETE FROM \(newTable(join.table)) AS r WHERE \(isMissing(entity, column))")
       }
     }
-    for entity in model.entities where entity.storeIndex == 0 {
-      for column in entity.columns where column.isReference && !column.isMandatory {
-        guard let relationship = entity.slots[column.slot].relationship, relationship.isGuaranteed else {
-          continue
-        }
-        let name = SQLText.quoted(column.name)
-        try session.execute(
-          "UPDATE \(newTable(entity.table)) AS r SET \(name) = NULL WHERE r.\(name) IS NOT NULL AND "
-            + isMissing(model.entities[relationship.destination], name))
+  }
+
+  /// The references of which the store guarantees that they lead to objects, each with the entity of these objects. The
+  /// entities of a hierarchy share columns, which are listed once.
+  private var guaranteedReferences: [(entity: EntityPlan, column: ColumnPlan, other: EntityPlan)] {
+    var seen: Set<String> = []
+    var found: [(entity: EntityPlan, column: ColumnPlan, other: EntityPlan)] = []
+    for entity in plan.destination.entities where entity.storeIndex == 0 {
+      for column in entity.columns where column.isReference {
+        guard let relationship = entity.slots[column.slot].relationship, relationship.isGuaranteed,
+          seen.insert(Self.path(entity, column)).inserted
+        else { continue }
+        found.append((entity, column, plan.destination.entities[relationship.destination]))
       }
     }
+    return found
+  }
+
+  /// A condition: no object of an entity has the key that is in a column of the row `r`.
+  private func isMissing(_ entity: EntityPlan, _ column: String) -> String {
+    "NOT EXISTS (SELECT 1 FROM \(newTable(entity.table)) AS d WHERE d._pk = r.\(column))"
   }
 }
 
