@@ -151,6 +151,8 @@ private struct StoredRows {
     try stored.check(of: url)
     let tables = StoredTables(SQLiteTableSource(connection, schema: "main"), names: stored.tables, url: url)
     model = try tables.plan()
+    // A copy without such a table would silently lack its rows.
+    try stored.check(without: model.entities.filter { $0.storeIndex == nil }.map(\.table), of: url)
     try stored.check(SQLSchema(model, store: 0), of: url)
     fileColumns = model.fileColumns(ofStore: 0)
     if !fileColumns.isEmpty, copy.transfer == nil { try ExternalFiles(store: url).checkFolder() }
