@@ -21,7 +21,9 @@ final class CopyClaim {
   let work: String
 
   private static func lockPath(_ target: URL) -> String { target.path(percentEncoded: false) + "-copying" }
-  private static func workPath(_ target: URL) -> String { target.path(percentEncoded: false) + "-copying-data" }
+  private static func workPath(_ target: URL) -> String {
+    target.path(percentEncoded: false) + "-copying-data"
+  }
 
   /// - Throws: ``StoreError/inUse(_:)`` if another copy to the place is running.
   @_optimize(none)
