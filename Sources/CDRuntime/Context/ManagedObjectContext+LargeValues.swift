@@ -61,8 +61,8 @@ extension ManagedObjectContext {
     try original.readLargeValueForCaller(slot)
     // The parent has noticed that the row is gone.
     guard !original.isUnread(slot) else { return noteMissingRow(of: object) }
-    // Another context has changed the row since, and the parent's instance has got all of its values.
-    if original.version != object.version, !object.isPending {
+    // The parent's instance may have other values by now: its own, or all of a row that another context has changed.
+    if original.version != object.version || object.flags.contains(.hasParentChanges), !object.isPending {
       refreshValues(from: original, into: object)
       return notifyObserversUnlessReading()
     }

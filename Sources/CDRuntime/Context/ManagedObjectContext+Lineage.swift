@@ -193,6 +193,25 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Gives the descendants' instances of an object the version that its save has given it. An instance that has not read a
+  /// large value which the save has written keeps its version, by which its deletion finds the conflict.
+  ///
+  /// - Parameters:
+  ///   - object: The object, which still has its record of changes.
+  ///   - former: The object's version before the save.
+  func noteVersionInChildren(of object: ManagedObject, former: Int64) {
+    let changed = object.extras?.changed ?? SlotSet()
+    children.visitAll { child in
+      let instance = child.registered(object.key, root: object.scope.plan.root)
+      if let instance, instance.version == former,
+        !instance.unreadSlots.contains(where: { changed.contains($0) })
+      {
+        instance.version = object.version
+      }
+      child.noteVersionInChildren(of: object, former: former)
+    }
+  }
+
   /// Makes the children's objects read their values again from this context. Called when this context has been
   /// reverted, or has got values from another child or from the store.
   ///

@@ -167,7 +167,11 @@ extension ManagedObjectContext {
   private func finish(_ plan: SavePlan, in storeIndices: Set<Int>? = nil) {
     for object in plan.deleted { end(object) }
     for object in plan.inserted { object.version = object.nextVersion(plan.versionStamp) }
-    for object in plan.updated { object.version += 1 }
+    for object in plan.updated {
+      let former = object.version
+      object.version += 1
+      if !children.isEmpty { noteVersionInChildren(of: object, former: former) }
+    }
     var rest: [ManagedObject] = []
     for object in pending where !object.flags.contains(.deletionSaved) {
       if let storeIndices, object.scope.plan.storeIndex.map(storeIndices.contains) != true {

@@ -72,6 +72,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// The objects that had unsaved changes when the results were last fetched. Nothing reports it if a rollback or an undo
   /// takes these changes back.
   private var unsaved: Set<ManagedObjectID> = []
+  /// The objects that had unsaved changes of the context's ancestors when the results were last fetched. It is a set of its
+  /// own because an object can lose either kind of changes and keep the other.
+  private var inherited: Set<ManagedObjectID> = []
   /// The versions of the objects when the results were last fetched, in a child context. Nothing reports the saves of the
   /// parent to the child.
   private var versions: [ManagedObjectID: Int64] = [:]
@@ -147,14 +150,21 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// - Parameter isExplicit: Whether the caller asks for the unsaved changes since the last update, which nothing reports.
   @discardableResult
   private func update(_ changes: ObjectChanges, isExplicit: Bool = false) throws -> FetchedResultsDiff {
-    // The fetch takes over what a parent has saved.
-    let outdated = isExplicit ? unsavedObjects(current) : []
+    let outdated = inheritedObjects(current)
     let new = try fetchSections()
     if failure != nil { error = nil }
-    let now = unsavedObjects(new)
-    var touched = (isExplicit ? unsaved.union(now) : unsaved.symmetricDifference(now))
-      .union(exchangedObjects(new))
-    if isExplicit { touched.formUnion(outdated.union(objectsOfOtherVersions(new))) }
+    let (unsavedNow, inheritedNow) = (unsavedObjects(new), inheritedObjects(new))
+    var touched = exchangedObjects(new)
+    if isExplicit {
+      touched.formUnion(unsaved.union(unsavedNow))
+      touched.formUnion(inherited.union(inheritedNow))
+    } else {
+      touched.formUnion(unsaved.symmetricDifference(unsavedNow))
+      touched.formUnion(inherited.symmetricDifference(inheritedNow))
+    }
+    // The fetch has taken over what a parent has saved.
+    touched.formUnion(outdated.subtracting(inheritedNow))
+    touched.formUnion(objectsOfOtherVersions(new))
     let diff = FetchedResultsDiff(from: current.map(\.shape), to: new.map(\.shape)) {
       touched.contains($0) || changes.updated.contains($0) || changes.refreshed.contains($0)
         || changes.inserted.contains($0)
@@ -221,20 +231,30 @@ public final class FetchedResultsController<Object: ManagedObject> {
   private func show(_ sections: [FetchedResultsSection<Object>]) {
     current = sections
     unsaved = unsavedObjects(sections)
+    inherited = inheritedObjects(sections)
     noteVersions(sections)
     index()
   }
 
-  /// The objects with unsaved changes in the context or in its ancestors.
   private func unsavedObjects(_ sections: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
-    if context.pending.isEmpty, context.parent == nil { return [] }
+    if context.pending.isEmpty { return [] }
     var unsaved: Set<ManagedObjectID> = []
     for section in sections {
-      for object in section.objects where object.isPending || object.flags.contains(.hasParentChanges) {
-        unsaved.insert(object.objectID)
-      }
+      for object in section.objects where object.isPending { unsaved.insert(object.objectID) }
     }
     return unsaved
+  }
+
+  /// The objects with changes of the context's ancestors: unsaved ones, or those that the context has yet to take over.
+  private func inheritedObjects(_ sections: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
+    if context.parent == nil { return [] }
+    var inherited: Set<ManagedObjectID> = []
+    for section in sections {
+      for object in section.objects where object.flags.contains(.hasParentChanges) {
+        inherited.insert(object.objectID)
+      }
+    }
+    return inherited
   }
 
   private func noteVersions(_ sections: [FetchedResultsSection<Object>]) {

@@ -34,8 +34,25 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds saves to several stores that some of those stores do not have. A save that may have been purged there is none.
+  ///
+  /// The histories are read one after the other. A save that somebody makes meanwhile is only in those that are read later.
+  /// So a save counts only if a second look finds it incomplete too.
   @_optimize(none)
   func incompleteSaves(_ session: any StoreSession) throws -> [StoreFinding] {
+    let first = try incompleteSavesNow(session)
+    if first.isEmpty { return [] }
+    return try incompleteSavesNow(session).compactMap { save in
+      guard let before = first.first(where: { $0.number == save.number && $0.store == save.store }) else {
+        return nil
+      }
+      let missing = save.missing.filter(before.missing.contains)
+      return missing.isEmpty
+        ? nil : .incompleteSave(id: save.number, store: save.store, missing: missing)
+    }
+  }
+
+  @_optimize(none)
+  private func incompleteSavesNow(_ session: any StoreSession) throws -> [IncompleteSave] {
     let stores = session.stores.all
     guard stores.count > 1 else { return [] }
     var histories: [UUID: SharedSaves] = [:]
@@ -47,7 +64,7 @@ extension PersistentStoreCoordinator {
       }
       histories[store.storeID] = history
     }
-    var findings: [StoreFinding] = []
+    var result: [IncompleteSave] = []
     for store in stores {
       guard let own = histories[store.storeID] else { continue }
       let expected = histories.mapValues { $0.expected(of: own) }
@@ -57,10 +74,10 @@ extension PersistentStoreCoordinator {
           return !history.contains(save) && part.contains(save)
         }
         if missing.isEmpty { continue }
-        findings.append(.incompleteSave(id: save.number, store: store.storeID, missing: missing))
+        result.append(IncompleteSave(number: save.number, store: store.storeID, missing: missing))
       }
     }
-    return findings
+    return result
   }
 
   /// Finds notes on global identifiers that cannot be read, or that name tables that the store does not have.
@@ -93,6 +110,13 @@ extension PersistentStoreCoordinator {
     }
     return findings
   }
+}
+
+/// A save in the history of one store that other stores do not have.
+private struct IncompleteSave {
+  let number: Int64
+  let store: UUID
+  let missing: [UUID]
 }
 
 /// The saves to several stores in the history of one of them.

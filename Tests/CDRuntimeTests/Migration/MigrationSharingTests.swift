@@ -27,6 +27,24 @@ import Testing
     #expect(fixture.files == ["store.cdstore"])
   }
 
+  /// A store that was just created is locked before anybody has read it.
+  @Test(.onlyOnSQLite("its locks"), arguments: [2, 3]) func aNewStoreIsInUse(_ end: Int) throws {
+    let fixture = try MigrationFixture()
+    let owner = try PersistentStoreCoordinator(
+      model: MigrationFixture.model([MigrationChainTests.line[0]]), at: fixture.location)
+    let model = try MigrationChainTests.model(MigrationChainTests.line[..<end])
+    #expect {
+      try fixture.open(model) { $0.busyTimeout = 0.05 }
+    } throws: { error in
+      if case StoreError.busy = error { return true }
+      return (error as? MigrationError)?.reason == .inUse
+    }
+    #expect(throws: StoreError.inUse(fixture.url)) {
+      try PersistentStoreCoordinator.destroyPersistentStore(at: fixture.url)
+    }
+    withExtendedLifetime(owner) {}
+  }
+
   /// Stores that are migrated again before anybody has opened them.
   @Test func theBackupsOfAllMigrationsGo() throws {
     let fixture = try fixture()

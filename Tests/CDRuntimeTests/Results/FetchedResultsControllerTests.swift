@@ -127,6 +127,50 @@ import Testing
     }
   }
 
+  /// Each update takes over what a parent has saved, so each has to report it.
+  @Test(.timeLimit(.minutes(1)))
+  func whatAParentHasSavedIsAnUpdateWithTheChildsNextSave() async throws {
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    let child = ManagedObjectContext(parent: context)
+    let results = try FetchedResultsController(request(), in: child)
+    let diffs = results.diffs
+    tag.name = "b"
+    try context.save()
+    _ = Tag(name: "c", in: child)
+    try child.save()
+    #expect(results.fetchedObjects.map(\.name) == ["c", "b"])
+    for await diff in diffs {
+      #expect(diff.insertions == [FetchedIndex(section: 0, item: 0)])
+      #expect(diff.updates == [FetchedIndex(section: 0, item: 1)])
+      break
+    }
+  }
+
+  /// The parent has unsaved changes of the same object, before and after.
+  @Test(.timeLimit(.minutes(1)))
+  func whatAChildHasTakenBackIsAnUpdateWithItsNextSave() async throws {
+    _ = Tag(name: "a", in: context)
+    _ = Tag(name: "b", in: context)
+    try context.save()
+    let child = ManagedObjectContext(parent: context)
+    let results = try FetchedResultsController(request(), in: child)
+    let (b, a) = (results.fetchedObjects[0], results.fetchedObjects[1])
+    b.name = "b 1"
+    try child.save()
+    b.name = "b 2"
+    try results.update()
+    let diffs = results.diffs
+    child.rollback()
+    a.name = "a 1"
+    try child.save()
+    #expect(results.fetchedObjects.map(\.name) == ["b 1", "a 1"])
+    for await diff in diffs {
+      #expect(diff.updates == [FetchedIndex(section: 0, item: 0), FetchedIndex(section: 0, item: 1)])
+      break
+    }
+  }
+
   @Test func aNewObjectThatChangesAgainIsAnUpdate() throws {
     let results = try FetchedResultsController(request(), in: context)
     let tag = Tag(name: "a", in: context)

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import Testing
 
@@ -326,5 +327,54 @@ import Testing
         .danglingReference(entity: "Publication", key: book.objectID.key, destination: "Author"),
         .keyTaken(entity: "Publication"),
       ])
+  }
+}
+
+/// What others save while the histories are read, one after the other.
+@Suite(.onlyOnSQLite("its trace of statements")) struct ConcurrentVerifyTests {
+  /// Calls a body once, before the statement that reads the second history.
+  private final class Interposition {
+    private let connection: SQLiteConnection
+    private let body: () throws -> Void
+    private var count = 0
+    private(set) var result: Result<Void, any Error>?
+
+    init(_ connection: SQLiteConnection, _ body: @escaping () throws -> Void) {
+      self.connection = connection
+      self.body = body
+      sqlite3_trace_v2(
+        connection.handle, UInt32(SQLITE_TRACE_STMT),
+        { _, trace, statement, _ in
+          guard let trace, let statement, let sql = sqlite3_sql(OpaquePointer(statement)) else { return 0 }
+          Unmanaged<Interposition>.fromOpaque(trace).takeUnretainedValue().note(String(cString: sql))
+          return 0
+        }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit { sqlite3_trace_v2(connection.handle, 0, nil, nil) }
+
+    private func note(_ sql: String) {
+      guard sql.contains("_cdgen_history") else { return }
+      count += 1
+      if count == 2 { result = Result { try body() } }
+    }
+  }
+
+  @Test func aSaveBetweenTwoHistoriesIsNotIncomplete() throws {
+    let stores = try DiaryStores()
+    let coordinator = try stores.container().persistentStoreCoordinator
+    let context = ManagedObjectContext(coordinator)
+    let (grace, note) = try DiaryStores.fill(context)
+    try context.save()
+    let session = try #require(try coordinator.engine.takeSession() as? SQLiteSession)
+    defer { coordinator.engine.returnSession(session) }
+    let interposition = Interposition(session.connection) {
+      try grace.setValue("Ada", forKey: "name")
+      try note.setValue("Link it", forKey: "text")
+      try context.save()
+    }
+    #expect(try coordinator.incompleteSaves(session) == [])
+    try #require(interposition.result).get()
+    withExtendedLifetime((interposition, stores)) {}
   }
 }

@@ -39,6 +39,10 @@ struct ClosedStoreCopy {
   /// - Parameter format: The format of the copy; nil for a SQLite file.
   @_optimize(none)
   func write(to target: URL, _ format: (any StoreFormat)?) throws {
+    // Another copy to the same place would add the same files of large values, and the one that fails would remove them.
+    let claim = try CopyClaim(of: target)
+    defer { withExtendedLifetime(claim) {} }
+    guard FileIdentity(target.path(percentEncoded: false)) == nil else { throw Self.exists(target) }
     let large = CopiedValues(from: url, to: target)
     do {
       if let format {
@@ -57,8 +61,9 @@ struct ClosedStoreCopy {
         }
       } else {
         let source = try ownFormat
-        try makeDatabase(target, large, isReplica: isReplica && (source != nil || transfer != nil)) {
-          builder in
+        try makeDatabase(
+          target, at: claim.work, large, isReplica: isReplica && (source != nil || transfer != nil)
+        ) { builder in
           // The rows go directly into the new file, so the store can be of any size.
           if let transfer {
             try transfer.read { try $0.add(to: builder) }
@@ -90,13 +95,14 @@ struct ClosedStoreCopy {
   }
 
   /// Creates a SQLite file. The file gets its final name when it is complete.
+  ///
+  /// - Parameter work: The path of the file until then.
   @_optimize(none)
   private func makeDatabase(
-    _ target: URL, _ large: CopiedValues, isReplica: Bool, fill: (StoreBuilder) throws -> Void
+    _ target: URL, at work: String, _ large: CopiedValues, isReplica: Bool,
+    fill: (StoreBuilder) throws -> Void
   ) throws {
     let path = target.path(percentEncoded: false)
-    let work = path + "-saving"
-    unlink(work)
     defer { unlink(work) }
     do {
       let connection = try SQLiteConnection(path: work, of: [target], isDefensive: false)
@@ -151,6 +157,8 @@ private struct StoredRows {
     try stored.check(of: url)
     let tables = StoredTables(SQLiteTableSource(connection, schema: "main"), names: stored.tables, url: url)
     model = try tables.plan()
+    // A copy without such a table would silently lack its rows.
+    try stored.check(without: model.entities.filter { $0.storeIndex == nil }.map(\.table), of: url)
     try stored.check(SQLSchema(model, store: 0), of: url)
     fileColumns = model.fileColumns(ofStore: 0)
     if !fileColumns.isEmpty, copy.transfer == nil { try ExternalFiles(store: url).checkFolder() }

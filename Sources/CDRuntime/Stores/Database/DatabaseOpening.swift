@@ -44,14 +44,19 @@ struct DatabaseOpening {
       try checkNames()
       let connection = try connect()
       if connection.hasMoved { throw StoreError.replaced(url) }
-      let storeID = try StoreOpening(
+      let opening = StoreOpening(
         connection: connection, url: url, model: model, storeIndex: storeIndex,
         configurations: isJustMigrated ? nil : (settings.configuration, others),
-        isJustMigrated: isJustMigrated
-      ).open()
-      // The opening does not change the journal of a foreign or unchecked file before this point. From here on, the
-      // connection has a lock on the file as long as it is open.
-      _ = try connection.scalar("PRAGMA journal_mode = WAL")
+        isJustMigrated: isJustMigrated)
+      var storeID = try opening.open()
+      // The opening does not change the journal of a foreign or unchecked file before this point.
+      if try connection.scalar("PRAGMA journal_mode") != "wal" {
+        _ = try connection.scalar("PRAGMA journal_mode = WAL")
+        if connection.hasMoved { throw StoreError.replaced(url) }
+        // Only the next read locks the file, and another program may have migrated it in place before that.
+        storeID = try opening.open()
+      }
+      // From here on, the connection has a lock on the file as long as it is open.
       if connection.hasMoved { throw StoreError.replaced(url) }
       connection.wait(forOthers: settings.busyTimeout)
       return OpenedStore(

@@ -19,9 +19,13 @@ final class SQLiteDatabase: StoreEngine {
   let model: ModelPlan
   /// The SQL statements on the model's rows.
   let sql: ModelSQL
-  /// A thread may take this lock while it holds the writer's lock. A thread that holds this lock must not take the
-  /// writer's lock.
+  /// No thread waits for SQLite while it holds this lock, because a write needs the lock before it ends.
   private let current: Mutex<SQLiteStoreSet>
+  /// Held while a reader connects, so that no store is removed, perhaps with its file, before the reader has opened it.
+  ///
+  /// A thread takes this lock after the writer's lock and before that of the stores. If a store is in memory, no thread takes
+  /// it within a transaction, because the reader that has it waits for the end of the transaction.
+  private let connecting = Mutex<Void>(())
   private let removals = Atomic<Int>(0)
   private let removalObservers = Mutex<[RemovalObserver]>([])
   private let readers = ReaderPool()
@@ -180,46 +184,38 @@ final class SQLiteDatabase: StoreEngine {
 
   func session() throws -> SQLiteSession {
     if attached.isInMemory { try checkIsReadable() }
-    var new: (reader: SQLiteConnection, removals: Int)?
-    while true {
-      var result: Result<SQLiteSession?, any Error> = .failure(CancellationError())
-      // With the lock held, no store can be removed, perhaps with its file, before the session has opened it. The lock's
-      // own result would have to be `sending`, so the closure sets a variable.
-      current.withLock { set in
-        let set = set
-        let reader = new?.removals == set.removals ? new?.reader : nil
-        result = Result { try session(of: set, by: reader) }
-      }
-      if let session = try result.get() { return session }
-      let set = attached
-      new = (reader: try makeReader(of: set), removals: set.removals)
-    }
-  }
-
-  /// Returns a session. Called with the lock on the stores held.
-  ///
-  /// - Parameter reader: A new connection to the stores; nil if there is none.
-  /// - Returns: Nil if a connection must be made without the lock. A connection to several stores in memory waits for their
-  ///   writer, who may need the lock. Their removal removes no file, so nothing needs the lock meanwhile.
-  private func session(of set: SQLiteStoreSet, by reader: SQLiteConnection?) throws -> SQLiteSession? {
-    let connection: SQLiteConnection
-    if let idle = reader ?? readers.acquire() {
-      connection = idle
-    } else {
-      if set.stores.isOnlyInMemory { return nil }
-      connection = try makeReader(of: set)
-    }
+    let (set, connection) = try idleReader() ?? newReader()
     try set.checkVersions(connection)
     return SQLiteSession(connection, stores: set, model: model, sql: sql)
   }
 
-  /// How many seconds a read of stores in memory waits. Only this coordinator writes to them, so there is nobody else whose
-  /// write a ``PersistentStoreDescription/busyTimeout`` could limit. SQLite lets no reader in during a save, which can last as
+  /// Returns a connection from the pool with the stores that it has open; nil if there is none.
+  private func idleReader() -> (SQLiteStoreSet, SQLiteConnection)? {
+    var idle: (SQLiteStoreSet, SQLiteConnection)?
+    // The lock's own result would have to be `sending`, so the closure sets a variable.
+    current.withLock { set in
+      if let connection = readers.acquire() { idle = (set, connection) }
+    }
+    return idle
+  }
+
+  /// Returns a new connection with the stores that it has open.
+  private func newReader() throws -> (SQLiteStoreSet, SQLiteConnection) {
+    var result: Result<(SQLiteStoreSet, SQLiteConnection), any Error> = .failure(CancellationError())
+    connecting.withLock { _ in
+      let set = attached
+      result = Result { try (set, makeReader(of: set)) }
+    }
+    return try result.get()
+  }
+
+  /// How many seconds a read waits if a store is in memory. Only this coordinator writes to it, so it is not another's write
+  /// which a ``PersistentStoreDescription/busyTimeout`` could limit. SQLite lets no reader in during a save, which can last as
   /// long as its file is written.
   private static let patience = 600.0
 
   private func makeReader(of set: SQLiteStoreSet) throws -> SQLiteConnection {
-    let timeout = set.stores.isOnlyInMemory ? Self.patience : busyTimeout
+    let timeout = set.isInMemory ? max(Self.patience, busyTimeout) : busyTimeout
     let connection = try opening?.take() ?? Self.connect(to: set, timeout)
     // The file may have been replaced since it was opened.
     for store in set.all where store.isReadOnly { try store.checkIdentity() }
@@ -246,10 +242,12 @@ final class SQLiteDatabase: StoreEngine {
     let isRemoved = try writer.replace {
       guard let next = attached.removing(id, of: model) else { return nil }
       let connection = try Self.writer(of: next, busyTimeout)
-      current.withLock { set in
-        set = next
-        readers.removeAll()
-        opening?.release()
+      connecting.withLock { _ in
+        current.withLock { set in
+          set = next
+          readers.removeAll()
+          opening?.release()
+        }
       }
       removals.store(next.removals, ordering: .releasing)
       return connection

@@ -64,14 +64,16 @@ final class SQLiteStore: AttachedStore {
     if FileIdentity(url.path(percentEncoded: false)) != identity { throw .replaced(url) }
   }
 
-  /// Whether a migration may change the file between two reads. If so, each read must begin with
-  /// ``checkVersion(_:schema:)``.
+  /// Whether a migration may change the file between two reads, or any save if the file is read as one that nobody changes.
+  /// If so, each read must begin with ``checkVersion(_:schema:)``.
   var isUnlocked: Bool { unlockedVersion != nil }
 
-  /// Throws an error if the file has been migrated since it was opened, because the columns may have changed.
+  /// Throws an error if the file has been migrated since it was opened, because the columns may have changed. Throws one after
+  /// any change of a file that is read as one that nobody changes.
   func checkVersion(_ connection: SQLiteConnection, schema: String) throws {
     guard let unlockedVersion else { return }
     try checkIdentity()
+    if ImmutableFile.hasChanged(connection.handle, schema: schema) { throw StoreError.replaced(url) }
     guard try Self.version(connection, schema: schema) == unlockedVersion else {
       throw StoreError.replaced(url)
     }

@@ -70,6 +70,11 @@ struct StoreOpening {
   ///
   /// - Returns: Nil if the file is empty.
   private func inspect() throws -> Found? {
+    // In UTF-16, SQLite orders texts by other units than this library, so queries would have other results.
+    if let encoding = try connection.scalar("PRAGMA encoding"), encoding != "UTF-8" {
+      throw StoreError.foreignSchema(
+        url, objects: ["the text encoding \(encoding) (a copy of the store has UTF-8)"])
+    }
     let stored = try StoredSchema(connection)
     if stored.isEmpty { return nil }
     try stored.check(of: url)

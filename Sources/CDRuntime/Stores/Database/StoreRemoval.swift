@@ -80,6 +80,8 @@ struct StoreRemoval {
       throw StoreError.cannotRemove(url, reason: "\(error)")
     }
     for backup in backups { MigrationFiles(url).removeBackup(backup) }
+    // An unfinished copy has the user's data, too.
+    CopyClaim.removeLeftovers(of: url)
     return values
   }
 

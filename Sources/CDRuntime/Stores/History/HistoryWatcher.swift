@@ -39,8 +39,11 @@ actor HistoryWatcher: HistoryListener {
   ) {
     if gone.remove(id) != nil { return }
     listeners[id] = Listener(continuation: continuation, token: token)
+    if polling == nil, !engine.stores.isOnlyInMemory { startPolling() }
     notify()
-    guard polling == nil, !engine.stores.isOnlyInMemory else { return }
+  }
+
+  private func startPolling() {
     polling = Task { [weak self] in
       while !Task.isCancelled {
         try? await Task.sleep(for: Self.interval)
@@ -70,6 +73,8 @@ actor HistoryWatcher: HistoryListener {
       guard mark != lastMark else { return }
       lastMark = mark
       notify()
+    } catch StoreError.busy {
+      // The next check will do.
     } catch {
       fail(error)
     }
@@ -85,6 +90,9 @@ actor HistoryWatcher: HistoryListener {
         guard let last = transactions.last else { continue }
         listeners[id]?.token = last.token
         for transaction in transactions { listener.continuation.yield(transaction) }
+      } catch StoreError.busy where polling != nil {
+        // The next check reads the history, even if nothing has been written until then.
+        lastMark = nil
       } catch {
         // The end of the stream removes the listener.
         listener.continuation.finish(throwing: error)

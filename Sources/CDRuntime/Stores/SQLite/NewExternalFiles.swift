@@ -13,7 +13,7 @@
 final class NewExternalFiles {
   private let files: ExternalFiles
   private let journal: String
-  /// The version and hash of the store as long as the migration's result has not replaced it.
+  /// The mark of the store as long as the migration's result has not replaced it.
   private let old: String
   private var names: [String] = []
 
@@ -21,10 +21,15 @@ final class NewExternalFiles {
   init(of url: URL, _ metadata: StoreMetadata) {
     files = ExternalFiles(store: url)
     journal = Self.journal(of: url)
-    old = Self.mark("\(metadata.versionNumber)", metadata.dataHash)
+    old = Self.mark(metadata)
   }
 
-  private static func mark(_ version: String, _ hash: String) -> String { "\(version) \(hash)" }
+  /// A text that differs between the store before a migration and the store after it: the version and the hash. Merged models
+  /// always have version 1, and a part can change its version without another hash. So their text has the parts' versions too.
+  private static func mark(_ metadata: StoreMetadata) -> String {
+    let parts = metadata.partVersions.map { "\($0.key.uuidString):\($0.value)" }.sorted()
+    return (["\(metadata.versionNumber)", metadata.dataHash] + parts).joined(separator: " ")
+  }
 
   private static func journal(of url: URL) -> String { url.path(percentEncoded: false) + "-migrating-files" }
 
@@ -66,10 +71,9 @@ final class NewExternalFiles {
     }
     let lines = String(decoding: data, as: UTF8.self).split(
       separator: "\n", omittingEmptySubsequences: false)
-    let found = try connection.rows(
-      "SELECT v.value, h.value FROM _cdgen_metadata AS v, _cdgen_metadata AS h "
-        + "WHERE v.key = 'versionNumber' AND h.key = 'dataHash'"
-    ).first.map { mark($0[0] ?? "", $0[1] ?? "") }
+    // Metadata that this release cannot read are not those of the old store.
+    let entries = try connection.metadataEntries()
+    let found = (try? StoreMetadata(entries: entries, url: url)).map(mark)
     if let old = lines.first, found == String(old) {
       let files = ExternalFiles(store: url)
       for name in lines.dropFirst() where UUID(uuidString: String(name)) != nil { files.remove(String(name)) }

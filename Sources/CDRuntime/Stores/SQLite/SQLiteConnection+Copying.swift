@@ -64,17 +64,18 @@ extension SQLiteConnection {
         }
         return try openToRead(url, rollsBack: false, busyTimeout: busyTimeout)
       }
-      // If nothing can be written beside the file, no other process writes to it either. But the contents of a journal
-      // could not be read in this way, and an outdated state is worse than an error.
+      // Without files beside it, the file can only be read as one that nobody changes. The contents of a journal could not be
+      // read in this way, and an outdated state is worse than an error.
+      let query = ImmutableFile.query(path)
       if (Disk.size(path + "-wal") ?? 0) > 0 {
         throw StoreError.cannotCreate(
           url,
           reason:
             "its journal cannot be read in a read-only folder; open the store once in a writable folder")
       }
-      let connection = try SQLiteConnection(path: uri + "?immutable=1", of: [url])
+      let connection = try SQLiteConnection(path: uri + query, of: [url])
       connection.limitScans(ofFiles: [path])
-      return (connection, uri + "?immutable=1")
+      return (connection, uri + query)
     }
   }
 

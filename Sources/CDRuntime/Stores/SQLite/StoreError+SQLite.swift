@@ -14,8 +14,16 @@ extension StoreError {
       self = .damaged(stores, reason: "some of its pages belong to several tables or form circles")
       return
     }
+    let code = sqlite3_extended_errcode(connection)
+    // Pages of two states do not fit together.
+    if [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF), let store = stores.first,
+      ImmutableFile.hasChanged(connection)
+    {
+      self = .replaced(store)
+      return
+    }
     self.init(
-      code: sqlite3_extended_errcode(connection), message: String(cString: sqlite3_errmsg(connection)),
+      code: code, message: String(cString: sqlite3_errmsg(connection)),
       of: stores, during: operation)
   }
 

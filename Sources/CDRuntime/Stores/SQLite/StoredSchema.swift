@@ -17,6 +17,9 @@ struct StoredSchema {
     let name: String
     let table: String
     let sql: String?
+
+    /// The name in the form in which SQLite compares it.
+    var key: String { StoredSchema.key(name) }
   }
 
   private let objects: [Object]
@@ -52,7 +55,7 @@ struct StoredSchema {
       case "index": false
       case "table":
         object.sql?.uppercased().hasPrefix("CREATE TABLE") != true
-          || Self.systemTables[object.name].map { $0 != object.sql } ?? false
+          || Self.systemTables[object.key].map { $0 != object.sql } ?? false
       default: true
       }
     }
@@ -63,27 +66,43 @@ struct StoredSchema {
   /// repeat ``check(of:)``.
   func check(_ expected: SQLSchema, of url: URL) throws {
     var layouts: [String: TableLayout] = [:]
-    for layout in expected.layouts where layouts[layout.name] == nil { layouts[layout.name] = layout }
+    for layout in expected.layouts {
+      let key = Self.key(layout.name)
+      if layouts[key] == nil { layouts[key] = layout }
+    }
     // A missing table is damage. The first statement that uses the table reports it.
     let foreign = try objects.filter { object in
-      guard object.type == "table", let layout = layouts[object.name] else { return false }
+      guard object.type == "table", let layout = layouts[object.key] else { return false }
       return try object.sql != layout.sql() && !isAltered(object, layout)
     }
     if !foreign.isEmpty { throw StoreError.foreignSchema(url, objects: foreign.map(describe).sorted()) }
+  }
+
+  /// Throws an error if SQLite would take a table of the file for one of the tables that the file seems not to have. The names
+  /// then differ only in capital letters.
+  ///
+  /// - Parameter tables: The names of the tables that the file does not have.
+  @_optimize(none)
+  func check(without tables: [String], of url: URL) throws(StoreError) {
+    let keys = Set(tables.map(Self.key))
+    let foreign = objects.filter { $0.type == "table" && keys.contains($0.key) }
+    if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
   }
 
   /// Returns descriptions of foreign tables and indexes that do not prevent the use of the store. No statement of this
   /// library reads the tables, and an index of plain columns does not change results.
   @_optimize(none)
   func harmlessObjects(_ expected: SQLSchema) -> [String] {
-    let tables = Set(expected.layouts.map(\.name))
+    let tables = Set(expected.layouts.map { Self.key($0.name) })
     let indexes = Dictionary(expected.indexes.map { ($0.name, $0.sql) }) { first, _ in first }
     return objects.filter { object in
       switch object.type {
       case "table":
-        !tables.contains(object.name) && !Self.isSystemTable(object.name, object.sql)
+        !tables.contains(object.key) && !Self.isSystemTable(object)
           && !Self.ofSQLite.contains(object.name)
-      case "index": object.sql != nil && indexes[object.name] != object.sql && tables.contains(object.table)
+      case "index":
+        object.sql != nil && indexes[object.name] != object.sql
+          && tables.contains(Self.key(object.table))
       default: false
       }
     }.map(describe)
@@ -97,10 +116,10 @@ struct StoredSchema {
     guard expected.indexes.allSatisfy({ present[$0.name] == $0.sql }) else { return false }
     guard present.count > expected.indexes.count else { return true }
     let names = Set(expected.indexes.map(\.name))
-    let tables = Set(expected.layouts.map(\.name))
+    let tables = Set(expected.layouts.map { Self.key($0.name) })
     return try objects.allSatisfy { object in
       guard object.type == "index", object.sql != nil, !names.contains(object.name),
-        tables.contains(object.table)
+        tables.contains(Self.key(object.table))
       else { return true }
       return try isPlain(object)
     }
@@ -121,8 +140,13 @@ struct StoredSchema {
     return Dictionary(zip(names, SQLSchema.systemTables)) { first, _ in first }
   }()
 
-  private static func isSystemTable(_ name: String, _ sql: String?) -> Bool {
-    systemTables[name].map { $0 == sql } ?? false
+  private static func isSystemTable(_ object: Object) -> Bool {
+    systemTables[object.key].map { $0 == object.sql } ?? false
+  }
+
+  /// Returns a name with the capital letters of ASCII made small. SQLite takes names that differ only in them for the same.
+  private static func key(_ name: String) -> String {
+    String(decoding: name.utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }, as: UTF8.self)
   }
 
   private func describe(_ object: Object) -> String {

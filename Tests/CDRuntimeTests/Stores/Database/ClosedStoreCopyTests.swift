@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CDRuntime
@@ -65,6 +66,66 @@ import Testing
       try PersistentStoreCoordinator(for: LibraryModel.self, at: .xml(target)))
     #expect(try Tag.objects(in: context).map(\.name) == ["theirs"])
     withExtendedLifetime(context) {}
+  }
+
+  /// The names of the files of the copy.
+  private func copies() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("copy") }
+  }
+
+  /// A format during whose reading somebody else copies the same store to the same place.
+  private struct Rivalled: StoreFormat {
+    final class Outcome: Sendable {
+      let error = Mutex<StoreError?>(nil)
+    }
+
+    let name = "rivalled"
+    let json = JSONStoreFormat()
+    let url: URL
+    let target: StoreLocation
+    let outcome = Outcome()
+
+    func recognizes(_ start: [UInt8]) -> Bool { json.recognizes(start) }
+
+    func write(_ contents: StoreContents, to output: StoreOutput) throws {
+      try json.write(contents, to: output)
+    }
+
+    func read(_ input: StoreInput, into builder: StoreBuilder) throws {
+      try json.read(input, into: builder)
+      do {
+        try PersistentStoreCoordinator.copyPersistentStore(at: url, to: target, formats: [json])
+      } catch let error as StoreError {
+        outcome.error.withLock { $0 = error }
+      }
+    }
+  }
+
+  @Test(arguments: [StoreKind.sqlite, .xml]) func ofTwoCopiesToAPlaceOneIsMade(_ kind: StoreKind) throws {
+    defer { removeFiles() }
+    try make(.json)
+    let format = Rivalled(url: url, target: kind.location(target))
+    try copy(to: kind, [format])
+    #expect(format.outcome.error.withLock { $0 } == .inUse(target))
+    #expect(try copies() == ["copy"])
+    _ = try PersistentStoreCoordinator(for: LibraryModel.self, at: kind.location(target))
+  }
+
+  /// What a killed copy has left does not prevent the next one, and goes with the store.
+  @Test func theFilesOfAKilledCopyGo() throws {
+    defer { removeFiles() }
+    try make(.sqlite)
+    func leave() throws {
+      for name in ["copy-copying", "copy-copying-data"] {
+        try Data("rest".utf8).write(to: folder.appending(path: name))
+      }
+    }
+    try leave()
+    try copy(to: .sqlite)
+    #expect(try copies() == ["copy"])
+    try leave()
+    try PersistentStoreCoordinator.destroyPersistentStore(at: target)
+    #expect(try copies() == [])
   }
 
   /// A SQLite file can be opened with such rows, but no other file.

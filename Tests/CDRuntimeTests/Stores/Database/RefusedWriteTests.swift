@@ -144,6 +144,40 @@ import Testing
       #expect(readable == 1)
     }
 
+    /// Without files beside the store, SQLite does not notice what its owner changes.
+    @Test func whoMayNotWriteBesideAStoreNoticesItsChanges() throws {
+      try fill()
+      let url = store.url
+      #expect(chmod(url.path, 0o644) == 0 && chmod(store.folder.path, 0o555) == 0)
+      defer { chmod(store.folder.path, 0o777) }
+      struct Opened: Sendable {
+        let coordinator: PersistentStoreCoordinator
+        let count: Int
+      }
+      let open: @Sendable () throws -> Opened = {
+        let coordinator = try PersistentStoreCoordinator(
+          for: LibraryModel.self, stores: [PersistentStoreDescription(.sqlite(url), isReadOnly: true)])
+        let context = ManagedObjectContext(coordinator)
+        let count = try withExtendedLifetime(context) { try Tag.objects(in: context).count }
+        return Opened(coordinator: coordinator, count: count)
+      }
+      let opened = try Unprivileged.run(open)
+      let reader = opened.coordinator
+      #expect(chmod(store.folder.path, 0o777) == 0)
+      do {
+        let owner = ManagedObjectContext(
+          try PersistentStoreCoordinator(for: LibraryModel.self, at: .sqlite(url)))
+        _ = Tag(name: "another", in: owner)
+        try owner.save()
+        // The change is in the log.
+        #expect(throws: StoreError.replaced(url)) { try Tag.objects(in: ManagedObjectContext(reader)) }
+      }
+      // And then in the file.
+      #expect(throws: StoreError.replaced(url)) { try Tag.objects(in: ManagedObjectContext(reader)) }
+      #expect(chmod(store.folder.path, 0o555) == 0)
+      #expect(try Unprivileged.run(open).count == opened.count + 1)
+    }
+
     @Test func aFileThatMayNotBeReadIsNamed() throws {
       try fill()
       let url = store.url

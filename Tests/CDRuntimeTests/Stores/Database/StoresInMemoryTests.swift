@@ -51,15 +51,24 @@ import Testing
     }
   }
 
+  /// The stores of a coordinator.
+  enum Stores: CaseIterable {
+    case one
+    case several
+    case besideSQLite
+  }
+
   /// Each connection to several stores reads their schemas when it is made.
-  @Test(arguments: [1, 2]) func aReadWaitsForASaveOfItsCoordinator(_ stores: Int) throws {
+  @Test(.timeLimit(.minutes(1)), arguments: Stores.allCases)
+  func aReadWaitsForASaveOfItsCoordinator(_ stores: Stores) throws {
     let fixture = try MigrationFixture()
     let signals = Signals()
-    let configurations: [String?] = stores == 1 ? [nil] : ["People", "Notes"]
+    let configurations: [String?] = stores == .one ? [nil] : ["People", "Notes"]
     let descriptions = configurations.map { configuration in
       let url = fixture.folder.appending(path: configuration ?? "all")
-      return PersistentStoreDescription(
-        .custom(url, SlowFormat(signals: signals)), configuration: configuration, busyTimeout: 0)
+      var location = StoreLocation.custom(url, SlowFormat(signals: signals))
+      if stores == .besideSQLite, configuration == "Notes" { location = .sqlite(url) }
+      return PersistentStoreDescription(location, configuration: configuration, busyTimeout: 0)
     }
     let coordinator = try PersistentStoreCoordinator(model: DiaryStores.model, stores: descriptions)
     let context = ManagedObjectContext(coordinator)

@@ -250,6 +250,57 @@ struct UntrustedStoreTests {
     #expect(try Data(contentsOf: url) == before)
   }
 
+  /// SQLite takes the table for that of the entity.
+  @Test func aTableWhoseNameDiffersInCapitalsIsRefused() throws {
+    defer { done() }
+    try plant(
+      """
+      ALTER TABLE Photo RENAME TO Former;
+      CREATE TABLE photo (_pk INTEGER PRIMARY KEY, _version INTEGER, title TEXT, rank INTEGER, pixels);
+      INSERT INTO photo SELECT _pk, _version, title, rank, pixels FROM Former;
+      DROP TABLE Former;
+      """)
+    let error = StoreError.foreignSchema(url, objects: ["the table 'photo'"])
+    #expect(throws: error) { try open() }
+    #expect(throws: error) { try open(isReadOnly: true) }
+    #expect(throws: error) {
+      try PersistentStoreCoordinator.copyPersistentStore(at: url, to: .xml(folder.appending(path: "copy")))
+    }
+    #expect(throws: (any Error).self) { try open(Self.next) }
+    #expect(try count("photo") == "3")
+  }
+
+  /// SQLite would order and compare the texts by other units.
+  @Test func aFileInUTF16IsRefusedAndCanBeCopied() throws {
+    defer { done() }
+    let other = folder.appending(path: "utf16.sqlite")
+    do {
+      let source = try RawDatabase(url)
+      let target = try RawDatabase(other)
+      try target.execute("PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (x); DROP TABLE t")
+      let coordinator = { [other] in
+        try PersistentStoreCoordinator(model: Self.model, at: .sqlite(other))
+      }
+      // There is a header, but no table.
+      #expect { try coordinator() } throws: { if case StoreError.foreignSchema = $0 { true } else { false } }
+      for row in try source.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL") {
+        try target.execute(try #require(row[0]))
+      }
+      for table in ["_cdgen_metadata", "Photo"] {
+        for row in try source.rows("SELECT * FROM \(table)") {
+          let values = row.map { text in text.map(SQLText.literal) ?? "NULL" }
+          try target.execute("INSERT INTO \(table) VALUES (\(values.joined(separator: ", ")))")
+        }
+      }
+      #expect { try coordinator() } throws: { if case StoreError.foreignSchema = $0 { true } else { false } }
+    }
+    let copy = folder.appending(path: "copy.sqlite")
+    try PersistentStoreCoordinator.copyPersistentStore(at: other, to: .sqlite(copy))
+    let context = ManagedObjectContext(
+      try PersistentStoreCoordinator(model: Self.model, at: .sqlite(copy)))
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Photo")) == 3)
+  }
+
   /// Triggers that somebody adds while the store is open are not run either.
   @Test func aTriggerThatComesLaterIsNotRun() throws {
     defer { done() }

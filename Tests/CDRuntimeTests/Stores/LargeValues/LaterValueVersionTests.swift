@@ -94,6 +94,39 @@ import Testing
     #expect(try stored.photoTitle == "theirs" && stored.largeData("pixels") == AlbumStore.large(0))
   }
 
+  /// Nobody but the child has changed the object, and it has not fetched the object since.
+  @Test(arguments: kinds, [1, 2])
+  func aDeletionMeetsNoConflictOfItsOwnSave(_ kind: StoreKind, _ depth: Int) throws {
+    for isTyped in [false, true] {
+      let store = try AlbumStore(kind, isTyped: isTyped)
+      let id = try store.fill(1)[0]
+      var lineage = [store.context()]
+      for _ in 0..<depth { lineage.append(ManagedObjectContext(parent: lineage[lineage.count - 1])) }
+      let child = lineage[depth]
+      let instance = try child.existingObject(with: id)
+      try instance.setValue("new", forKey: "title")
+      for context in lineage.reversed() { try context.save() }
+      #expect(!instance.hasRead("pixels"))
+      child.delete(instance)
+      for context in lineage.reversed() { try context.save() }
+      #expect(try store.context().photos().isEmpty)
+    }
+  }
+
+  /// The child's instance has all values as its parent's instance has them.
+  @Test(arguments: kinds, [false, true])
+  func theChildIsBroughtUpToDateWithItsParentsSave(_ kind: StoreKind, _ isTyped: Bool) throws {
+    let store = try AlbumStore(kind, isTyped: isTyped)
+    let id = try store.fill(1)[0]
+    let context = store.context()
+    let child = ManagedObjectContext(parent: context)
+    let instance = try child.existingObject(with: id)
+    try context.existingObject(with: id).setValue("parent", forKey: "title")
+    try context.save()
+    #expect(try instance.largeData("pixels") == AlbumStore.large(0))
+    #expect(try instance.photoTitle == "parent")
+  }
+
   /// The child has not read the value that the parent has changed.
   @Test(arguments: kinds, [false, true])
   func aDeletionDoesNotOverrideAnUnreadValue(_ kind: StoreKind, _ isSaved: Bool) throws {
