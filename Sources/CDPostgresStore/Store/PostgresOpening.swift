@@ -172,10 +172,8 @@ struct PostgresOpening {
     }
     for known in SQLSchema(model, store: storeIndex, PostgresDialect()).indexes {
       let text = PostgresTables.repeatable(PostgresTables.creation(of: known), schema: schema)
-      do {
-        _ = try connection.run(
-          [PostgresStatement(text, isKept: false)], timeout: PostgresTransfer.longTimeout)
-      } catch {
+      // No limit of the lock can be sent with the statement. Until the program gives up, those who write wait behind it.
+      do { _ = try connection.run([PostgresStatement(text, isKept: false)]) } catch {
         throw try duplicate(known, error, metadata, found) ?? error
       }
     }
@@ -292,11 +290,16 @@ struct PostgresOpening {
   /// - Returns: Whether indexes of large tables were left out.
   private func update(to metadata: StoreMetadata, _ found: Found) throws -> Bool {
     let schema = SQLText.quoted(found.schemas.tables)
-    // An index takes as long as its table is large.
-    _ = try connection.run(PostgresTransfer.longLimits)
-    // Nobody else updates the store at the same time.
+    let lock = #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = 'layoutHash' FOR UPDATE"#
     _ = try connection.run(
-      #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = 'layoutHash' FOR UPDATE"#)
+      [
+        // An index takes as long as its table is large.
+        PostgresTransfer.noStatementLimit,
+        // Nobody else updates the store at the same time.
+        PostgresStatement(lock),
+        // While an index waits for a transaction that writes to its table, all others who write wait behind it.
+        PostgresConnection.lockLimit(seconds: settings.busyTimeout),
+      ], timeout: PostgresTransfer.longTimeout)
     // A migration to a schema beside may have ended before.
     _ = try inspect()
     let tables = PresentTables(connection: connection, schema: found.schemas.tables)

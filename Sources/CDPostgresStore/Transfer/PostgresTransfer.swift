@@ -241,9 +241,12 @@ struct PostgresTransfer: StoreTransfer {
 
   // MARK: Shared with opening and migration
 
+  /// The statement that lifts the limit of single statements until the transaction ends.
+  static let noStatementLimit = PostgresStatement("SET LOCAL statement_timeout = 0")
+
   /// The statements that lift the limits of the session until the transaction ends.
   static let longLimits = [
-    PostgresStatement("SET LOCAL statement_timeout = 0"),
+    noStatementLimit,
     PostgresStatement("SET LOCAL idle_in_transaction_session_timeout = 0"),
   ]
 
