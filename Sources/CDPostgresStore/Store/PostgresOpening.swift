@@ -99,6 +99,7 @@ struct PostgresOpening {
     PostgresStore(
       index: storeIndex, url: url, storeID: found.storeID, isReadOnly: settings.isReadOnly,
       schemas: found.schemas, dataHash: model.dataHash(ofStore: storeIndex).description,
+      lastMigration: found.lastMigration,
       hasForeignKeys: referenceCount == PostgresTables.referenceCount(of: model, store: storeIndex),
       migration: migration)
   }
@@ -178,7 +179,9 @@ struct PostgresOpening {
       }
     }
     let mark = VersionMark([
-      (found.schemas, model.dataHash(ofStore: storeIndex).description, found.storeID, url)
+      (
+        found.schemas, model.dataHash(ofStore: storeIndex).description, found.storeID, found.lastMigration, url
+      )
     ])
     do {
       // No migration ends between the check and the end of the transaction.
@@ -209,6 +212,8 @@ struct PostgresOpening {
   struct Found {
     let storeID: UUID
     let schemas: StoreSchemas
+    /// The identifier of the last migration; nil if no migration has marked the store.
+    var lastMigration: String?
     /// Whether tables of former versions are still there.
     var hasUnusedTables = false
     /// Whether there is a lease of a migration.
@@ -240,6 +245,7 @@ struct PostgresOpening {
       throw StoreError.damaged([url], reason: "the table '\(missing.name)' is missing")
     }
     var result = Found(storeID: found.storeID, schemas: schemas)
+    result.lastMigration = entries[PostgresTables.lastMigrationKey]
     result.hasUnusedTables = try !SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url)
       .unused.isEmpty
     result.hasLease = entries[PostgresTables.leaseKey] != nil

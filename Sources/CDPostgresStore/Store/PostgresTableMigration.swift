@@ -71,6 +71,7 @@ extension PostgresOpening {
     written[InsertionOrigins.metadataKey] = record.origins.isEmpty ? nil : record.origins.text
     written[MovedKeys.metadataKey] = record.moved.isEmpty ? nil : MovedKeys.text(record.moved)
     if !missing.late.isEmpty { written[PostgresTables.missingIndexesKey] = metadata.layoutHash }
+    written[PostgresTables.lastMigrationKey] = UUID.random().uuidString
     try run(TableReplacement.clearing(schema: server.schema), nil, migrator)
     try PostgresTransfer.write(written, of: server, connection)
     try PostgresTransfer.write(record.next, schema: server.schema, connection)

@@ -165,9 +165,13 @@ struct PostgresTables: Sendable {
   /// The key of the entry of the metadata that has the lease of a migration.
   static let leaseKey = "migrationLease"
 
+  /// The key of the entry of the metadata that has an identifier of the last migration. Programs that have opened the store
+  /// before find out by it that the store has been migrated.
+  static let lastMigrationKey = "lastMigration"
+
   /// The keys of the entries of the metadata that only stores on a server have, and that belong to no other copy.
   static let ownMetadataKeys = [
-    leaseKey, missingIndexesKey, StoreSchemas.metadataKey, SchemaRecord.metadataKey,
+    leaseKey, missingIndexesKey, lastMigrationKey, StoreSchemas.metadataKey, SchemaRecord.metadataKey,
   ]
 
   /// The statements that create a store's tables in the schema that is searched first.
