@@ -163,15 +163,17 @@ struct PostgresOpening {
 
   /// Creates and removes indexes, each by itself, and then updates the metadata.
   private func updateWithCommonFeatures(to metadata: StoreMetadata, _ found: Found) throws {
-    let wanted = PostgresTables.indexes(of: SQLSchema(model, store: storeIndex, PostgresDialect()))
+    let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
+    let wanted = PostgresTables.indexes(of: layout)
     let schema = found.schemas.tables
-    let present = try PresentTables(connection: connection, schema: schema).indexes()
+    let present = try PresentTables(connection: connection, schema: schema)
+      .indexes(of: layout.layouts.map(\.name))
     for name in present.complete.union(present.invalid).sorted()
     where !wanted.contains(where: { $0.name == name }) {
       _ = try connection.run(
         "DROP INDEX IF EXISTS \(SQLText.quoted(schema)).\(SQLText.quoted(name))")
     }
-    for known in SQLSchema(model, store: storeIndex, PostgresDialect()).indexes {
+    for known in layout.indexes {
       let text = PostgresTables.repeatable(PostgresTables.creation(of: known), schema: schema)
       // No limit of the lock can be sent with the statement. Until the program gives up, those who write wait behind it.
       do { _ = try connection.run([PostgresStatement(text, isKept: false)]) } catch {
@@ -263,16 +265,17 @@ struct PostgresOpening {
   /// Whether there is an index for a `unique:` list that nothing can violate. Earlier releases created one over the other
   /// properties of the list, which refuses valid rows.
   private func hasUselessIndex(_ schemas: StoreSchemas) throws -> Bool {
-    var names: [String] = []
+    var (names, tables): ([String], [String]) = ([], [])
     for entity in model.entities where entity.storeIndex == storeIndex {
       for list in entity.description.uniquenessConstraints where entity.uniqueColumnNumbers(list).isEmpty {
         names.append(PostgresTables.name("\(entity.name).unique.\(list.joined(separator: "."))"))
+        tables.append(entity.table)
       }
     }
     // Most models have no such list. Their stores are opened without a further query.
     if names.isEmpty { return false }
     let present = PresentTables(connection: connection, schema: schemas.tables)
-    return try !present.indexes().complete.isDisjoint(with: names)
+    return try !present.indexes(of: tables).complete.isDisjoint(with: names)
   }
 
   func create() throws -> UUID {
@@ -311,7 +314,7 @@ struct PostgresOpening {
     let tables = PresentTables(connection: connection, schema: found.schemas.tables)
     let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
     let wanted = PostgresTables.indexes(of: layout)
-    let (present, invalid) = try tables.indexes()
+    let (present, invalid) = try tables.indexes(of: layout.layouts.map(\.name))
     _ = try connection.run("SET LOCAL search_path TO \(schema)")
     for name in present.union(invalid).sorted()
     where invalid.contains(name) || !wanted.contains(where: { $0.name == name }) {

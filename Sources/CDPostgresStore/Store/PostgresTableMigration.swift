@@ -52,7 +52,8 @@ extension PostgresOpening {
     let entries = try stored.source.metadata()
     let found = try StoreMetadata(entries: entries, url: url)
     let record = migration.record(after: try keyRecord(migration, entries, found))
-    let alteration = TableAlteration(migration.steps, try present.names())
+    let names = try migration.steps.first.map { try present.names(of: $0.old) }
+    let alteration = TableAlteration(migration.steps, names ?? TableNames())
     let version = SQLSchema(model, store: storeIndex, PostgresDialect())
 
     _ = try connection.run(TableReplacement.search(server.schema))

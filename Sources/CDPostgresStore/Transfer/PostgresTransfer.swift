@@ -218,7 +218,7 @@ struct PostgresTransfer: StoreTransfer {
     return try withTransaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY", toWrite: false) { connection in
       let present = PresentTables(connection: connection, schema: server.schema)
       guard let first = migration.steps.first, try present.isVersion(first.old) else { return nil }
-      let alteration = TableAlteration(migration.steps, try present.names())
+      let alteration = TableAlteration(migration.steps, try present.names(of: first.old))
       var statements = alteration.statements
       let missing = try late(alteration.missingIndexes, migration, present)
       statements[statements.count - 1] +=
