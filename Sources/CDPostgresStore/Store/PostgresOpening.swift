@@ -123,7 +123,7 @@ struct PostgresOpening {
         throw StoreError.foreignDatabase(url)
       }
       if settings.isReadOnly { throw PostgresTransfer.missing(url) }
-      try createWithCommonFeatures()
+      try createWithCommonFeatures(hasTables: !names.isEmpty)
       found = try inspectTables()
     }
     guard let found else { throw StoreError.foreignDatabase(url) }
@@ -136,12 +136,28 @@ struct PostgresOpening {
     return store(found, referenceCount: references.int(0, 0), after: migration)
   }
 
-  private func createWithCommonFeatures() throws {
+  /// - Parameter hasTables: Whether tables are there already, which an interrupted creation may have left.
+  private func createWithCommonFeatures(hasTables: Bool) throws {
     try PostgresTransfer.checkNames(model, store: storeIndex)
     try PostgresTransfer.createSchema(of: server, connection)
-    for text in PostgresTables.repeatableCreation(of: model, store: storeIndex, schema: server.schema) {
-      _ = try connection.run([PostgresStatement(text, isKept: false)])
+    let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
+    let creation = PostgresTables.repeatableCreation(of: layout, schema: server.schema)
+    func run(_ list: [String]) throws {
+      for text in list { _ = try connection.run([PostgresStatement(text, isKept: false)]) }
     }
+    try run(creation.tables)
+    if hasTables {
+      // The tables of another version may have the same names. Its metadata are still missing.
+      let check = SchemaCheck(layout, server.schema) { try connection.run($0, $1) }
+      guard try check.columnDefects().isEmpty else {
+        throw StoreError.cannotCreate(
+          url,
+          reason:
+            "another version's creation of the store was interrupted or is under way; if it was interrupted, remove "
+            + "the empty tables of the schema '\(server.schema)'")
+      }
+    }
+    try run(creation.indexes)
     let metadata = StoreMetadata(model, storeID: UUID.random(), store: storeIndex)
     // Whoever writes the metadata first decides about the identifier of the store.
     let entries = metadata.entries.sorted { $0.key < $1.key }

@@ -179,12 +179,15 @@ struct PostgresTables: Sendable {
     systemTables + tables(of: model, store: store) + constraints(of: model, store: store)
   }
 
-  /// The statements that create the tables and indexes of a store without foreign keys, each by itself: it does nothing if
-  /// the table or index exists.
-  static func repeatableCreation(of model: ModelPlan, store: Int, schema: String) -> [String] {
-    let layout = SQLSchema(model, store: store, PostgresDialect())
-    return (systemTables + layout.layouts.map(table)).map { repeatable($0, schema: schema) }
-      + indexes(of: layout).map { repeatable($0.sql, schema: schema) }
+  /// The statements that create the tables and then the indexes of a store without foreign keys, each by itself: it does
+  /// nothing if the table or index exists.
+  static func repeatableCreation(
+    of layout: SQLSchema, schema: String
+  ) -> (tables: [String], indexes: [String]) {
+    (
+      (systemTables + layout.layouts.map(table)).map { repeatable($0, schema: schema) },
+      indexes(of: layout).map { repeatable($0.sql, schema: schema) }
+    )
   }
 
   /// The statements that create the tables and indexes of a migration to a schema beside the store's own one.

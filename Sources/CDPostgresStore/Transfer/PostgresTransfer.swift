@@ -102,9 +102,9 @@ struct PostgresTransfer: StoreTransfer {
       }
       try Self.checkNames(model, store: 0)
       try Self.createSchema(of: server, connection)
-      for text in PostgresTables.repeatableCreation(of: model, store: 0, schema: server.schema) {
-        try run([text], connection)
-      }
+      let creation = PostgresTables.repeatableCreation(
+        of: SQLSchema(model, store: 0, PostgresDialect()), schema: server.schema)
+      for text in creation.tables + creation.indexes { try run([text], connection) }
     }
     do {
       try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) { connection in
