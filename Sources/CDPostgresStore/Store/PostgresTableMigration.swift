@@ -68,6 +68,7 @@ extension PostgresOpening {
 
     var metadata = StoreMetadata(model, storeID: found.storeID, store: storeIndex)
     metadata.createdBy = found.createdBy
+    metadata.rowsVersions = migration.rowsVersions
     var written = entries.merging(metadata.entries) { $1 }
     written[InsertionOrigins.metadataKey] = record.origins.isEmpty ? nil : record.origins.text
     written[MovedKeys.metadataKey] = record.moved.isEmpty ? nil : MovedKeys.text(record.moved)
