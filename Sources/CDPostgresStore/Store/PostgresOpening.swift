@@ -153,8 +153,8 @@ struct PostgresOpening {
         throw StoreError.cannotCreate(
           url,
           reason:
-            "another version's creation of the store was interrupted or is under way; if it was interrupted, remove "
-            + "the empty tables of the schema '\(server.schema)'")
+            "another version's creation of the store was interrupted or is under way; if it was interrupted, "
+            + "remove the empty tables of the schema '\(server.schema)'")
       }
     }
     try run(creation.indexes)
@@ -196,11 +196,8 @@ struct PostgresOpening {
         throw try duplicate(known, error, metadata, found) ?? error
       }
     }
-    let mark = VersionMark([
-      (
-        found.schemas, model.dataHash(ofStore: storeIndex).description, found.storeID, found.lastMigration, url
-      )
-    ])
+    let hash = model.dataHash(ofStore: storeIndex).description
+    let mark = VersionMark([(found.schemas, hash, found.storeID, found.lastMigration, url)])
     do {
       // No migration ends between the check and the end of the transaction.
       _ = try connection.run(
