@@ -106,12 +106,9 @@ private struct SampleObjects {
       if try hasRoom(other, for: inverse) { try relate(object, to: other, by: relationship) }
     }
     while try related(relationship.name, of: object).count < wanted {
-      guard let other = try furtherObject(of: name, relatedTo: object, by: inverse) else { break }
+      // The save reports the relationship that this leaves with too few objects.
+      guard let other = try furtherObject(of: name, relatedTo: object, by: inverse) else { return }
       try relate(object, to: other, by: relationship)
-    }
-    // The save reports the relationship that this leaves without an object.
-    if try related(relationship.name, of: object).isEmpty {
-      try relate(object, to: first, by: relationship)
     }
   }
 
@@ -134,7 +131,7 @@ private struct SampleObjects {
     return names.filter { graph.entity($0)?.isAbstract == false }
   }
 
-  /// Adds an object to the related ones. A to-one relationship gets it in place of the present one.
+  /// Adds an object to the related ones.
   private func relate(
     _ object: ManagedObject, to other: ManagedObject, by relationship: RelationshipDescription
   ) throws {
