@@ -33,6 +33,8 @@ struct ObjectRows {
     var hasOtherSide = false
     /// Whether the relationship is its own inverse, so that both sides are rows of the same column.
     var isOwnInverse = false
+    /// The objects that refer to rows which do not refer to them, by the keys of the rows.
+    var otherSide: [Int64: Int64] = [:]
   }
 
   private let entity: String
@@ -76,7 +78,9 @@ struct ObjectRows {
         continue
       }
       references[target.name + ".position"] = property
-      let (reference, ofTarget) = Self.reference(relationship, of: column.entity, own, layout)
+      let (described, ofTarget) = Self.reference(relationship, of: column.entity, own, layout)
+      var reference = described
+      reference.otherSide = reading.otherSides[property] ?? [:]
       let place = add(own)
       for expression in ofTarget { _ = add(expression) }
       parts.append(.reference(place, reference))
@@ -217,6 +221,10 @@ struct ObjectRows {
     switch statement.value(column) {
     // Keys begin at 1. Core Data writes 0 for no object.
     case .null, .integer(0):
+      if let target = reference.otherSide[key] {
+        report.repaired[reference.title, default: 0] += 1
+        return .integer(target)
+      }
       return reference.isMandatory ? lost("it has no object, but is mandatory") : .null
     case .integer(let target):
       guard let kind = statement.integer(column + 1) else {

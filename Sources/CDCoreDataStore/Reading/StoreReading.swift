@@ -8,6 +8,9 @@ struct StoreReading {
   private let acceptsLosses: Bool
   let records: ExternalRecords
   var report = ReadingReport()
+  /// The objects that one-to-one relationships get because only the other side refers to the row, by relationship and by
+  /// the row's key.
+  private(set) var otherSides: [StoreLayout.Property: [Int64: Int64]] = [:]
 
   var database: SourceDatabase { source.database }
 
@@ -51,7 +54,8 @@ struct StoreReading {
   }
 
   /// Checks one side of a one-to-one relationship. Both sides have a column in Core Data, and only one of them is
-  /// copied. Values of the other side that do not agree with it are losses.
+  /// copied. If only the other side has a value, the copied one gets it. Values of the other side that do not agree with
+  /// the copied one are losses.
   private mutating func checkBack(
     _ relationship: RelationshipDescription, of entity: String
   ) throws(CoreDataStoreError) {
@@ -64,18 +68,36 @@ struct StoreReading {
       let table = layout.table(of: entity), let target = layout.table(of: relationship.destination)
     else { return }
     let column = "t." + SQLText.quoted(own)
+    func ofTarget(_ value: String) -> String {
+      "(SELECT \(value) FROM \(SQLText.quoted(target)) d WHERE d.Z_PK = \(column))"
+    }
+    let reference = "d." + SQLText.quoted(back)
+    let referenceOrZero = ofTarget("coalesce(\(reference), 0)")
+    let targetNumber = ofTarget(layout.number(ofRow: "d", in: relationship.destination))
     let statement = try database.statement(
-      "SELECT t.Z_PK, \(layout.number(ofRow: "t", in: entity)) FROM \(SQLText.quoted(table)) t "
-        + "WHERE \(column) <> 0 AND (SELECT d.\(SQLText.quoted(back)) FROM \(SQLText.quoted(target)) d "
-        + "WHERE d.Z_PK = \(column)) IS NOT t.Z_PK ORDER BY t.Z_PK")
+      "SELECT t.Z_PK, \(layout.number(ofRow: "t", in: entity)), \(column), \(referenceOrZero), \(targetNumber) "
+        + "FROM \(SQLText.quoted(table)) t "
+        + "WHERE \(column) <> 0 AND \(ofTarget(reference)) IS NOT t.Z_PK ORDER BY t.Z_PK")
+    let names = layout.names
+    var otherSide: [Int64: Int64] = [:]
     while try statement.step() {
-      let name = statement.integer(1).flatMap { layout.names[$0] } ?? entity
+      let name = statement.integer(1).flatMap { names[$0] } ?? entity
       // Rows of other entities of the same table are skipped.
       guard graph.isKind(name, of: entity) else { continue }
+      // The first of several objects that refer to a row gets it, as on the side that is copied.
+      if statement.integer(3) == 0, graph.isKind(name, of: inverse.destination),
+        let holder = statement.integer(2), otherSide[holder] == nil,
+        let kind = statement.integer(4).flatMap({ names[$0] }),
+        graph.isKind(kind, of: relationship.destination)
+      {
+        otherSide[holder] = statement.integer(0)
+        continue
+      }
       report.lose(
         name, statement.integer(0), relationship.name,
         "its object does not exist, or does not refer back to it")
     }
+    otherSides[.init(entity: owner, name: inverse.name)] = otherSide
   }
 
   /// Refuses rows of unknown or abstract entities, and remarks on values in columns of other entities.

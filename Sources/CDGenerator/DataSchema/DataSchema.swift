@@ -236,9 +236,11 @@ public struct DataSchema: Sendable {
   }
 
   /// Whether a regular expression means the same in the dialect of JSON Schema, as far as its spelling shows. The
-  /// runtime's dialect has forms that other dialects do not have.
+  /// runtime's dialect has forms that other dialects do not have. Its classes such as `\w` have all of Unicode's characters,
+  /// but those of JSON Schema have only ASCII's.
   private static func isPortable(_ pattern: String) -> Bool {
     let others = [
+      "\\w", "\\W", "\\d", "\\D", "\\s", "\\S", "\\b", "\\B",
       "\\p", "\\P", "\\h", "\\H", "\\A", "\\Z", "\\z", "\\G", "\\Q", "\\E", "\\R", "\\X", "\\N", "\\x{",
       "\\a", "\\e",
       "(?>", "(?#", "(?i", "(?s", "(?m", "(?x", "(?w", "(?u", "(?-", "++", "*+", "?+", "}+", "[[", "&&", "--",

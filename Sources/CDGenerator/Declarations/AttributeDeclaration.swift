@@ -18,8 +18,8 @@ struct AttributeDeclaration {
   let column: String?
   /// The initial value of a new object's storage.
   let initialValue: String
-  /// The name and value of the static property that holds a default whose creation is expensive.
-  let sharedDefault: (name: String, value: String)?
+  /// The static property that holds a default whose creation is expensive.
+  let sharedDefault: SharedDefault?
   /// `now()` or `uuid()`, evaluated at an insertion.
   let insertionDefault: String?
   /// The case for unknown raw values.
@@ -47,6 +47,14 @@ struct AttributeDeclaration {
     case .codable: "\(storage).set(\(parameter))"
     }
   }
+}
+
+/// A private static property that holds a default.
+struct SharedDefault {
+  let name: String
+  let value: String
+  /// Whether the value names a type from Foundation.
+  let needsFoundation: Bool
 }
 
 /// A relationship of a class.

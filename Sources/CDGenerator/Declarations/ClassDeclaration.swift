@@ -27,10 +27,18 @@ struct ClassDeclaration {
   /// Whether a visible declaration of the class uses a type from Foundation.
   var needsFoundation: Bool {
     attributes.contains(where: \.type.needsFoundation)
-      || initializers.inherited.contains(where: \.needsFoundation)
+      || !isAbstract && initializers.inherited.contains(where: \.needsFoundation)
       || snapshot?.attributes.contains(where: \.type.needsFoundation) == true
       || uniqueKeys.contains { $0.parts.contains(where: \.needsFoundation) }
       || templates.contains { $0.variables.contains(where: \.needsFoundation) }
+  }
+
+  /// Whether the default of a composite, which is private, uses a type from Foundation.
+  var needsFoundationPrivately: Bool { attributes.contains { $0.sharedDefault?.needsFoundation == true } }
+
+  /// The codable types of inherited properties that the initialisers name.
+  var inheritedCodableTypes: [String] {
+    isAbstract ? [] : initializers.inherited.compactMap(\.codableType)
   }
 }
 
@@ -46,6 +54,8 @@ struct Initializers {
     let needsFoundation: Bool
     /// Whether the parameter is an optional attribute, with nil as its default.
     var isOptional = false
+    /// The type of a codable attribute; nil for other properties.
+    var codableType: String?
   }
 
   /// The parameters of inherited properties, and those of the class's own.

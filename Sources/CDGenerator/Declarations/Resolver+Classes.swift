@@ -144,18 +144,19 @@ extension Resolver {
           continue
         }
         attributes.append(declaration)
+        let codableType = declaration.type.kind == .codable ? declaration.type.name : nil
         if !attribute.isOptional, attribute.defaultValue == nil, attribute.derivation == nil {
           let name = declaration.property
           parameters.append(
             .init(
               name: name, type: declaration.type.name, assignment: declaration.assignment(name),
-              needsFoundation: declaration.type.needsFoundation))
+              needsFoundation: declaration.type.needsFoundation, codableType: codableType))
         } else if isOptionalParameter(attribute) {
           let name = declaration.property
           parameters.append(
             .init(
               name: name, type: declaration.type.name + "?", assignment: declaration.assignment(name),
-              needsFoundation: declaration.type.needsFoundation, isOptional: true))
+              needsFoundation: declaration.type.needsFoundation, isOptional: true, codableType: codableType))
         }
       case .relationship(let relationship):
         guard let declaration = declaration(of: relationship, slot.number, column, in: entity.name) else {
@@ -196,7 +197,7 @@ extension Resolver {
     let name = attribute.swiftName
     var initialValue =
       attribute.isOptional && type.kind != .codable ? "nil" : firstRawValue(attribute.type) ?? type.empty
-    var sharedDefault: (name: String, value: String)?
+    var sharedDefault: SharedDefault?
     var insertionDefault: String?
     switch attribute.defaultValue {
     case .value(.null)?:
@@ -208,8 +209,9 @@ extension Resolver {
       }
       initialValue = literal
       if Literal.isCostly(attribute.type) {
-        let shared = "_default" + SwiftName.capitalized(name)
-        sharedDefault = (shared, literal)
+        let shared = sharedDefaultName(name, in: entity)
+        sharedDefault = SharedDefault(
+          name: shared, value: literal, needsFoundation: needsFoundation(value, of: attribute.type))
         initialValue = "\(expression(of: graph.entity(entity)?.swiftName ?? entity)).\(shared)"
       }
     case .now?:
@@ -229,6 +231,27 @@ extension Resolver {
       fallback: fallback(attribute.type, default: attribute.defaultValue),
       isReadOnly: attribute.derivation != nil,
       isFetchable: !attribute.isTransient && type.kind != .codable, doc: attribute.doc)
+  }
+
+  /// The name of the static property for an attribute's default. The names of two attributes may differ only in the case
+  /// of the first letter.
+  private func sharedDefaultName(_ name: String, in entity: String) -> String {
+    let capitalized = SwiftName.capitalized(name)
+    let isAmbiguous =
+      graph.entity(entity)?.attributes.contains {
+        $0.swiftName != name && SwiftName.capitalized($0.swiftName) == capitalized
+      } ?? false
+    return "_default" + (isAmbiguous ? "_" + name : capitalized)
+  }
+
+  /// Whether the constant for a default names a type from Foundation.
+  private func needsFoundation(_ value: AttributeValue, of type: AttributeType) -> Bool {
+    guard case .composite(let name) = type, case .composite(let values) = value else {
+      return valueType(type)?.needsFoundation ?? false
+    }
+    return (graph.composite(name)?.fields ?? []).contains { field in
+      values[field.name, default: .null] != .null && valueType(field.type)?.needsFoundation == true
+    }
   }
 
   private mutating func declaration(

@@ -43,7 +43,7 @@ extension Resolver {
     var defaultArgument: String? = field.isOptional ? "nil" : nil
     switch field.defaultValue {
     case .value(let value)?:
-      defaultArgument = propertyLiteral(value, of: field.type, isOptional: field.isOptional)
+      defaultArgument = argumentLiteral(value, of: field.type, isOptional: field.isOptional)
       if defaultArgument == nil { report(.unfittingValue, type: composite, member: field.name) }
     case .now?: defaultArgument = "Foundation.Date()"
     case .uuid?: defaultArgument = "Foundation.UUID.random()"

@@ -161,12 +161,24 @@ struct Resolver {
   func propertyLiteral(_ value: AttributeValue, of type: AttributeType, isOptional: Bool) -> String? {
     if case .null = value { return isOptional ? "nil" : nil }
     if case .enumeration(let name) = type {
-      guard let type = enumTypes[name],
-        let each = graph.enumeration(name)?.cases.first(where: { $0.rawValue == value })
-      else { return nil }
-      return type.expression + "." + SwiftName.escaped(each.name)
+      guard let type = enumTypes[name], let each = caseName(value, of: name) else { return nil }
+      return type.expression + "." + each
     }
     return storageLiteral(value, of: type)
+  }
+
+  /// A constant in Swift syntax for the default of a parameter. A case of an enumeration has no type there: it may have an
+  /// alias, which is private, and a public declaration cannot use that.
+  func argumentLiteral(_ value: AttributeValue, of type: AttributeType, isOptional: Bool) -> String? {
+    guard case .enumeration(let name) = type, let each = caseName(value, of: name) else {
+      return propertyLiteral(value, of: type, isOptional: isOptional)
+    }
+    return isOptional ? ".some(.\(each))" : ".\(each)"
+  }
+
+  private func caseName(_ value: AttributeValue, of enumeration: String) -> String? {
+    let each = graph.enumeration(enumeration)?.cases.first { $0.rawValue == value }
+    return each.map { SwiftName.escaped($0.name) }
   }
 
   private func compositeLiteral(_ value: AttributeValue, of name: String) -> String? {

@@ -49,6 +49,10 @@ struct Emitter {
     // `internal import` would make the plain imports in other files an error.
     let importLevel = level == .internal ? "" : level.rawValue + " "
     out.line("@_spi(Generated) ", importLevel, "import CDRuntime")
+    if imports.needsFoundationPrivately {
+      // A plain import is an error beside `package import` in another file, unless imports are internal by default.
+      out.line(level == .package ? "internal " : "", "import Foundation")
+    }
     for module in imports.modules { out.line(importLevel, "import ", module) }
     for alias in aliases {
       if alias.name == aliases.first?.name { out.blank() }

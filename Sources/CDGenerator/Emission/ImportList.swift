@@ -6,6 +6,8 @@ import CDModel
 /// its types need.
 struct ImportList {
   private(set) var modules: [String] = []
+  /// Whether only private declarations use Foundation.
+  private(set) var needsFoundationPrivately = false
 
   init(
     _ model: ModelDeclaration, classes: [ClassDeclaration], composites: [CompositeDeclaration],
@@ -13,7 +15,8 @@ struct ImportList {
   ) {
     let owners =
       classes.flatMap { $0.snapshot?.owners ?? [$0.entityName] } + composites.map(\.plainName)
-    let codableTypes = owners.flatMap { model.codableTypes[$0] ?? [] }
+    let codableTypes =
+      owners.flatMap { model.codableTypes[$0] ?? [] } + classes.flatMap(\.inheritedCodableTypes)
     let names = codableTypes.map { CodableTypeName($0) }
     let needsFoundation =
       classes.contains(where: \.needsFoundation) || composites.contains(where: \.needsFoundation)
@@ -24,6 +27,8 @@ struct ImportList {
     for module in model.imports where hasUnqualified || qualifiers.contains(module) {
       if !modules.contains(module) { modules.append(module) }
     }
+    needsFoundationPrivately =
+      classes.contains(where: \.needsFoundationPrivately) && !modules.contains("Foundation")
   }
 }
 

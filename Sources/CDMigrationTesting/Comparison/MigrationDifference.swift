@@ -41,7 +41,8 @@ extension MigrationDifference: CustomStringConvertible {
 extension VersionedStore {
   /// Returns the differences to the store that this one was migrated from. It compares everything that mappings leave
   /// as it was: objects, attributes that keep their value, and relationships to the objects that the old objects
-  /// became. Renamed entities and properties are followed. The result is empty if there is no difference.
+  /// became, with their order if both versions have one. Renamed entities and properties are followed. The result is
+  /// empty if there is no difference.
   ///
   /// - Parameters:
   ///   - old: The store before the migration.
@@ -86,7 +87,9 @@ extension VersionedStore {
       switch (before, after) {
       case (.attribute(let before), .attribute(let after)):
         texts = before == after ? nil : ("\(before)", "\(after)")
-      default: texts = try differingObjects(before, after, old)
+      default:
+        let areOrdered = old.isOrdered(name, of: object) && isOrdered(newName, of: now)
+        texts = try differingObjects(before, after, areOrdered: areOrdered, old)
       }
       guard let texts else { continue }
       result.append(
@@ -97,23 +100,34 @@ extension VersionedStore {
     return result
   }
 
+  private func isOrdered(_ name: String, of object: ManagedObject) -> Bool {
+    graph.relationships(of: object.entity.name).contains { $0.name == name && $0.isOrdered }
+  }
+
   /// Descriptions of the expected and the found related objects, if they differ; nil otherwise. Objects that were left
   /// out, or merged with other objects, are not expected.
   private func differingObjects(
-    _ before: PropertyValue, _ after: PropertyValue, _ old: VersionedStore
+    _ before: PropertyValue, _ after: PropertyValue, areOrdered: Bool, _ old: VersionedStore
   ) throws -> (String, String)? {
     func list(_ value: PropertyValue) -> [ManagedObject] {
       if case .object(let object) = value { return [object].compactMap(\.self) }
       return value.objects
     }
-    let expected = Set(try list(before).compactMap { try counterpart(of: $0, from: old)?.objectID })
-    let found = Set(list(after).map(\.objectID))
+    let expected = try list(before).compactMap { try counterpart(of: $0, from: old)?.objectID }
+    let found = list(after).map(\.objectID)
+    let (expectedIDs, foundIDs) = (Set(expected), Set(found))
     // A to-one relationship that became to-many, or the other way round, keeps as many objects as it can.
-    guard
-      !expected.isSubset(of: found) || (found.count > expected.count && list(before).count == expected.count)
-    else { return nil }
-    func text(_ ids: Set<ManagedObjectID>) -> String {
-      "[\(ids.map(\.description).sorted().joined(separator: ", "))]"
+    let hasOthers =
+      !expectedIDs.isSubset(of: foundIDs)
+      || foundIDs.count > expectedIDs.count && list(before).count == expectedIDs.count
+    // Objects that were merged have several positions, of which any may be kept.
+    let hasOtherOrder =
+      areOrdered && expected.count == expectedIDs.count
+      && expected.filter(foundIDs.contains) != found.filter(expectedIDs.contains)
+    guard hasOthers || hasOtherOrder else { return nil }
+    func text(_ ids: [ManagedObjectID]) -> String {
+      let names = areOrdered ? ids.map(\.description) : Set(ids).map(\.description).sorted()
+      return "[\(names.joined(separator: ", "))]"
     }
     return (text(expected), text(found))
   }

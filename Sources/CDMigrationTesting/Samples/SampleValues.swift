@@ -41,7 +41,7 @@ struct SampleValues {
       guard let traits = attribute.type.traits, let range = traits.integerRange else {
         return AttributeValue(text: "\(number)", of: attribute.type) ?? attribute.type.traits?.empty
       }
-      return .int(min(Int64(within(Double(number + 100), attribute)), range.upperBound))
+      return .int(integer(for: attribute, in: range))
     }
   }
 
@@ -51,7 +51,12 @@ struct SampleValues {
     func fits(_ text: String) -> Bool { lengths.contains(text.count) }
     guard let pattern = attribute.pattern else {
       let text = "text \(number) é"
-      if text.count > lengths.upperBound { return .string(String("\(number)".prefix(lengths.upperBound))) }
+      if text.count > lengths.upperBound {
+        // The last digits differ between the samples.
+        let digits = "\(number)"
+        let filled = String(repeating: "x", count: max(0, lengths.lowerBound - digits.count)) + digits
+        return .string(String(filled.suffix(lengths.upperBound)))
+      }
       return .string(text + String(repeating: "x", count: max(0, lengths.lowerBound - text.count)))
     }
     for repeats in 0...16 {
@@ -62,6 +67,16 @@ struct SampleValues {
     if attribute.isOptional { return nil }
     throw VersionedStoreError.noSample(
       entity: entity, attribute: attribute.name, reason: "which has the pattern \(pattern)")
+  }
+
+  /// An integer. A limit near the ends of Int64 is not exact as a Double.
+  private func integer(for attribute: AttributeDescription, in range: ClosedRange<Int64>) -> Int64 {
+    func limit(_ value: AttributeValue?) -> Int64? {
+      if case .int(let value)? = value { return value }
+      return nil
+    }
+    let atLeast = max(number + 100, limit(attribute.minimum) ?? range.lowerBound)
+    return min(atLeast, limit(attribute.maximum) ?? range.upperBound, range.upperBound)
   }
 
   private func data(for attribute: AttributeDescription) -> Data {

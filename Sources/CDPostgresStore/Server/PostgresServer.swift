@@ -79,7 +79,12 @@ public struct PostgresServer: Hashable, Sendable {
   /// answer for as long, but for at least 5 seconds, counts as lost.
   public var connectTimeout: Double = 10
   /// How many seconds one statement may take: at least a millisecond, and at most 1,000,000 s.
-  public var statementTimeout: Double = 60
+  public var statementTimeout: Double = 60 {
+    didSet {
+      // What is no number counts as the longest time. It would not be equal to itself, as the server of a store must be.
+      if statementTimeout.isNaN { statementTimeout = Self.longestStatement }
+    }
+  }
   /// How many seconds a save that the server interrupts is tried again, for example while another server takes over.
   public var replayTimeout: Double = 15
   /// The name of the program in the server's list of connections.
@@ -116,8 +121,11 @@ public struct PostgresServer: Hashable, Sendable {
   var lossTimeout: Double { max(5, min(connectTimeout, 1000)) }
 
   /// The time in seconds that one statement may take, in the bounds that the server accepts. Zero milliseconds would be no
-  /// limit. What is no number counts as the longest time.
-  var statementLimit: Double { statementTimeout < 1_000_000 ? max(statementTimeout, 0.001) : 1_000_000 }
+  /// limit.
+  var statementLimit: Double { min(max(statementTimeout, 0.001), Self.longestStatement) }
+
+  /// The longest time in seconds that one statement may take.
+  private static let longestStatement: Double = 1_000_000
 
   /// Whether two stores can be reached by the same connections.
   func isSameDatabase(as other: PostgresServer) -> Bool {

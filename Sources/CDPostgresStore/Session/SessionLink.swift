@@ -282,24 +282,36 @@ final class SessionLink {
 /// metadata until the transaction ends, so that no migration ends before. A migration truncates the table of the metadata.
 /// Transactions with an older snapshot see the empty table too, and fail.
 struct VersionMark: Sendable {
-  /// Checks the data hash, the identifier and the schema of the tables of each store.
+  /// Checks the data hash, the identifier, the last migration and the schema of the tables of each store.
   let statements: [PostgresStatement]
   private let urls: [URL]
 
-  init(_ stores: [(schemas: StoreSchemas, hash: String, storeID: UUID, url: URL)]) {
+  /// - Parameter stores: The stores. The last migration is nil for a store that no migration has marked.
+  init(_ stores: [(schemas: StoreSchemas, hash: String, storeID: UUID, lastMigration: String?, url: URL)]) {
     statements = stores.map { store in
-      // If an entry is missing or has another value, or if an entry about the tables has come, the server divides by zero.
-      let schemas = store.schemas
-      let pointer = SQLText.literal(StoreSchemas.metadataKey)
-      let condition = schemas.areTwo ? "count(*) = 3" : #"count(*) = 2 AND max("key") = 'storeUUID'"#
-      return PostgresStatement(
-        #"SELECT 1 / CAST(\#(condition) AS integer) FROM \#(schemas.table("_cdgen_metadata")) "#
-          + #"WHERE "key" = 'dataHash' AND "value" = ? OR "key" = 'storeUUID' AND "value" = ? "#
-          + #"OR "key" = \#(pointer)"# + (schemas.areTwo ? #" AND "value" = ?"# : ""),
-        [.value(.string(store.hash)), .value(.string(store.storeID.uuidString))]
-          + (schemas.areTwo ? [.value(.string(schemas.tables))] : []))
+      var expected: [(key: String, value: String)] = [
+        ("dataHash", store.hash), ("storeUUID", store.storeID.uuidString),
+      ]
+      // A migration may keep the data hash: names are exchanged, or a rule computes a value of the same type.
+      if let migration = store.lastMigration { expected.append((PostgresTables.lastMigrationKey, migration)) }
+      if store.schemas.areTwo { expected.append((StoreSchemas.metadataKey, store.schemas.tables)) }
+      return Self.statement(expected, store.schemas)
     }
     urls = stores.map(\.url)
+  }
+
+  /// If an entry is missing or has another value, or if one has come that is not expected, the server divides by zero.
+  private static func statement(
+    _ expected: [(key: String, value: String)], _ schemas: StoreSchemas
+  ) -> PostgresStatement {
+    let keys = ["dataHash", "storeUUID", PostgresTables.lastMigrationKey, StoreSchemas.metadataKey]
+    let list = keys.map { SQLText.literal($0) }.joined(separator: ", ")
+    let matches = expected.map { #""key" = \#(SQLText.literal($0.key)) AND "value" = ?"# }
+    let condition = "count(*) = \(expected.count) AND bool_and(\(matches.joined(separator: " OR ")))"
+    return PostgresStatement(
+      #"SELECT 1 / CAST(\#(condition) AS integer) FROM \#(schemas.table("_cdgen_metadata")) "#
+        + #"WHERE "key" IN (\#(list))"#,
+      expected.map { PostgresParameter.value(.string($0.value)) })
   }
 
   /// The code of a division by zero.

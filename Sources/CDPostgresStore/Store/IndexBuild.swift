@@ -63,7 +63,7 @@ struct IndexBuild: Sendable {
     for index in indexes {
       guard try isWanted(connection) else { return }
       let name = PostgresTables.name(index.name)
-      let (complete, invalid) = try present.indexes()
+      let (complete, invalid) = try present.indexes(of: [index.table])
       if complete.contains(name) { continue }
       if invalid.contains(name) {
         try execute(

@@ -203,6 +203,7 @@ struct MigrationBeside {
       if contents != nil { keys[PostgresTables.historyKey] = next }
       entries[StoreSchemas.metadataKey] = attempt.schema
       entries[SchemaRecord.metadataKey] = try found.text()
+      entries[PostgresTables.lastMigrationKey] = UUID.random().uuidString
       try PostgresTransfer.write(keys, schema: attempt.schema, connection)
       let metadata = schemas.table("_cdgen_metadata")
       for text in [

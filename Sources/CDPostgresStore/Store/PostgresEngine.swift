@@ -54,7 +54,7 @@ final class PostgresEngine: StoreEngine {
         schemas: Dictionary(all.map { ($0.index, $0.schemas) }, uniquingKeysWith: { first, _ in first }),
         others: others)
       sql = ModelSQL(model, tables.dialect)
-      check = VersionMark(all.map { ($0.schemas, $0.dataHash, $0.storeID, $0.url) })
+      check = VersionMark(all.map { ($0.schemas, $0.dataHash, $0.storeID, $0.lastMigration, $0.url) })
       // With common features, the counter of saves excludes migrations: see `MigrationBeside`. But another program with all
       // features may migrate the store.
       let lock = usesAllFeatures ? PostgresTables.writeLock : PostgresTables.commonWriteLock

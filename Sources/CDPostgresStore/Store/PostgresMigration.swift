@@ -128,7 +128,9 @@ extension PostgresOpening {
         tables.exchange + rights.filter { names.contains($0.table) }.map(\.statement)
           + TableReplacement.clearing(schema: server.schema))
       try opening.views(StoreSchemas(server.schema)).create(connection, rights: rightsOfViews)
-      try PostgresTransfer.write(contents.storedEntries, of: server, connection)
+      var entries = contents.storedEntries
+      entries[PostgresTables.lastMigrationKey] = UUID.random().uuidString
+      try PostgresTransfer.write(entries, of: server, connection)
       try PostgresTransfer.write(keys, schema: server.schema, connection)
     }
 

@@ -99,6 +99,7 @@ struct PostgresOpening {
     PostgresStore(
       index: storeIndex, url: url, storeID: found.storeID, isReadOnly: settings.isReadOnly,
       schemas: found.schemas, dataHash: model.dataHash(ofStore: storeIndex).description,
+      lastMigration: found.lastMigration,
       hasForeignKeys: referenceCount == PostgresTables.referenceCount(of: model, store: storeIndex),
       migration: migration)
   }
@@ -122,7 +123,7 @@ struct PostgresOpening {
         throw StoreError.foreignDatabase(url)
       }
       if settings.isReadOnly { throw PostgresTransfer.missing(url) }
-      try createWithCommonFeatures()
+      try createWithCommonFeatures(hasTables: !names.isEmpty)
       found = try inspectTables()
     }
     guard let found else { throw StoreError.foreignDatabase(url) }
@@ -135,12 +136,28 @@ struct PostgresOpening {
     return store(found, referenceCount: references.int(0, 0), after: migration)
   }
 
-  private func createWithCommonFeatures() throws {
+  /// - Parameter hasTables: Whether tables are there already, which an interrupted creation may have left.
+  private func createWithCommonFeatures(hasTables: Bool) throws {
     try PostgresTransfer.checkNames(model, store: storeIndex)
     try PostgresTransfer.createSchema(of: server, connection)
-    for text in PostgresTables.repeatableCreation(of: model, store: storeIndex, schema: server.schema) {
-      _ = try connection.run([PostgresStatement(text, isKept: false)])
+    let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
+    let creation = PostgresTables.repeatableCreation(of: layout, schema: server.schema)
+    func run(_ list: [String]) throws {
+      for text in list { _ = try connection.run([PostgresStatement(text, isKept: false)]) }
     }
+    try run(creation.tables)
+    if hasTables {
+      // The tables of another version may have the same names. Its metadata are still missing.
+      let check = SchemaCheck(layout, server.schema) { try connection.run($0, $1) }
+      guard try check.columnDefects().isEmpty else {
+        throw StoreError.cannotCreate(
+          url,
+          reason:
+            "another version's creation of the store was interrupted or is under way; if it was interrupted, "
+            + "remove the empty tables of the schema '\(server.schema)'")
+      }
+    }
+    try run(creation.indexes)
     let metadata = StoreMetadata(model, storeID: UUID.random(), store: storeIndex)
     // Whoever writes the metadata first decides about the identifier of the store.
     let entries = metadata.entries.sorted { $0.key < $1.key }
@@ -162,26 +179,25 @@ struct PostgresOpening {
 
   /// Creates and removes indexes, each by itself, and then updates the metadata.
   private func updateWithCommonFeatures(to metadata: StoreMetadata, _ found: Found) throws {
-    let wanted = PostgresTables.indexes(of: SQLSchema(model, store: storeIndex, PostgresDialect()))
+    let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
+    let wanted = PostgresTables.indexes(of: layout)
     let schema = found.schemas.tables
-    let present = try PresentTables(connection: connection, schema: schema).indexes()
+    let present = try PresentTables(connection: connection, schema: schema)
+      .indexes(of: layout.layouts.map(\.name))
     for name in present.complete.union(present.invalid).sorted()
     where !wanted.contains(where: { $0.name == name }) {
       _ = try connection.run(
         "DROP INDEX IF EXISTS \(SQLText.quoted(schema)).\(SQLText.quoted(name))")
     }
-    for known in SQLSchema(model, store: storeIndex, PostgresDialect()).indexes {
+    for known in layout.indexes {
       let text = PostgresTables.repeatable(PostgresTables.creation(of: known), schema: schema)
-      do {
-        _ = try connection.run(
-          [PostgresStatement(text, isKept: false)], timeout: PostgresTransfer.longTimeout)
-      } catch {
+      // No limit of the lock can be sent with the statement. Until the program gives up, those who write wait behind it.
+      do { _ = try connection.run([PostgresStatement(text, isKept: false)]) } catch {
         throw try duplicate(known, error, metadata, found) ?? error
       }
     }
-    let mark = VersionMark([
-      (found.schemas, model.dataHash(ofStore: storeIndex).description, found.storeID, url)
-    ])
+    let hash = model.dataHash(ofStore: storeIndex).description
+    let mark = VersionMark([(found.schemas, hash, found.storeID, found.lastMigration, url)])
     do {
       // No migration ends between the check and the end of the transaction.
       _ = try connection.run(
@@ -211,6 +227,8 @@ struct PostgresOpening {
   struct Found {
     let storeID: UUID
     let schemas: StoreSchemas
+    /// The identifier of the last migration; nil if no migration has marked the store.
+    var lastMigration: String?
     /// Whether tables of former versions are still there.
     var hasUnusedTables = false
     /// Whether there is a lease of a migration.
@@ -242,6 +260,7 @@ struct PostgresOpening {
       throw StoreError.damaged([url], reason: "the table '\(missing.name)' is missing")
     }
     var result = Found(storeID: found.storeID, schemas: schemas)
+    result.lastMigration = entries[PostgresTables.lastMigrationKey]
     result.hasUnusedTables = try !SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url)
       .unused.isEmpty
     result.hasLease = entries[PostgresTables.leaseKey] != nil
@@ -259,16 +278,17 @@ struct PostgresOpening {
   /// Whether there is an index for a `unique:` list that nothing can violate. Earlier releases created one over the other
   /// properties of the list, which refuses valid rows.
   private func hasUselessIndex(_ schemas: StoreSchemas) throws -> Bool {
-    var names: [String] = []
+    var (names, tables): ([String], [String]) = ([], [])
     for entity in model.entities where entity.storeIndex == storeIndex {
       for list in entity.description.uniquenessConstraints where entity.uniqueColumnNumbers(list).isEmpty {
         names.append(PostgresTables.name("\(entity.name).unique.\(list.joined(separator: "."))"))
+        tables.append(entity.table)
       }
     }
     // Most models have no such list. Their stores are opened without a further query.
     if names.isEmpty { return false }
     let present = PresentTables(connection: connection, schema: schemas.tables)
-    return try !present.indexes().complete.isDisjoint(with: names)
+    return try !present.indexes(of: tables).complete.isDisjoint(with: names)
   }
 
   func create() throws -> UUID {
@@ -292,17 +312,22 @@ struct PostgresOpening {
   /// - Returns: Whether indexes of large tables were left out.
   private func update(to metadata: StoreMetadata, _ found: Found) throws -> Bool {
     let schema = SQLText.quoted(found.schemas.tables)
-    // An index takes as long as its table is large.
-    _ = try connection.run(PostgresTransfer.longLimits)
-    // Nobody else updates the store at the same time.
+    let lock = #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = 'layoutHash' FOR UPDATE"#
     _ = try connection.run(
-      #"SELECT 1 FROM \#(systemTable("_cdgen_metadata")) WHERE "key" = 'layoutHash' FOR UPDATE"#)
+      [
+        // An index takes as long as its table is large.
+        PostgresTransfer.noStatementLimit,
+        // Nobody else updates the store at the same time.
+        PostgresStatement(lock),
+        // While an index waits for a transaction that writes to its table, all others who write wait behind it.
+        PostgresConnection.lockLimit(seconds: settings.busyTimeout),
+      ], timeout: PostgresTransfer.longTimeout)
     // A migration to a schema beside may have ended before.
     _ = try inspect()
     let tables = PresentTables(connection: connection, schema: found.schemas.tables)
     let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
     let wanted = PostgresTables.indexes(of: layout)
-    let (present, invalid) = try tables.indexes()
+    let (present, invalid) = try tables.indexes(of: layout.layouts.map(\.name))
     _ = try connection.run("SET LOCAL search_path TO \(schema)")
     for name in present.union(invalid).sorted()
     where invalid.contains(name) || !wanted.contains(where: { $0.name == name }) {

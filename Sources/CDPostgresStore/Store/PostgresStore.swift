@@ -16,6 +16,8 @@ final class PostgresStore: AttachedStore {
   let schemas: StoreSchemas
   /// The hash of the data of the store's version.
   let dataHash: String
+  /// The identifier of the last migration; nil if no migration has marked the store.
+  let lastMigration: String?
   /// Whether foreign keys check the references at the end of a transaction. If not, the program checks them.
   let hasForeignKeys: Bool
   var isInMemory: Bool { false }
@@ -25,7 +27,7 @@ final class PostgresStore: AttachedStore {
 
   init(
     index: Int, url: URL, storeID: UUID, isReadOnly: Bool, schemas: StoreSchemas, dataHash: String,
-    hasForeignKeys: Bool, migration: MigrationResult?
+    lastMigration: String?, hasForeignKeys: Bool, migration: MigrationResult?
   ) {
     self.index = index
     self.url = url
@@ -33,6 +35,7 @@ final class PostgresStore: AttachedStore {
     self.isReadOnly = isReadOnly
     self.schemas = schemas
     self.dataHash = dataHash
+    self.lastMigration = lastMigration
     self.hasForeignKeys = hasForeignKeys
     self.migration = migration
   }

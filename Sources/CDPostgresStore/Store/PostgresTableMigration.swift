@@ -52,7 +52,8 @@ extension PostgresOpening {
     let entries = try stored.source.metadata()
     let found = try StoreMetadata(entries: entries, url: url)
     let record = migration.record(after: try keyRecord(migration, entries, found))
-    let alteration = TableAlteration(migration.steps, try present.names())
+    let names = try migration.steps.first.map { try present.names(of: $0.old) }
+    let alteration = TableAlteration(migration.steps, names ?? TableNames())
     let version = SQLSchema(model, store: storeIndex, PostgresDialect())
 
     _ = try connection.run(TableReplacement.search(server.schema))
@@ -67,10 +68,12 @@ extension PostgresOpening {
 
     var metadata = StoreMetadata(model, storeID: found.storeID, store: storeIndex)
     metadata.createdBy = found.createdBy
+    metadata.rowsVersions = migration.rowsVersions
     var written = entries.merging(metadata.entries) { $1 }
     written[InsertionOrigins.metadataKey] = record.origins.isEmpty ? nil : record.origins.text
     written[MovedKeys.metadataKey] = record.moved.isEmpty ? nil : MovedKeys.text(record.moved)
     if !missing.late.isEmpty { written[PostgresTables.missingIndexesKey] = metadata.layoutHash }
+    written[PostgresTables.lastMigrationKey] = UUID.random().uuidString
     try run(TableReplacement.clearing(schema: server.schema), nil, migrator)
     try PostgresTransfer.write(written, of: server, connection)
     try PostgresTransfer.write(record.next, schema: server.schema, connection)

@@ -165,9 +165,13 @@ struct PostgresTables: Sendable {
   /// The key of the entry of the metadata that has the lease of a migration.
   static let leaseKey = "migrationLease"
 
+  /// The key of the entry of the metadata that has an identifier of the last migration. Programs that have opened the store
+  /// before find out by it that the store has been migrated.
+  static let lastMigrationKey = "lastMigration"
+
   /// The keys of the entries of the metadata that only stores on a server have, and that belong to no other copy.
   static let ownMetadataKeys = [
-    leaseKey, missingIndexesKey, StoreSchemas.metadataKey, SchemaRecord.metadataKey,
+    leaseKey, missingIndexesKey, lastMigrationKey, StoreSchemas.metadataKey, SchemaRecord.metadataKey,
   ]
 
   /// The statements that create a store's tables in the schema that is searched first.
@@ -175,12 +179,15 @@ struct PostgresTables: Sendable {
     systemTables + tables(of: model, store: store) + constraints(of: model, store: store)
   }
 
-  /// The statements that create the tables and indexes of a store without foreign keys, each by itself: it does nothing if
-  /// the table or index exists.
-  static func repeatableCreation(of model: ModelPlan, store: Int, schema: String) -> [String] {
-    let layout = SQLSchema(model, store: store, PostgresDialect())
-    return (systemTables + layout.layouts.map(table)).map { repeatable($0, schema: schema) }
-      + indexes(of: layout).map { repeatable($0.sql, schema: schema) }
+  /// The statements that create the tables and then the indexes of a store without foreign keys, each by itself: it does
+  /// nothing if the table or index exists.
+  static func repeatableCreation(
+    of layout: SQLSchema, schema: String
+  ) -> (tables: [String], indexes: [String]) {
+    (
+      (systemTables + layout.layouts.map(table)).map { repeatable($0, schema: schema) },
+      indexes(of: layout).map { repeatable($0.sql, schema: schema) }
+    )
   }
 
   /// The statements that create the tables and indexes of a migration to a schema beside the store's own one.

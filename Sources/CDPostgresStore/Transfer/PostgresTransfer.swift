@@ -87,10 +87,10 @@ struct PostgresTransfer: StoreTransfer {
     _ contents: StoreContents, _ parts: [StoreTables.Part], _ writer: PostgresRowWriter,
     _ connection: PostgresConnection
   ) throws {
-    try Self.write(contents.storedEntries, of: server, connection)
     var keys = try writer.keys(of: contents, parts)
     if keys[PostgresTables.historyKey] == nil { keys[PostgresTables.historyKey] = 1 }
     try Self.write(keys, schema: server.schema, connection)
+    try Self.write(contents.storedEntries, of: server, connection, replacing: false)
   }
 
   /// Creates the tables, each by itself, and then writes all rows in one transaction. The metadata are among them, without
@@ -102,26 +102,35 @@ struct PostgresTransfer: StoreTransfer {
       }
       try Self.checkNames(model, store: 0)
       try Self.createSchema(of: server, connection)
-      for text in PostgresTables.repeatableCreation(of: model, store: 0, schema: server.schema) {
-        try run([text], connection)
-      }
+      let creation = PostgresTables.repeatableCreation(
+        of: SQLSchema(model, store: 0, PostgresDialect()), schema: server.schema)
+      for text in creation.tables + creation.indexes { try run([text], connection) }
     }
     do {
       try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) { connection in
         let writer = PostgresRowWriter(connection: connection, schema: server.schema)
         let parts = StoreTables(model, store: 0).parts
+        // First, so that another creation of a store in these tables waits for this one.
+        do { try writeSystem(contents, parts, writer, connection) } catch let failure as PostgresFailure
+          where failure.isUniquenessViolation
+        {
+          throw StoreError.cannotCreate(
+            url, reason: "another program has created a store in the schema meanwhile; it was not changed")
+        }
         try writer.copyObjects(of: contents, parts)
         try writer.copyHistory(of: contents, parts)
-        try writeSystem(contents, parts, writer, connection)
       }
     } catch {
-      // Empty tables without metadata are no store. The next creation would find them.
       try? withoutTransaction(toWrite: true) { try dropTables(of: model, $0) }
       throw error
     }
   }
 
+  /// Drops the tables of a copy that has failed, unless another program has created its store in them.
   private func dropTables(of model: ModelPlan, _ connection: PostgresConnection) throws {
+    // Empty tables without metadata are no store. The next creation would find them.
+    let metadata = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
+    guard try connection.run("SELECT 1 FROM \(metadata) LIMIT 1").rowCount == 0 else { return }
     try run(
       [TableReplacement.drop(model, and: PostgresTables.systemNames, schema: server.schema)], connection)
   }
@@ -218,7 +227,7 @@ struct PostgresTransfer: StoreTransfer {
     return try withTransaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY", toWrite: false) { connection in
       let present = PresentTables(connection: connection, schema: server.schema)
       guard let first = migration.steps.first, try present.isVersion(first.old) else { return nil }
-      let alteration = TableAlteration(migration.steps, try present.names())
+      let alteration = TableAlteration(migration.steps, try present.names(of: first.old))
       var statements = alteration.statements
       let missing = try late(alteration.missingIndexes, migration, present)
       statements[statements.count - 1] +=
@@ -241,9 +250,12 @@ struct PostgresTransfer: StoreTransfer {
 
   // MARK: Shared with opening and migration
 
+  /// The statement that lifts the limit of single statements until the transaction ends.
+  static let noStatementLimit = PostgresStatement("SET LOCAL statement_timeout = 0")
+
   /// The statements that lift the limits of the session until the transaction ends.
   static let longLimits = [
-    PostgresStatement("SET LOCAL statement_timeout = 0"),
+    noStatementLimit,
     PostgresStatement("SET LOCAL idle_in_transaction_session_timeout = 0"),
   ]
 
@@ -350,16 +362,19 @@ struct PostgresTransfer: StoreTransfer {
       "the name '\(name)', which has more than \(PostgresTables.longestName) bytes")
   }
 
-  /// Writes entries of the metadata. Existing entries with these keys are replaced.
+  /// Writes entries of the metadata.
+  ///
+  /// - Parameter replacing: Whether existing entries with these keys are replaced. Otherwise they are an error.
   static func write(
-    _ entries: [String: String], of server: PostgresServer, _ connection: PostgresConnection
+    _ entries: [String: String], of server: PostgresServer, _ connection: PostgresConnection,
+    replacing: Bool = true
   ) throws {
     let entries = entries.sorted { $0.key < $1.key }
     let table = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
     _ = try connection.run(
       #"INSERT INTO \#(table) ("key", "value") "#
-        + "SELECT k, v FROM unnest(CAST(? AS text[]), CAST(? AS text[])) AS u(k, v) "
-        + #"ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value""#,
+        + "SELECT k, v FROM unnest(CAST(? AS text[]), CAST(? AS text[])) AS u(k, v)"
+        + (replacing ? #" ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value""# : ""),
       [.array(entries.map { .string($0.key) }, .text), .array(entries.map { .string($0.value) }, .text)])
   }
 

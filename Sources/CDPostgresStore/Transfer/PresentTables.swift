@@ -39,10 +39,10 @@ struct PresentTables {
     return count == version.layouts.flatMap(PostgresTables.references).count
   }
 
-  /// The names of indexes and constraints.
-  func names() throws(PostgresFailure) -> TableNames {
+  /// The names of indexes and constraints of a version's tables.
+  func names(of version: SQLSchema) throws(PostgresFailure) -> TableNames {
     var names = TableNames()
-    (names.indexes, names.invalidIndexes) = try indexes()
+    (names.indexes, names.invalidIndexes) = try indexes(of: version.layouts.map(\.name))
     let constraints = try rows(
       """
       SELECT CAST(c.relname AS text), CAST(k.conname AS text), CAST(k.contype AS text)
@@ -54,15 +54,23 @@ struct PresentTables {
     return names
   }
 
-  /// The indexes, without those of primary keys and constraints, which belong to their tables.
+  /// The indexes of tables, without those of primary keys and constraints, which belong to their tables. The schema may have
+  /// tables of other programs, whose indexes are their own.
   ///
   /// - Returns: Those that are complete, and those whose creation was interrupted.
-  func indexes() throws(PostgresFailure) -> (complete: Set<String>, invalid: Set<String>) {
+  func indexes(
+    of tables: [String]
+  ) throws(PostgresFailure) -> (complete: Set<String>, invalid: Set<String>) {
+    // An empty list would be an error of syntax.
+    if tables.isEmpty { return ([], []) }
+    let list = tables.map { SQLText.literal($0) }.joined(separator: ", ")
     let found = try rows(
       """
       SELECT CAST(c.relname AS text), CAST(i.indisvalid AS text) FROM pg_catalog.pg_index AS i
       JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
-      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = ? AND NOT EXISTS (
+      JOIN pg_catalog.pg_class AS t ON t.oid = i.indrelid
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = ? AND t.relname IN (\(list)) AND NOT EXISTS (
         SELECT 1 FROM pg_catalog.pg_constraint AS k WHERE k.conindid = c.oid AND k.contype <> 'f')
       """)
     return (

@@ -80,13 +80,32 @@ struct UnusedTables {
         dependent.append(name)
       }
     }
-    if !dependent.isEmpty {
-      // Their foreign keys lead to each other, or views of the store read them.
-      try PostgresViews.drop(schema: server.schema, connection)
-      try run("DROP TABLE IF EXISTS \(dependent.joined(separator: ", "))", connection)
-    }
+    if !dependent.isEmpty { try dropTogether(dependent, connection) }
     if schema == server.schema { return }
     try Self.dropSchema(schema, connection)
+  }
+
+  /// Drops tables whose foreign keys lead to each other, or that views of the store read.
+  private func dropTogether(
+    _ tables: [String], _ connection: PostgresConnection
+  ) throws(PostgresFailure) {
+    let drop = "DROP TABLE IF EXISTS \(tables.joined(separator: ", "))"
+    do { try run(drop, connection) } catch {
+      guard error.code == Self.hasDependents else { throw error }
+      // A database without changes of tables within transactions has no views of the store.
+      let views = try connection.run([PostgresViews.present(schema: server.schema)])
+      if views[0].rowCount == 0 { throw error }
+      _ = try connection.run("BEGIN")
+      do {
+        try PostgresViews.drop(schema: server.schema, connection)
+        try run(drop, connection)
+        _ = try connection.run("COMMIT")
+      } catch {
+        // Something of another program depends on the tables. The views of the store may already read its new ones.
+        if connection.isOpen { _ = try? connection.run("ROLLBACK") }
+        throw error
+      }
+    }
   }
 
   /// Drops an empty schema. A schema that has something else, or that belongs to another user, stays.

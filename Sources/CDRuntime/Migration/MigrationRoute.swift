@@ -16,6 +16,8 @@ struct MigrationRoute {
     let destination: ModelVersion
     /// The merged model that the step migrates, in a store of several; nil if it migrates the store's whole model.
     var part: ManagedObjectModel?
+    /// The versions whose steps were the last ones that changed rows, after this step.
+    fileprivate(set) var rowsVersions: [UUID: Int] = [:]
 
     var name: MigrationError.Step {
       MigrationError.Step(source: step.source, destination: step.destination, model: part?.name)
@@ -63,6 +65,10 @@ struct MigrationRoute {
     self.found = found
     self.model = model
     self.url = url
+    // Another version may have the same data hash.
+    if let outdated = found.outdated(model) {
+      throw MigrationError(url, .newerStore(current: outdated.currentVersionNumber))
+    }
     if !model.parts.isEmpty {
       try addParts(of: model, storedVersion: storedVersion, infers: infers, hash: hash, holds: holds)
       return
@@ -107,6 +113,20 @@ struct MigrationRoute {
     try add(steps, infers: infers)
   }
 
+  /// Adds a step that can be made.
+  private mutating func append(_ step: RouteStep) {
+    var step = step
+    step.rowsVersions = routeSteps.last?.rowsVersions ?? found.rowsVersions
+    // A draft of a merged model is no version of one of its parts.
+    let id = step.part?.id ?? (model.parts.isEmpty ? model.id : nil)
+    let number = step.destination.number
+    // Who has the version of the store can read its rows.
+    if let id, !step.step.changesNoData || step.rowsVersions[id] ?? 0 > number {
+      step.rowsVersions[id] = number
+    }
+    routeSteps.append(step)
+  }
+
   /// Adds the step from a draft of a version to that version.
   @_optimize(none)
   private mutating func addDraft(_ storedVersion: ModelVersion, to target: ModelVersion) {
@@ -121,7 +141,7 @@ struct MigrationRoute {
       )
       return
     }
-    routeSteps.append(routeStep)
+    append(routeStep)
   }
 
   private mutating func add(_ steps: [MigrationStep], infers: Bool) throws(MigrationError) {
@@ -148,7 +168,7 @@ struct MigrationRoute {
       refusal = (routeStep, MigrationError(url, .noMappingModel, step: routeStep.name))
       return
     }
-    routeSteps.append(routeStep)
+    append(routeStep)
   }
 
   /// Adds the step back to an older version that the store's version is based on. The step is refused if it would lose
@@ -162,7 +182,7 @@ struct MigrationRoute {
     else { throw MigrationError(url, .newerStore(current: current)) }
     let routeStep = RouteStep(step: step, source: known, destination: destination, part: part)
     if step.isLossless {
-      routeSteps.append(routeStep)
+      append(routeStep)
     } else {
       refusal = (routeStep, MigrationError(url, .newerStore(current: current), step: routeStep.name))
     }

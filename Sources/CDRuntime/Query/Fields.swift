@@ -204,7 +204,7 @@ extension ToMany {
 
   /// Returns the number of objects that meet a condition that exists already. Its key paths begin at the object.
   public func count(where condition: FetchPredicate) -> Calculated<Int> {
-    Calculated(expression: .count(in: expression) { condition.replacingObject(withVariable: $0) })
+    Calculated(expression: .count(in: expression, where: condition))
   }
 }
 
@@ -218,8 +218,23 @@ extension ValueExpression {
     let depth = ElementDepth.current + 1
     let variable = "element\(depth)"
     let predicate = ElementDepth.$current.withValue(depth) { condition(variable) }
-    return .path(
-      .subquery(collection, variable: variable, predicate), [.collectionOperator("count")])
+    return count(in: collection, variable, predicate)
+  }
+
+  /// The number of a collection's elements that meet a condition whose key paths begin at the element.
+  static func count(in collection: ValueExpression, where condition: FetchPredicate) -> ValueExpression {
+    // Another closure may have made the condition. A variable that it contains would stand for other objects inside it.
+    let text = condition.canonicalText
+    var depth = ElementDepth.current + 1
+    while text.contains("$element\(depth)") { depth += 1 }
+    let variable = "element\(depth)"
+    return count(in: collection, variable, condition.replacingObject(withVariable: variable))
+  }
+
+  private static func count(
+    in collection: ValueExpression, _ variable: String, _ condition: FetchPredicate
+  ) -> ValueExpression {
+    .path(.subquery(collection, variable: variable, condition), [.collectionOperator("count")])
   }
 }
 

@@ -99,6 +99,8 @@ struct NameValidator {
   }
 
   func validateCases(of enumeration: EnumDescription) {
+    // As keys, texts in two Unicode forms are equal, as they are for the enumeration in Swift.
+    var rawTexts: [String: (name: String, text: String)] = [:]
     for each in enumeration.cases {
       let element = SchemaElement.enumCase(
         version: version.number, enumeration: enumeration.name, name: each.name)
@@ -108,6 +110,17 @@ struct NameValidator {
           "'\(each.name)' is not a valid name: a name is a letter and then letters, digits and underscores")
       } else if ReservedNames.cases.contains(each.name) {
         report.error(element, nil, "a case cannot be called '\(each.name)' in Swift; choose another name")
+      }
+      guard case .string(let text) = each.rawValue else { continue }
+      if let first = rawTexts[text] {
+        // The decoder has reported a text that is the same byte by byte.
+        if first.text.utf8.elementsEqual(text.utf8) { continue }
+        report.mistake(
+          element, "value",
+          "case '\(each.name)' has the raw value of case '\(first.name)' in another Unicode form; "
+            + "Swift takes the two for equal, so that this case is never read")
+      } else {
+        rawTexts[text] = (each.name, text)
       }
     }
   }

@@ -160,6 +160,30 @@ import Testing
     #expect(try store.copied("SELECT holder FROM Passport") == [["1"]])
   }
 
+  /// The copy has a column for the passport's side only.
+  @Test func aOneToOneRelationshipThatTheOtherSideAloneHasIsOnBoth() throws {
+    let store = try ShelfStore(extra: ["UPDATE ZPASSPORT SET ZHOLDER = NULL"])
+    let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
+    #expect(copy.losses.count == 0)
+    #expect(
+      copy.remarks.contains("'holder' of 'Passport' was set on one side only in 1 object; it was set on both")
+    )
+    #expect(try store.copied("SELECT holder FROM Passport") == [["1"]])
+  }
+
+  @Test func theFirstOfTwoObjectsGetsTheOneThatRefersToNeither() throws {
+    let store = try ShelfStore(extra: [
+      "UPDATE ZPASSPORT SET ZHOLDER = 0", "UPDATE ZAUTHOR SET ZPASSPORT = 1",
+    ])
+    let copy = try CoreDataStore(at: store.url).copy(
+      to: .sqlite(store.copy), model: ShelfModel.model(), acceptsLosses: true)
+    #expect(
+      copy.losses.first.map(\.description) == [
+        "Author p2, passport: its object does not exist, or does not refer back to it"
+      ])
+    #expect(try store.copied("SELECT holder FROM Passport") == [["1"]])
+  }
+
   @Test func allLossesAreCountedAndTheFirstAreNamed() throws {
     let store = try ShelfStore(rows: [
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) "

@@ -68,6 +68,43 @@ import Testing
       })
   }
 
+  @Test func anotherOrderIsADifference() throws {
+    func version(_ number: Int, based: [Int], _ further: [AttributeDescription]) -> ModelVersion {
+      ModelVersion(
+        number: number, basedOn: based,
+        entities: [
+          EntityDescription(
+            name: "Shelf", attributes: [AttributeDescription(name: "label", type: .string)] + further,
+            relationships: [
+              RelationshipDescription(
+                name: "books", destination: "Book", isToMany: true, inverse: "shelf", isOrdered: true)
+            ]),
+          EntityDescription(
+            name: "Book", attributes: [AttributeDescription(name: "title", type: .string)],
+            relationships: [RelationshipDescription(name: "shelf", destination: "Shelf", inverse: "books")]),
+        ])
+    }
+    let note = AttributeDescription(name: "note", type: .string, isOptional: true)
+    let model = ManagedObjectModel(
+      name: "Ordered", id: UUID(), versions: [version(1, based: [], []), version(2, based: [1], [note])],
+      currentVersionNumber: 2)
+    let old = try VersionedStore(of: model, version: 1)
+    let books = try ["b", "a", "c"].map { try old.insert("Book", ["title": .init($0)]) }
+    try old.insert("Shelf", ["label": "Hall", "books": .objects(books)])
+    let new = try old.migrated()
+    #expect(try new.differences(from: old) == [])
+    let shelf = try #require(try new.objects(of: "Shelf").first)
+    let kept = try shelf.value(forKey: "books").objects
+    try shelf.setValue(.objects(kept.reversed()), forKey: "books")
+    try new.context.save()
+    let difference = try #require(try new.differences(from: old).first)
+    #expect(difference.kind == .property("books"))
+    func text(_ objects: [ManagedObject]) -> String {
+      "[\(objects.map(\.objectID.description).joined(separator: ", "))]"
+    }
+    #expect(difference.detail == "\(text(kept)) and is \(text(kept.reversed()))")
+  }
+
   @Test func samplesHaveAValueForEverythingAndSurvive() throws {
     for version in VersionedStore.everyReleasedVersion(of: model) {
       let old = try VersionedStore(of: model, version: version)
@@ -89,6 +126,76 @@ import Testing
     let samples = try old.insertSamples(["Volume.isbn": "9-98----", "Shelf.label": "Here"])
     #expect(try samples["Volume"]?.value(forKey: "isbn").attribute == .string("9-98----"))
     #expect(try samples["Shelf"]?.value(forKey: "label").attribute == .string("Here"))
+  }
+
+  private func store(of entities: [EntityDescription]) throws -> VersionedStore {
+    let version = ModelVersion(number: 1, entities: entities)
+    let model = ManagedObjectModel(name: "Odd", id: UUID(), versions: [version], currentVersionNumber: 1)
+    return try VersionedStore(of: model, version: 1)
+  }
+
+  @Test func samplesKeepTheLimitsOfTheirAttributes() throws {
+    let lengths = [(3, 5), (0, 1), (7, 7), (9, 9)]
+    let texts = lengths.enumerated().map { place, length in
+      AttributeDescription(
+        name: "text\(place)", type: .string, minimumLength: length.0, maximumLength: length.1)
+    }
+    let numbers = [
+      AttributeDescription(name: "last", type: .int64, minimum: .int(Int64.max - 1)),
+      AttributeDescription(
+        name: "late", type: .int64, minimum: .int(Int64.max - 5), maximum: .int(Int64.max - 3)),
+      AttributeDescription(name: "early", type: .int64, maximum: .int(Int64.min + 2)),
+    ]
+    let store = try self.store(of: [EntityDescription(name: "Thing", attributes: texts + numbers)])
+    // The save checks the limits.
+    let thing = try #require(try store.insertSamples()["Thing"])
+    #expect(try thing.value(forKey: "text0").attribute == .string("xx1"))
+    #expect(try thing.value(forKey: "text1").attribute == .string("2"))
+    #expect(try thing.value(forKey: "text2").attribute == .string("xxxxxx3"))
+  }
+
+  @Test func mandatoryRelationshipsGetFurtherObjects() throws {
+    func mandatory(_ name: String, _ destination: String, _ inverse: String, atLeast count: Int? = nil)
+      -> RelationshipDescription
+    {
+      RelationshipDescription(
+        name: name, destination: destination, isToMany: count != nil, isOptional: false, inverse: inverse,
+        minimumCount: count)
+    }
+    let store = try self.store(of: [
+      EntityDescription(name: "Item", isAbstract: true, relationships: [mandatory("label", "Label", "item")]),
+      EntityDescription(name: "Book", parent: "Item"),
+      EntityDescription(
+        name: "Disc", parent: "Item", relationships: [mandatory("tracks", "Track", "disc", atLeast: 3)]),
+      EntityDescription(name: "Label", relationships: [mandatory("item", "Item", "label")]),
+      EntityDescription(name: "Track", relationships: [mandatory("disc", "Disc", "tracks")]),
+      // Each object needs one of the other entity in two ways.
+      EntityDescription(
+        name: "Left", relationships: [mandatory("a", "Right", "a"), mandatory("b", "Right", "b")]),
+      EntityDescription(
+        name: "Right", relationships: [mandatory("a", "Left", "a"), mandatory("b", "Left", "b")]),
+    ])
+    // The save checks the relationships.
+    let samples = try store.insertSamples()
+    #expect(Set(samples.keys) == ["Book", "Disc", "Label", "Track", "Left", "Right"])
+    #expect(try store.count(of: "Label") == 2)
+    #expect(try store.count(of: "Track") == 3)
+    #expect(try samples["Disc"]?.value(forKey: "tracks").objects.count == 3)
+  }
+
+  @Test func samplesThatWouldHaveNoEndAreAnError() throws {
+    let store = try self.store(of: [
+      EntityDescription(
+        name: "Node",
+        relationships: [
+          RelationshipDescription(
+            name: "children", destination: "Node", isToMany: true, isOptional: false, inverse: "parent",
+            minimumCount: 2),
+          RelationshipDescription(
+            name: "parent", destination: "Node", isOptional: false, inverse: "children"),
+        ])
+    ])
+    #expect(throws: (any Error).self) { try store.insertSamples() }
   }
 
   @Test func mistakesAreSaid() throws {

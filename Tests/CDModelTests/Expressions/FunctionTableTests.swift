@@ -26,7 +26,7 @@ import Testing
     for line in rest[..<end].split(separator: "\n") where line.hasPrefix("| ") {
       let cells = line.components(separatedBy: " | ")
       guard cells.count > column else { continue }
-      names += cells[column].matches(of: #/`([A-Za-z:]+)`/#).map { String($0.1) }
+      names += cells[column].matches(of: #/`([A-Za-z0-9:]+)`/#).map { String($0.1) }
     }
     return names.sorted()
   }
@@ -46,6 +46,26 @@ import Testing
       methods += line.matches(of: #/"([A-Za-z:]+)"/#).map { String($0.1) }
     }
     #expect(methods.count > 20)
-    #expect(try names("### Methods that FUNCTION calls", column: 1) == methods.sorted())
+    let keys = try keysOfValues()
+    #expect(keys.count > 30)
+    #expect(try names("### Methods that FUNCTION calls", column: 1) == (methods + keys).sorted())
+  }
+
+  /// The keys of values are methods without arguments. They stand in the source as the cases of switches, and in
+  /// comparisons with a key.
+  private func keysOfValues() throws -> [String] {
+    let source = try text("Sources/CDRuntime/Evaluation/ValueOrder.swift")
+    let start = try #require(source.range(of: "enum ValueKeys {"))
+    var keys: [String] = []
+    for line in source[start.upperBound...].split(separator: "\n") {
+      let line = line.trimmingCharacters(in: .whitespaces)
+      if line.hasPrefix("case \"") {
+        let names = line.prefix { $0 != ":" }
+        keys += names.matches(of: #/"([A-Za-z0-9]+)"/#).map { String($0.1) }
+      } else {
+        keys += line.matches(of: #/key == "([A-Za-z0-9]+)"/#).map { String($0.1) }
+      }
+    }
+    return keys
   }
 }

@@ -91,6 +91,7 @@ import Testing
   func theLimitOfStatementsFitsTheServer(seconds: Double, milliseconds: Int) {
     var server = PostgresServer()
     server.statementTimeout = seconds
+    #expect(server.isSameDatabase(as: server))
     #expect(
       PostgresConnection.limits(of: server, isLocal: false).map(\.text) == [
         "SET statement_timeout = \(milliseconds)",

@@ -116,6 +116,23 @@ import Testing
     #expect(try isValid(store) == true)
   }
 
+  /// Whoever writes to the table waits behind the index, and so the index must not wait for long.
+  @Test func anIndexDoesNotWaitForLongForAWriter() throws {
+    let store = try filled()
+    let writer = try PostgresConnection.open(store.server, toWrite: true)
+    _ = try writer.run("BEGIN")
+    _ = try writer.run(#"UPDATE \#(store.table("Book")) SET "pages" = 1"#)
+    let model = Self.model(adding: false)
+    let description = PersistentStoreDescription(.server(store.server), busyTimeout: 0.2)
+    #expect(throws: StoreError.busy([store.server.url])) {
+      try PersistentStoreCoordinator(model: model, stores: [description])
+    }
+    #expect(try isValid(store) == nil)
+    _ = try writer.run("ROLLBACK")
+    _ = try PersistentStoreCoordinator(model: model, stores: [description])
+    #expect(try isValid(store) == true)
+  }
+
   @Test func anInterruptedBuildIsMadeAgain() throws {
     let store = try filled()
     let model = Self.model(adding: true)

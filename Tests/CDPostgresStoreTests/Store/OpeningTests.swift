@@ -83,6 +83,24 @@ import Testing
     #expect(try store.count("Book") == 2)
   }
 
+  /// Neither other indexes nor a migration change what is not the store's.
+  @Test(arguments: [PostgresServer.Features.postgresql, .common])
+  func indexesOfOtherTablesStay(features: PostgresServer.Features) throws {
+    let indexed = Self.model { $0.entities[1].indexes = [IndexDescription(elements: [SortKey("title")])] }
+    for model in [indexed, MovedShelves.model()] {
+      let store = try ServerStore { $0.features = features }
+      _ = try store.coordinator()
+      let schema = SQLText.quoted(store.server.schema)
+      try store.sql("CREATE TABLE \(schema).mine (x int)")
+      try store.sql("CREATE INDEX mine_x ON \(schema).mine (x)")
+      _ = try PersistentStoreCoordinator(model: model, at: .server(store.server))
+      let found = try store.sql(
+        "SELECT 1 FROM pg_indexes WHERE schemaname = ? AND indexname = 'mine_x'",
+        [.value(.string(store.server.schema))])
+      #expect(found.rowCount == 1)
+    }
+  }
+
   // Passports store the references, so that nothing can violate the list. Earlier releases created the index.
   @Test func theIndexOfAListThatNothingCanViolateIsDropped() throws {
     let store = try ServerStore()

@@ -103,6 +103,30 @@ import Testing
     try store.sql("DROP SCHEMA \(SQLText.quoted(name))")
   }
 
+  // MARK: Views
+
+  /// Another program's view keeps a table of the former version. The store's own views, which read the new tables, stay too.
+  @Test func aViewOfAnotherProgramCostsNoOthers() throws {
+    let own = store.server.schema
+    for number in 1...2 { try Self.save("\(number)", Self.open(number, store.server)) }
+    let table = PostgresTables.systemTable("Book", schema: StoreSchemas.beside(own, number: 2))
+    let other = try ServerStore()
+    let view = PostgresTables.systemTable("Book_view", schema: own)
+    let report = PostgresTables.systemTable("report", schema: other.server.schema)
+    try store.sql("CREATE SCHEMA \(SQLText.quoted(other.server.schema))")
+    try store.sql("CREATE VIEW \(report) AS SELECT title FROM \(table)")
+
+    let coordinator = try Self.open(3, store.server) { $0.features = .postgresql }
+    #expect(coordinator.migrations.count == 1)
+    #expect(try store.sql("SELECT count(*) FROM \(view)").int(0, 0) == 2)
+    #expect(try store.sql("SELECT count(*) FROM \(report)").int(0, 0) == 2)
+    // Without the other view, the next opening removes the former tables.
+    try store.sql("DROP VIEW \(report)")
+    _ = try Self.open(3, store.server) { $0.features = .postgresql }
+    #expect(try store.besides() == [StoreSchemas.beside(own, number: 3)])
+    #expect(try store.sql("SELECT count(*) FROM \(view)").int(0, 0) == 2)
+  }
+
   // MARK: Privileges
 
   /// A user without the right to create schemas learns which one to ask for, and gets the same one later.

@@ -1,5 +1,6 @@
 import CDModel
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CDPostgresStore
@@ -246,6 +247,34 @@ import Testing
       try PersistentStoreCoordinator.destroyPersistentStore(at: .server(store.server))
     }
     #expect(try store.count("other") == 0)
+  }
+
+  /// Another program creates its store in the tables that a copy has created.
+  @Test func aCopyLeavesAStoreThatWasCreatedMeanwhile() throws {
+    let source = try ServerStore()
+    try source.context().addBook("copied").managedObjectContext?.save()
+    let store = try ServerStore { $0.features = .common }
+    let proxy = try TestProxy(to: store.server)
+    let isCreated = Mutex(false)
+    proxy.decide { [store] statements in
+      guard statements.first == "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE",
+        isCreated.withLock({ !$0 })
+      else { return .forward }
+      isCreated.withLock { $0 = true }
+      do { try store.context().addBook("kept").managedObjectContext?.save() } catch { Issue.record(error) }
+      return .forward
+    }
+    var server = store.server
+    server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
+    let error = #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator.copyPersistentStore(at: .server(source.server), to: .server(server))
+    }
+    guard case .cannotCreate? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(isCreated.withLock { $0 })
+    #expect(try store.context().titles() == ["kept"])
   }
 
   /// A rehearsal reads the store, and changes nothing.

@@ -277,6 +277,25 @@ import Testing
     }
   }
 
+  /// Its tables have the same names, but other columns.
+  @Test func anInterruptedCreationOfAnotherVersionDoesNotGoOn() throws {
+    let model = MovedShelves.model()
+    let layout = SQLSchema(try ModelPlan(ofAllEntitiesIn: model), store: 0, PostgresDialect())
+    try store.sql("CREATE SCHEMA \(SQLText.quoted(store.server.schema))")
+    for text in PostgresTables.repeatableCreation(of: layout, schema: store.server.schema).tables {
+      try store.sql(text)
+    }
+    let error = #expect(throws: StoreError.self) { try store.coordinator() }
+    guard case .cannotCreate(_, let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reason.contains("interrupted") && reason.contains("'\(store.server.schema)'"))
+    #expect(try store.count("_cdgen_metadata") == 0)
+    // The version itself completes its creation.
+    #expect(try PersistentStoreCoordinator(model: model, at: .server(store.server)).verify() == [])
+  }
+
   @Test func aSchemaOfAnotherProgramIsLeftAlone() throws {
     try store.sql("CREATE SCHEMA \(SQLText.quoted(store.server.schema))")
     try store.sql("CREATE TABLE \(store.table("theirs")) (x integer)")

@@ -285,6 +285,64 @@ import Testing
     #expect((error as? MigrationError)?.reason == .newerStore(current: 1))
   }
 
+  /// The hash of the old version is the same, but its program does not know what a rule has done to the rows. It would write
+  /// its own number, and the next program of the new version would follow the rule again.
+  @Test func aProgramWithoutTheVersionOfTheRowsIsRefused() throws {
+    var second = Self.base
+    second.number = 2
+    second.basedOn = [1]
+    var third = second
+    third.number = 3
+    third.basedOn = [2]
+    third.entities[0].indexes = [IndexDescription(elements: [SortKey("text")])]
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: "text + '!'"))
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Item", attributes: [text])])
+    let old = MigrationFixture.model([Self.base])
+    let new = MigrationFixture.model([Self.base, second], mappings: [rules])
+    let newest = MigrationFixture.model([Self.base, second, third], mappings: [rules])
+    let fixture = try store(of: old)
+    func checkRefusal() throws {
+      let error = try refusal(fixture, old)
+      #expect((error as? MigrationError)?.reason == .newerStore(current: 1))
+    }
+    for _ in 0..<2 { try fixture.open(new) }
+    try checkRefusal()
+    // A version that changes no rows shuts nobody out, and does not let the old one in.
+    for _ in 0..<2 {
+      try fixture.open(newest)
+      try checkRefusal()
+      try fixture.open(new)
+      try checkRefusal()
+    }
+    #expect(try fixture.column("SELECT text FROM Item") == ["t!"])
+  }
+
+  /// The names have the same places in both versions, so that the hashes are the same.
+  @Test func theWayBackExchangesNamesAgain() throws {
+    let first = MigrationFixture.version(
+      1, [entity("Item", [attribute("x", .string), attribute("y", .string)])])
+    let second = MigrationFixture.version(
+      2,
+      [
+        entity(
+          "Item",
+          [attribute("x", .string, renamedFrom: "y"), attribute("y", .string, renamedFrom: "x")])
+      ])
+    let fixture = try MigrationFixture()
+    try fixture.create([first]) { context in
+      let item = try context.insert(entityNamed: "Item")
+      try item.setValue(.attribute(.string("1")), forKey: "x")
+      try item.setValue(.attribute(.string("2")), forKey: "y")
+    }
+    for current in [2, 1, 2, 1] {
+      for _ in 0..<2 { try fixture.open(MigrationFixture.model([first, second], current: current)) }
+      let expected: [String?] = current == 1 ? ["1", "2"] : ["2", "1"]
+      #expect(try fixture.rows("SELECT x, y FROM Item") == [expected])
+    }
+    try fixture.open(MigrationFixture.model([first]))
+  }
+
   /// A version that nobody has released, edited between two starts of the program.
   @Test func yesterdaysStoreOpensAfterAnEdit() throws {
     let fixture = try store(of: MigrationFixture.model([Self.base, Self.sibling(2)]))

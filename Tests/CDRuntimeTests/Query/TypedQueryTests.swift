@@ -252,6 +252,28 @@ extension Fields where Root: Book {
     }
   }
 
+  /// A condition that a closure made has a variable of its own, which must not hide the one of the elements.
+  @Test func elementsOfAnExistingConditionAreKeptApart() throws {
+    let shares = TypedPredicate<Author> { one in one.friends.contains { $0.name == one.name } }.predicate
+    try expect(
+      """
+      SUBQUERY(author.friends, $element2, SUBQUERY($element2.friends, $element1, \
+      $element1.name == $element2.name).@count > 0).@count > 0
+      """
+    ) { $0.author.friends.contains(where: shares) }
+    let container = try PersistentContainer(scratchFor: LibraryModel.self)
+    let context = container.newContext()
+    let authors = ["a", "b", "c"].map { Author(name: $0, in: context) }
+    authors[0].addToFriends(authors[1])
+    authors[1].addToFriends(authors[2])
+    func found() throws -> [Author] {
+      try Author.fetch(where: { $0.friends.contains(where: shares) }, in: context)
+    }
+    #expect(try found() == [])
+    authors[2].name = "b"
+    #expect(try Set(found().map(\.name)) == ["a", "b"])
+  }
+
   @Test func arithmeticInClosures() throws {
     try expect("salesRank + 1 == 3") { $0.salesRank + 1 == 3 }
     try expect("salesRank * 2 - 1 > price") { $0.salesRank * 2 - 1 > $0.price }

@@ -23,6 +23,7 @@ import Testing
         attributes:
           text: { type: String, minLength: 1, maxLength: 9, pattern: "[a-z]+" }
           code: { type: String?, pattern: '\p{L}+' }
+          word: { type: String?, pattern: '\w+\d' }
           price: { type: Decimal?, min: 0, max: 9.5 }
           mood: { type: Mood, default: good }
           place: Place?
@@ -73,6 +74,7 @@ import Testing
         "made": {"description": "Seconds since 2001-01-01 00:00:00 UTC.", "type": "number"},
         "text": {"description": "At most 9 characters.", "type": "string", "minLength": 1, "pattern": "^(?:[a-z]+)$"},
         "code": {"description": "Matches the regular expression \\p{L}+.", "type": "string"},
+        "word": {"description": "Matches the regular expression \\w+\\d.", "type": "string"},
         "price": {"type": "number", "minimum": 0, "maximum": 9.5},
         "mood": {"$ref": "#/$defs/Mood", "default": "g"},
         "place": {"$ref": "#/$defs/Place"},

@@ -11,6 +11,9 @@ extension FetchPredicate {
 
 extension FetchPredicate {
   /// Returns the predicate with `$name` in place of every `SELF`, so that it can be the condition of a SUBQUERY.
+  ///
+  /// - Parameter name: A name that the predicate does not contain. A SUBQUERY in the predicate that has a variable of this
+  ///   name would take the place of the object.
   public func replacingObject(withVariable name: String) -> FetchPredicate {
     var substitution = Substitution(constants: [:], object: .variable(name))
     return substitution.apply(to: self) ?? self

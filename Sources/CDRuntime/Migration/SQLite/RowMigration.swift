@@ -187,12 +187,12 @@ extension TableMigration {
   @_optimize(none)
   init?(_ plans: [StepPlan], _ dialect: any SQLDialect) {
     let steps = plans.compactMap { InPlaceStep($0, .server(dialect)) }
-    guard let first = plans.first, steps.count == plans.count else { return nil }
+    guard let first = plans.first, let last = plans.last, steps.count == plans.count else { return nil }
     self.init(
       steps: steps.map(\.tables),
       roots: first.source.entities.filter { $0.root == $0.index && $0.storeIndex == 0 }.map {
         ($0.name, $0.table)
-      }
+      }, rowsVersions: last.routeStep.rowsVersions
     ) { record in
       steps.reduce(record) { $1.record(after: $0) }
     }

@@ -307,7 +307,9 @@ struct StoreMigration {
   }
 
   func metadata(_ plan: StepPlan, _ found: StoreMetadata) throws -> StoreMetadata {
-    try metadata(of: plan.destination, found)
+    var result = try metadata(of: plan.destination, found)
+    result.rowsVersions = plan.routeStep.rowsVersions
+    return result
   }
 
   @_optimize(none)

@@ -1,18 +1,27 @@
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+
 /// A migration that leaves all rows in their tables, so that its time does not depend on the number of rows.
 package struct TableMigration {
   /// The changes of the tables, step by step.
   package let steps: [TableChanges]
   /// The root entities of the store's version, with their tables.
   package let roots: [(entity: String, table: String)]
+  /// What the metadata of the migrated store record about the versions of its rows.
+  package let rowsVersions: [UUID: Int]
   private let migrated: (KeyRecord) -> KeyRecord
 
   /// - Parameter migrated: Returns the record of the new version from that of the store.
   init(
-    steps: [TableChanges], roots: [(entity: String, table: String)],
+    steps: [TableChanges], roots: [(entity: String, table: String)], rowsVersions: [UUID: Int],
     migrated: @escaping (KeyRecord) -> KeyRecord
   ) {
     self.steps = steps
     self.roots = roots
+    self.rowsVersions = rowsVersions
     self.migrated = migrated
   }
 

@@ -25,6 +25,9 @@ package struct StoreMetadata {
   /// The version of each model in a store of several merged models, by the models' identities. Empty for any other
   /// store, and if the release that wrote the store did not record the versions.
   package var partVersions: [UUID: Int] = [:]
+  /// The version whose step was the last one that changed rows, for each model by its identity. No program without this
+  /// version may take the rows for those of another one with the same hash. Empty if no migration has recorded it.
+  package var rowsVersions: [UUID: Int] = [:]
   /// The names of the backups of the last migrations, which the next opening removes.
   package var pendingBackups: [String] = []
   /// The app's own values, without the prefix of their keys in the entries.
@@ -38,6 +41,16 @@ package struct StoreMetadata {
         // The release that wrote the store may not have recorded the versions of the parts.
         partVersions[part.id].map(part.lockedVersionNumbers.contains) ?? !part.lockedVersionNumbers.isEmpty
       }
+  }
+
+  /// Returns the model, or the part of a merged model, that is too old for the rows; nil if there is none.
+  func outdated(_ model: ManagedObjectModel) -> ManagedObjectModel? {
+    if rowsVersions.isEmpty { return nil }
+    return (model.parts.isEmpty ? [model] : model.parts).first { part in
+      // A model may have lost its first versions, but not the later ones.
+      guard let number = rowsVersions[part.id] else { return false }
+      return part.versions.allSatisfy { $0.number < number }
+    }
   }
 
   /// The identity of the store's model.
@@ -108,7 +121,8 @@ package struct StoreMetadata {
     definitionHash = try text("definitionHash")
     entityHashes = try text("entityHashes")
     createdBy = try text("createdBy")
-    partVersions = values["parts"].map(Self.partVersions) ?? [:]
+    partVersions = values["parts"].map(Self.versions) ?? [:]
+    rowsVersions = values[Self.rowsVersionsKey].map(Self.versions) ?? [:]
     pendingBackups = values["pendingBackup"]?.split(separator: "/").map(String.init) ?? []
     // Compares bytes, not characters. If the key begins with a combining accent, Swift joins the accent with the last
     // character of the prefix.
@@ -120,7 +134,7 @@ package struct StoreMetadata {
 
   /// Parses a JSON object of version numbers by the models' identities.
   @_optimize(none)
-  private static func partVersions(_ text: String) -> [UUID: Int] {
+  private static func versions(_ text: String) -> [UUID: Int] {
     // Unreadable JSON is treated like missing JSON: the versions are then found by their hashes.
     guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return [:] }
     return members.reduce(into: [:]) { result, member in
@@ -131,14 +145,18 @@ package struct StoreMetadata {
   /// The entries, without the app's own values.
   package var entries: [String: String] {
     var result = modelEntries
-    if !partVersions.isEmpty {
-      result["parts"] =
-        JSONValue.object(
-          partVersions.map { JSONValue.Member($0.key.uuidString, .int(Int64($0.value))) }
-            .sorted { $0.key < $1.key }
-        ).canonicalText
-    }
+    if !partVersions.isEmpty { result["parts"] = Self.text(ofVersions: partVersions) }
+    if !rowsVersions.isEmpty { result[Self.rowsVersionsKey] = Self.text(ofVersions: rowsVersions) }
     return result
+  }
+
+  private static let rowsVersionsKey = "rowsVersions"
+
+  @_optimize(none)
+  private static func text(ofVersions versions: [UUID: Int]) -> String {
+    JSONValue.object(
+      versions.map { JSONValue.Member($0.key.uuidString, .int(Int64($0.value))) }.sorted { $0.key < $1.key }
+    ).canonicalText
   }
 
   @_optimize(none)

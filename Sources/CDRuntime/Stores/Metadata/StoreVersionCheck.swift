@@ -32,7 +32,8 @@ package struct StoreVersionCheck {
   /// - Parameter tables: The tables of the store.
   /// - Returns: The metadata that the store should have. Its indexes may differ from the ones of the store.
   /// - Throws: ``StoreError/otherModel(_:found:expected:)``, ``StoreError/needsMigration(_:model:from:to:)`` or
-  ///   ``StoreError/otherConfiguration(_:holds:configuration:asked:)``.
+  ///   ``StoreError/otherConfiguration(_:holds:configuration:asked:)``; or a ``MigrationError`` if the data are the same,
+  ///   but the rows are those of a version that the model does not have yet.
   package func check(_ found: StoreMetadata, tables: Set<String>) throws -> StoreMetadata {
     let source = model.source(ofStore: storeIndex)
     guard found.modelID == source.model.id else {
@@ -43,7 +44,12 @@ package struct StoreVersionCheck {
     let isSame =
       model.isWhole(store: storeIndex) && found.version == source.version.canonicalJSON
       && model.entities.map(\.table).allSatisfy(tables.contains)
-    let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: storeIndex)
+    var wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: storeIndex)
+    // An update of indexes changes no rows.
+    wanted.rowsVersions = found.rowsVersions
+    if found.dataHash == wanted.dataHash, let outdated = found.outdated(source.model) {
+      throw MigrationError(url, .newerStore(current: outdated.currentVersionNumber))
+    }
     guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found) else {
       if found.dataHash != wanted.dataHash { try checkConfiguration(found, tables: tables) }
       throw needsMigration(found, to: source)
@@ -96,7 +102,10 @@ package struct StoreVersionCheck {
     guard version != model.currentVersionNumber,
       !model.mappings.isEmpty || model.versions.contains(where: \.hasRenames)
     else { return false }
-    let steps = VersionPaths(model).steps(from: version, to: model.currentVersionNumber) ?? []
+    let paths = VersionPaths(model)
+    let current = model.currentVersionNumber
+    // The way back changes the rows of the same objects as the way there.
+    let steps = paths.steps(from: version, to: current) ?? paths.steps(from: current, to: version) ?? []
     return steps.contains { !$0.changesNoData }
   }
 }

@@ -32,7 +32,7 @@ nonisolated public struct Place: CDRuntime.CompositeAttribute {
   public var `default`: Swift.Bool
   public var line: Swift.String
 
-  public init(street: Swift.String, number: Swift.Int32 = 1, city: Swift.String? = nil, region: Region = Region.south, otherRegion: Region? = nil, founded: Foundation.Date = Foundation.Date(timeIntervalSinceReferenceDate: -31622400.0), tax: Foundation.Decimal = Foundation.Decimal(sign: .plus, exponent: -2, significand: 25), `default`: Swift.Bool = false, line: Swift.String = "x") {
+  public init(street: Swift.String, number: Swift.Int32 = 1, city: Swift.String? = nil, region: Region = .south, otherRegion: Region? = nil, founded: Foundation.Date = Foundation.Date(timeIntervalSinceReferenceDate: -31622400.0), tax: Foundation.Decimal = Foundation.Decimal(sign: .plus, exponent: -2, significand: 25), `default`: Swift.Bool = false, line: Swift.String = "x") {
     self.street = street
     self.number = number
     self.city = city

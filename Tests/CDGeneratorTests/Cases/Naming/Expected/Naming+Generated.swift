@@ -14,6 +14,44 @@ nonisolated public enum Mood: Swift.String, CDRuntime.EnumAttribute {
   case sad = "sad"
 }
 
+nonisolated public struct NamingTone: CDRuntime.CompositeAttribute {
+  public var mood: Mood {
+    get { ___Mood(rawValue: _mood) ?? ___Mood.sad }
+    set { _mood = newValue.rawValue }
+  }
+  private var _mood: Swift.String
+  public var other: Mood? {
+    get { _other.map { ___Mood(rawValue: $0) ?? ___Mood.happy } }
+    set { _other = newValue?.rawValue }
+  }
+  private var _other: Swift.String?
+
+  public init(mood: Mood = .sad, other: Mood? = .some(.happy)) {
+    self._mood = mood.rawValue
+    self._other = other?.rawValue
+  }
+  @_spi(Generated) public init(_row: CDRuntime.RowReader, _ _column: Swift.Int) {
+    self._mood = _row.string(_column)
+    self._other = _row.optionalString(_column + 1)
+  }
+  @_spi(Generated) public func _encode(_ _writer: CDRuntime.RowWriter) {
+    _writer.string(self._mood)
+    _writer.optionalString(self._other)
+  }
+  @_spi(Generated) public static var _empty: Self { Self() }
+  @_spi(Generated) public static var _columnCount: Swift.Int { 2 }
+}
+
+nonisolated extension CDRuntime.CompositeField where Value == NamingTone {
+  public var mood: CDRuntime.Attribute<Mood> { field("mood") }
+  public var other: CDRuntime.Attribute<Mood?> { field("other") }
+}
+
+nonisolated extension CDRuntime.CompositeField where Value == NamingTone? {
+  public var mood: CDRuntime.Attribute<Mood?> { field("mood") }
+  public var other: CDRuntime.Attribute<Mood?> { field("other") }
+}
+
 nonisolated public class WordList: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   private final var _default: Swift.Bool = false
   private final var _slot: Swift.Int16 = 0
@@ -607,7 +645,7 @@ nonisolated public enum NamingModel: CDRuntime.GeneratedModel {
       "Storage": CDRuntime.GeneratedClass(Storage.self) { Storage(_seed: $0) },
       "Upper": CDRuntime.GeneratedClass(___Upper.self) { ___Upper(_seed: $0) },
     ],
-    canonicalJSON: #"{"formatVersion":1,"name":"Naming","id":"7C9E6679-7425-40DE-944B-E07FC1F90B10","current":1,"versions":[{"number":1,"enums":[{"name":"Mood","rawType":"String","cases":[{"name":"happy","rawValue":"happy"},{"name":"sad","rawValue":"sad"}]}],"entities":[{"name":"Words","class":"WordList","attributes":[{"name":"in","type":"Int64"},{"name":"default","type":"Bool","default":false},{"name":"class","type":"String"},{"name":"func","type":"String","optional":true},{"name":"await","type":"Int32"},{"name":"get","type":"String"},{"name":"set","type":"String","optional":true},{"name":"newValue","type":"String"},{"name":"context","type":"String"},{"name":"switch","type":{"enum":"Mood"},"default":"happy"},{"name":"any","type":"String"},{"name":"id","type":"Int64","swiftName":"number"},{"name":"save","type":"String"},{"name":"remove","type":"String"},{"name":"error","type":"String","optional":true},{"name":"row","type":"String"},{"name":"slot","type":"Int16"},{"name":"writer","type":"Int16"},{"name":"key","type":"Int16"},{"name":"object","type":"String"},{"name":"objects","type":"String","optional":true}],"relationships":[{"name":"repeat","to":"Words","optional":true},{"name":"where","to":"Words","toMany":true,"optional":true,"ordered":true},{"name":"operator","to":"Words"}],"unique":[["context"],["in","default"]]},{"name":"Storage","attributes":[{"name":"decode","type":"String"},{"name":"encode","type":"String","optional":true},{"name":"missing","type":"Bool"},{"name":"unknown","type":{"enum":"Mood"}},{"name":"willRead","type":"Int64"},{"name":"willWrite","type":"Int64"},{"name":"toOne","type":"String"},{"name":"seed","type":"String"},{"name":"setReference","type":"String"},{"name":"fetched","type":"String"},{"name":"add","type":"Date","default":{"$function":"now"}}],"relationships":[{"name":"insert","to":"Storage","optional":true},{"name":"toMany","to":"Storage","toMany":true,"optional":true}]},{"name":"Upper","attributes":[{"name":"Mood","type":{"enum":"Mood"}},{"name":"String","type":"String"},{"name":"Date","type":"Date","optional":true},{"name":"Int","type":"Int64"}],"relationships":[{"name":"Upper","to":"Upper"},{"name":"Words","to":"Words","toMany":true,"optional":true},{"name":"Äpfel","to":"Upper","optional":true}]}]}]}"#)
+    canonicalJSON: #"{"formatVersion":1,"name":"Naming","id":"7C9E6679-7425-40DE-944B-E07FC1F90B10","current":1,"versions":[{"number":1,"enums":[{"name":"Mood","rawType":"String","cases":[{"name":"happy","rawValue":"happy"},{"name":"sad","rawValue":"sad"}]}],"composites":[{"name":"NamingTone","fields":[{"name":"mood","type":{"enum":"Mood"},"default":"sad"},{"name":"other","type":{"enum":"Mood"},"optional":true,"default":"happy"}]}],"entities":[{"name":"Words","class":"WordList","attributes":[{"name":"in","type":"Int64"},{"name":"default","type":"Bool","default":false},{"name":"class","type":"String"},{"name":"func","type":"String","optional":true},{"name":"await","type":"Int32"},{"name":"get","type":"String"},{"name":"set","type":"String","optional":true},{"name":"newValue","type":"String"},{"name":"context","type":"String"},{"name":"switch","type":{"enum":"Mood"},"default":"happy"},{"name":"any","type":"String"},{"name":"id","type":"Int64","swiftName":"number"},{"name":"save","type":"String"},{"name":"remove","type":"String"},{"name":"error","type":"String","optional":true},{"name":"row","type":"String"},{"name":"slot","type":"Int16"},{"name":"writer","type":"Int16"},{"name":"key","type":"Int16"},{"name":"object","type":"String"},{"name":"objects","type":"String","optional":true}],"relationships":[{"name":"repeat","to":"Words","optional":true},{"name":"where","to":"Words","toMany":true,"optional":true,"ordered":true},{"name":"operator","to":"Words"}],"unique":[["context"],["in","default"]]},{"name":"Storage","attributes":[{"name":"decode","type":"String"},{"name":"encode","type":"String","optional":true},{"name":"missing","type":"Bool"},{"name":"unknown","type":{"enum":"Mood"}},{"name":"willRead","type":"Int64"},{"name":"willWrite","type":"Int64"},{"name":"toOne","type":"String"},{"name":"seed","type":"String"},{"name":"setReference","type":"String"},{"name":"fetched","type":"String"},{"name":"add","type":"Date","default":{"$function":"now"}}],"relationships":[{"name":"insert","to":"Storage","optional":true},{"name":"toMany","to":"Storage","toMany":true,"optional":true}]},{"name":"Upper","attributes":[{"name":"Mood","type":{"enum":"Mood"}},{"name":"String","type":"String"},{"name":"Date","type":"Date","optional":true},{"name":"Int","type":"Int64"}],"relationships":[{"name":"Upper","to":"Upper"},{"name":"Words","to":"Words","toMany":true,"optional":true},{"name":"Äpfel","to":"Upper","optional":true}]}]}]}"#)
 }
 
 #if !DEBUG

@@ -4,6 +4,7 @@
 // swiftlint:disable all
 
 @_spi(Generated) public import CDRuntime
+public import Foundation
 
 nonisolated public enum PerEntityKind: Swift.String, CDRuntime.EnumAttribute {
   case a = "a"
@@ -44,14 +45,41 @@ nonisolated extension CDRuntime.CompositeField where Value == PerEntityPart? {
   public var kind: CDRuntime.Attribute<PerEntityKind?> { field("kind") }
 }
 
+nonisolated public struct PerEntitySpan: CDRuntime.CompositeAttribute {
+  public var day: Foundation.Date
+
+  public init(day: Foundation.Date) {
+    self.day = day
+  }
+  @_spi(Generated) public init(_row: CDRuntime.RowReader, _ _column: Swift.Int) {
+    self.day = _row.date(_column)
+  }
+  @_spi(Generated) public func _encode(_ _writer: CDRuntime.RowWriter) {
+    _writer.date(self.day)
+  }
+  @_spi(Generated) public static var _empty: Self { Self(day: CDRuntime.EmptyValue.date) }
+  @_spi(Generated) public static var _columnCount: Swift.Int { 1 }
+}
+
+nonisolated extension CDRuntime.CompositeField where Value == PerEntitySpan {
+  public var day: CDRuntime.Attribute<Foundation.Date> { field("day") }
+}
+
+nonisolated extension CDRuntime.CompositeField where Value == PerEntitySpan? {
+  public var day: CDRuntime.Attribute<Foundation.Date?> { field("day") }
+}
+
 nonisolated public enum PerEntityModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
       "PerEntityBase": CDRuntime.GeneratedClass(PerEntityBase.self) { PerEntityBase(_seed: $0) },
       "PerEntityLeaf": CDRuntime.GeneratedClass(PerEntityLeaf.self) { PerEntityLeaf(_seed: $0) },
+      "PerEntityRoot": CDRuntime.GeneratedClass(PerEntityRoot.self) { PerEntityRoot(_seed: $0) },
+      "PerEntityTwig": CDRuntime.GeneratedClass(PerEntityTwig.self) { PerEntityTwig(_seed: $0) },
+      "PerEntityPot": CDRuntime.GeneratedClass(PerEntityPot.self) { PerEntityPot(_seed: $0) },
     ],
-    canonicalJSON: #"{"formatVersion":1,"name":"PerEntity","id":"7C9E6679-7425-40DE-944B-E07FC1F90B18","current":1,"versions":[{"number":1,"enums":[{"name":"PerEntityKind","rawType":"String","cases":[{"name":"a","rawValue":"a"},{"name":"b","rawValue":"b"}]}],"composites":[{"name":"PerEntityPart","fields":[{"name":"name","type":"String"},{"name":"kind","type":{"enum":"PerEntityKind"}}]}],"entities":[{"name":"PerEntityBase","abstract":true,"attributes":[{"name":"name","type":"String"},{"name":"added","type":"Date","default":{"$function":"now"}}]},{"name":"PerEntityLeaf","parent":"PerEntityBase","attributes":[{"name":"part","type":{"composite":"PerEntityPart"}},{"name":"kind","type":{"enum":"PerEntityKind"},"default":"b"},{"name":"list","type":{"codable":"[Int]","codec":1},"optional":true},{"name":"amount","type":"Decimal","default":{"$decimal":"2.5"}},{"name":"count","type":"Int64","derived":"others.@count"}],"relationships":[{"name":"others","to":"PerEntityLeaf","toMany":true,"optional":true,"inverse":"owner","ordered":true},{"name":"owner","to":"PerEntityLeaf","optional":true,"inverse":"others"}],"fetched":[{"name":"same","entity":"PerEntityLeaf","where":"name == $FETCH_SOURCE.name"}],"fetches":[{"name":"ofKind","where":"kind == $kind"}],"unique":[["name"]]}]}]}"#)
+    canonicalJSON: #"{"formatVersion":1,"name":"PerEntity","id":"7C9E6679-7425-40DE-944B-E07FC1F90B18","current":1,"versions":[{"number":1,"enums":[{"name":"PerEntityKind","rawType":"String","cases":[{"name":"a","rawValue":"a"},{"name":"b","rawValue":"b"}]}],"composites":[{"name":"PerEntityPart","fields":[{"name":"name","type":"String"},{"name":"kind","type":{"enum":"PerEntityKind"}}]},{"name":"PerEntitySpan","fields":[{"name":"day","type":"Date"}]}],"entities":[{"name":"PerEntityBase","abstract":true,"attributes":[{"name":"name","type":"String"},{"name":"added","type":"Date","default":{"$function":"now"}}]},{"name":"PerEntityLeaf","parent":"PerEntityBase","attributes":[{"name":"part","type":{"composite":"PerEntityPart"}},{"name":"kind","type":{"enum":"PerEntityKind"},"default":"b"},{"name":"list","type":{"codable":"[Int]","codec":1},"optional":true},{"name":"amount","type":"Decimal","default":{"$decimal":"2.5"}},{"name":"count","type":"Int64","derived":"others.@count"}],"relationships":[{"name":"others","to":"PerEntityLeaf","toMany":true,"optional":true,"inverse":"owner","ordered":true},{"name":"owner","to":"PerEntityLeaf","optional":true,"inverse":"others"}],"fetched":[{"name":"same","entity":"PerEntityLeaf","where":"name == $FETCH_SOURCE.name"}],"fetches":[{"name":"ofKind","where":"kind == $kind"}],"unique":[["name"]]},{"name":"PerEntityRoot","attributes":[{"name":"stamps","type":{"codable":"[UUID]","codec":1}}]},{"name":"PerEntityTwig","parent":"PerEntityRoot"},{"name":"PerEntityPot","attributes":[{"name":"span","type":{"composite":"PerEntitySpan"},"default":{"$composite":{"day":{"$referenceDate":-31622400.0}}}}]}]}]}"#)
 }
 
 #if !DEBUG

@@ -25,7 +25,7 @@ nonisolated public struct Extent: CDRuntime.CompositeAttribute, Swift.Codable {
     case note
   }
 
-  public init(hours: Swift.Int16, haste: Haste = Haste.low, note: Swift.String? = nil) {
+  public init(hours: Swift.Int16, haste: Haste = .low, note: Swift.String? = nil) {
     self.hours = hours
     self._haste = haste.rawValue
     self.note = note

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/PerEntity/Expected/PerEntityRoot+Generated.swift

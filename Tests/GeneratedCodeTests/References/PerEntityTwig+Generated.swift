@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/PerEntity/Expected/PerEntityTwig+Generated.swift
