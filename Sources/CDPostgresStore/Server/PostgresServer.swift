@@ -77,7 +77,9 @@ public struct PostgresServer: Hashable, Sendable {
   public var poolSize = 8
   /// How many seconds to wait for one address of the server, and for a free connection. A machine whose system does not
   /// answer for as long, but for at least 5 seconds, counts as lost.
-  public var connectTimeout: Double = 10
+  public var connectTimeout: Double = 10 {
+    didSet { if connectTimeout.isNaN { connectTimeout = 10 } }
+  }
   /// How many seconds one statement may take: at least a millisecond, and at most 1,000,000 s.
   public var statementTimeout: Double = 60 {
     didSet {
@@ -86,7 +88,9 @@ public struct PostgresServer: Hashable, Sendable {
     }
   }
   /// How many seconds a save that the server interrupts is tried again, for example while another server takes over.
-  public var replayTimeout: Double = 15
+  public var replayTimeout: Double = 15 {
+    didSet { if replayTimeout.isNaN { replayTimeout = 15 } }
+  }
   /// The name of the program in the server's list of connections.
   public var applicationName: String?
   /// Whether a pooler that lends connections for single transactions, such as pgbouncer, is between the program and the

@@ -123,7 +123,7 @@ struct PostgresOpening {
         throw StoreError.foreignDatabase(url)
       }
       if settings.isReadOnly { throw PostgresTransfer.missing(url) }
-      try createWithCommonFeatures(hasTables: !names.isEmpty)
+      try createWithCommonFeatures(hasOldTables: !names.isEmpty)
       found = try inspectTables()
     }
     guard let found else { throw StoreError.foreignDatabase(url) }
@@ -136,8 +136,8 @@ struct PostgresOpening {
     return store(found, referenceCount: references.int(0, 0), after: migration)
   }
 
-  /// - Parameter hasTables: Whether tables are there already, which an interrupted creation may have left.
-  private func createWithCommonFeatures(hasTables: Bool) throws {
+  /// - Parameter hasOldTables: Whether tables are there already, which an interrupted creation may have left.
+  private func createWithCommonFeatures(hasOldTables: Bool) throws {
     try PostgresTransfer.checkNames(model, store: storeIndex)
     try PostgresTransfer.createSchema(of: server, connection)
     let layout = SQLSchema(model, store: storeIndex, PostgresDialect())
@@ -146,10 +146,14 @@ struct PostgresOpening {
       for text in list { _ = try connection.run([PostgresStatement(text, isKept: false)]) }
     }
     try run(creation.tables)
-    if hasTables {
+    if hasOldTables {
       // The tables of another version may have the same names. Its metadata are still missing.
       let check = SchemaCheck(layout, server.schema) { try connection.run($0, $1) }
-      guard try check.columnDefects().isEmpty else {
+      let present = try PresentTables(connection: connection, schema: server.schema)
+        .indexes(of: layout.layouts.map(\.name))
+      let wanted = Set(PostgresTables.indexes(of: layout).map(\.name))
+      guard try check.columnDefects().isEmpty, present.complete.union(present.invalid).isSubset(of: wanted)
+      else {
         throw StoreError.cannotCreate(
           url,
           reason:
@@ -158,7 +162,7 @@ struct PostgresOpening {
       }
     }
     try run(creation.indexes)
-    let metadata = StoreMetadata(model, storeID: UUID.random(), store: storeIndex)
+    let metadata = StoreMetadata.ofNewStore(model, storeID: UUID.random(), store: storeIndex)
     // Whoever writes the metadata first decides about the identifier of the store.
     let entries = metadata.entries.sorted { $0.key < $1.key }
     _ = try connection.run([
@@ -297,7 +301,7 @@ struct PostgresOpening {
     try PostgresTransfer.createSchema(of: server, connection)
     _ = try connection.run("SET LOCAL search_path TO \(schema)")
     let storeID = UUID.random()
-    let metadata = StoreMetadata(model, storeID: storeID, store: storeIndex)
+    let metadata = StoreMetadata.ofNewStore(model, storeID: storeID, store: storeIndex)
     let creation = PostgresTables.creation(of: model, store: storeIndex)
     _ = try connection.run(creation.map { PostgresStatement($0, isKept: false) })
     try PostgresTransfer.write(metadata.entries, of: server, connection)

@@ -52,7 +52,7 @@ public enum StoreError: Error, Hashable, Sendable {
   /// their old contents back. They may contain changes that were not saved. Until the program ends, only the file is wrong:
   /// the objects are as they were before the save, and the next save writes the file again.
   case notRestored([URL], reason: String)
-  /// The store is open elsewhere, in this process or in another.
+  /// The store is open elsewhere, in this process or in another. Or another copy is being made at this place.
   case inUse(URL)
   /// The files of a store cannot be removed.
   case cannotRemove(URL, reason: String)
@@ -148,8 +148,8 @@ extension StoreError: CustomStringConvertible {
       Self.isOnServer(url)
         ? "the store \(Self.name(url)) has been migrated to another version of its model, or removed, since it was opened; "
           + "nothing was written. Open it with a program of its new version"
-        : "the file \(Self.name(url)) has been removed or replaced since it was opened; nothing was written. "
-          + "Create a new coordinator"
+        : "the file \(Self.name(url)) has been removed, replaced or changed since it was opened; "
+          + "nothing was written. Create a new coordinator"
     case .notRestored(let urls, let reason):
       "a save has failed, and its changes may still be in "
         + urls.map { Self.name($0) }.joined(separator: ", ")
@@ -157,7 +157,7 @@ extension StoreError: CustomStringConvertible {
         + "ends, which writes the file again"
     case .inUse(let url):
       "the store \(Self.name(url)) is in use; release its containers, contexts and objects, and "
-        + "close other programs that use it"
+        + "close other programs that use it or copy a store to this place"
     case .cannotRemove(let url, let reason):
       "the store \(Self.name(url)) cannot be removed: \(reason)"
     case .openedTwice(let url):

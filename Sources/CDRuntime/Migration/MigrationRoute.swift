@@ -181,7 +181,11 @@ struct MigrationRoute {
     guard let destination = model.version(current), let step = line.step(from: known.number, to: current)
     else { throw MigrationError(url, .newerStore(current: current)) }
     let routeStep = RouteStep(step: step, source: known, destination: destination, part: part)
-    if step.isLossless {
+    // The step back does not undo the calculations of rules. They would be made again on the next way there.
+    let isUndone =
+      !step.changesNoData
+      || line.steps(from: current, to: known.number)?.allSatisfy(\.changesNoData) == true
+    if step.isLossless, isUndone {
       append(routeStep)
     } else {
       refusal = (routeStep, MigrationError(url, .newerStore(current: current), step: routeStep.name))

@@ -39,13 +39,14 @@ extension PersistentStoreCoordinator {
   /// So a save counts only if a second look finds it incomplete too.
   @_optimize(none)
   func incompleteSaves(_ session: any StoreSession) throws -> [StoreFinding] {
-    let first = try incompleteSavesNow(session)
+    var first: [UUID: [Int64: [UUID]]] = [:]
+    for save in try incompleteSavesNow(session) {
+      first[save.store, default: [:]][save.number] = save.missing
+    }
     if first.isEmpty { return [] }
     return try incompleteSavesNow(session).compactMap { save in
-      guard let before = first.first(where: { $0.number == save.number && $0.store == save.store }) else {
-        return nil
-      }
-      let missing = save.missing.filter(before.missing.contains)
+      guard let before = first[save.store]?[save.number] else { return nil }
+      let missing = save.missing.filter(before.contains)
       return missing.isEmpty
         ? nil : .incompleteSave(id: save.number, store: save.store, missing: missing)
     }

@@ -316,6 +316,18 @@ import Testing
       try checkRefusal()
     }
     #expect(try fixture.column("SELECT text FROM Item") == ["t!"])
+    // Nor may it open a store whose rows the second version has created.
+    for model in [new, newest] {
+      let created = try store(of: model)
+      let error = try refusal(created, old)
+      #expect((error as? MigrationError)?.reason == .newerStore(current: 1))
+      try created.open(model)
+      #expect(try created.column("SELECT text FROM Item") == ["t"])
+    }
+    // The way back would not take away what the rule has added, and the next way there would add it again.
+    let back = MigrationFixture.model([Self.base, second], mappings: [rules], current: 1)
+    let error = try refusal(fixture, back)
+    #expect((error as? MigrationError)?.reason == .newerStore(current: 1))
   }
 
   /// The names have the same places in both versions, so that the hashes are the same.

@@ -14,6 +14,7 @@ struct SampleValues {
     "[String]": #"["a","\"é\""]"#, "[Int]": "[1,-2]", "[Int]?": "[3]", "[String: Int]": #"{"x":1}"#,
     "[Date]": "[0.5]",
     "Foundation.DateComponents": #"{"year":2024}"#,
+    "[UUID]": #"["5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C12"]"#,
     "Set<Foundation.UUID>": #"["5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11"]"#,
   ]
 

@@ -62,7 +62,7 @@ struct StoreOpening {
     for sql in SQLSchema.systemTables + schema.tables + schema.indexes.map(\.sql) {
       try connection.execute(sql)
     }
-    try StoreMetadata(model, storeID: storeID, store: storeIndex).write(to: connection)
+    try StoreMetadata.ofNewStore(model, storeID: storeID, store: storeIndex).write(to: connection)
     return storeID
   }
 

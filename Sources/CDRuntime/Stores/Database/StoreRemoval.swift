@@ -85,11 +85,12 @@ struct StoreRemoval {
     return values
   }
 
-  /// Removes the journals that a killed program has left, if the file of the store is gone.
+  /// Removes what a killed program has left, if the file of the store is gone: journals, and an unfinished copy.
   ///
   /// - Throws: ``StoreError/inUse(_:)`` if other stores in the folder are being opened.
   @_optimize(none)
   func removeJournalsWithoutFile() throws {
+    CopyClaim.removeLeftovers(of: url)
     guard DatabaseFile.hasJournals(url) else { return }
     let lock: FolderLock
     do { lock = try FolderLock(.exclusive, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }

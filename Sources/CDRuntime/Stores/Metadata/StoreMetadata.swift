@@ -84,6 +84,17 @@ package struct StoreMetadata {
     for part in source.model.parts { partVersions[part.id] = part.currentVersionNumber }
   }
 
+  /// The metadata of a store that is being created, whose rows are all of the current version.
+  @_optimize(none)
+  package static func ofNewStore(_ model: ModelPlan, storeID: UUID, store: Int) -> StoreMetadata {
+    var metadata = StoreMetadata(model, storeID: storeID, store: store)
+    let source = model.source(ofStore: store).model
+    for part in source.parts.isEmpty ? [source] : source.parts {
+      metadata.rowsVersions[part.id] = part.versionOfRows
+    }
+    return metadata
+  }
+
   /// Reads the metadata of a store from its entries.
   ///
   /// - Parameter url: The URL that errors show.
@@ -174,5 +185,29 @@ package struct StoreMetadata {
     var result = entries
     for (key, value) in values { result[Self.valuePrefix + key] = value }
     return result
+  }
+}
+
+extension ManagedObjectModel {
+  /// The number of the last version whose step changes rows and keeps the hash of the data, which then does not tell that
+  /// programs without this version misread the rows. Nil if the hash tells it.
+  @_optimize(none)
+  fileprivate var versionOfRows: Int? {
+    if mappings.isEmpty, !versions.contains(where: \.hasRenames) { return nil }
+    guard let hash = currentVersion?.hashes.data else { return nil }
+    let paths = VersionPaths(self)
+    var pending = [currentVersionNumber]
+    var seen = Set(pending)
+    var found: Int?
+    while let number = pending.popLast() {
+      for base in version(number)?.basedOn ?? [] where version(base)?.hashes.data == hash {
+        if paths.step(from: base, to: number)?.changesNoData == false {
+          found = max(found ?? number, number)
+        } else if seen.insert(base).inserted {
+          pending.append(base)
+        }
+      }
+    }
+    return found
   }
 }

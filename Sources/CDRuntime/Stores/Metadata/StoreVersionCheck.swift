@@ -112,7 +112,7 @@ package struct StoreVersionCheck {
 
 extension ModelVersion {
   /// Whether an entity, a property or a field of a composite had another name in the previous version.
-  fileprivate var hasRenames: Bool {
+  var hasRenames: Bool {
     entities.contains { entity in
       entity.renamedFrom != nil || entity.attributes.contains { $0.renamedFrom != nil }
         || entity.relationships.contains { $0.renamedFrom != nil }

@@ -283,7 +283,8 @@ struct UntrustedStoreTests {
       }
       // There is a header, but no table.
       #expect { try coordinator() } throws: { if case StoreError.foreignSchema = $0 { true } else { false } }
-      for row in try source.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL") {
+      let tables = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'"
+      for row in try source.rows(tables) {
         try target.execute(try #require(row[0]))
       }
       for table in ["_cdgen_metadata", "Photo"] {
