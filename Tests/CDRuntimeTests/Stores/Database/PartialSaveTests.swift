@@ -261,7 +261,7 @@ struct PartialSaveTests {
       Issue.record("\(String(describing: error))")
       return
     }
-    #expect(reason.contains("is full") && reason.contains("has been removed or replaced"))
+    #expect(reason.contains("is full") && reason.contains("has been removed, replaced or changed"))
     try FileManager.default.moveItem(at: moved, to: people)
     #expect(try stored(kind) == ["Grace"])
 
