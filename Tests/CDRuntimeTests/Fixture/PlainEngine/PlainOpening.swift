@@ -49,7 +49,7 @@ struct PlainOpening {
   /// The state of a new store.
   private func created() -> PlainState {
     var state = PlainState()
-    state.metadata[storeIndex] = StoreMetadata(model, storeID: UUID(), store: storeIndex).entries
+    state.metadata[storeIndex] = StoreMetadata.ofNewStore(model, storeID: UUID(), store: storeIndex).entries
     return state
   }
 
