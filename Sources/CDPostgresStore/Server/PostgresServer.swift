@@ -83,7 +83,7 @@ public struct PostgresServer: Hashable, Sendable {
   /// How many seconds one statement may take: at least a millisecond, and at most 1,000,000 s.
   public var statementTimeout: Double = 60 {
     didSet {
-      // What is no number counts as the longest time. It would not be equal to itself, as the server of a store must be.
+      // NaN is not equal to itself, so the server would not be equal to itself either. The longest time replaces it.
       if statementTimeout.isNaN { statementTimeout = Self.longestStatement }
     }
   }

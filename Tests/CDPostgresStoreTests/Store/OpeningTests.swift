@@ -83,7 +83,7 @@ import Testing
     #expect(try store.count("Book") == 2)
   }
 
-  /// Neither other indexes nor a migration change what is not the store's.
+  /// Openings and migrations change the indexes of the store. They leave the indexes of other tables.
   @Test(arguments: [PostgresServer.Features.postgresql, .common])
   func indexesOfOtherTablesStay(features: PostgresServer.Features) throws {
     let indexed = Self.model { $0.entities[1].indexes = [IndexDescription(elements: [SortKey("title")])] }

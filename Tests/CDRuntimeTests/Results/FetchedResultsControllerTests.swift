@@ -117,7 +117,7 @@ import Testing
     context.rollback()
     #expect(try results.update().updates == [index])
     #expect(try results.update().isEmpty)
-    // What has been changed and saved between two updates, and fetched by others.
+    // The parent saves a change between two updates. The second time, another fetch has read the new value before.
     for isFetched in [false, true] {
       tag.name = "c \(isFetched)"
       try context.save()

@@ -171,7 +171,7 @@ import Testing
         _ = try Piece.objects(in: child)
       })
     #expect(copy.lyrics?.text == "la")
-    // What is as before is told once, and found all the same when it changes later.
+    // Fetches without a change notify nobody. A later change is still noticed.
     let (works, lyrics) = (FollowedReads { maker.works }, FollowedReads { copy.lyrics })
     for _ in 0..<2 { _ = try (Maker.objects(in: child), Piece.objects(in: child)) }
     #expect(!works.isTold && !lyrics.isTold)

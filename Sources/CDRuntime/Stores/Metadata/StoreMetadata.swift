@@ -26,7 +26,7 @@ package struct StoreMetadata {
   /// store, and if the release that wrote the store did not record the versions.
   package var partVersions: [UUID: Int] = [:]
   /// The version whose step was the last one that changed rows, for each model by its identity. No program without this
-  /// version may take the rows for those of another one with the same hash. Empty if no migration has recorded it.
+  /// version may take the rows for those of another one with the same hash. Empty if there is no such version.
   package var rowsVersions: [UUID: Int] = [:]
   /// The names of the backups of the last migrations, which the next opening removes.
   package var pendingBackups: [String] = []
@@ -46,7 +46,7 @@ package struct StoreMetadata {
   /// Returns the model, or the part of a merged model, that is too old for the rows; nil if there is none.
   func outdated(_ model: ManagedObjectModel) -> ManagedObjectModel? {
     if rowsVersions.isEmpty { return nil }
-    return (model.parts.isEmpty ? [model] : model.parts).first { part in
+    return model.partsOrSelf.first { part in
       // A model may have lost its first versions, but not the later ones.
       guard let number = rowsVersions[part.id] else { return false }
       return part.versions.allSatisfy { $0.number < number }
@@ -89,9 +89,7 @@ package struct StoreMetadata {
   package static func ofNewStore(_ model: ModelPlan, storeID: UUID, store: Int) -> StoreMetadata {
     var metadata = StoreMetadata(model, storeID: storeID, store: store)
     let source = model.source(ofStore: store).model
-    for part in source.parts.isEmpty ? [source] : source.parts {
-      metadata.rowsVersions[part.id] = part.versionOfRows
-    }
+    for part in source.partsOrSelf { metadata.rowsVersions[part.id] = part.versionOfRows }
     return metadata
   }
 
@@ -189,12 +187,14 @@ package struct StoreMetadata {
 }
 
 extension ManagedObjectModel {
+  /// The models that a merged model was made of; the model itself if it is not merged.
+  fileprivate var partsOrSelf: [ManagedObjectModel] { parts.isEmpty ? [self] : parts }
+
   /// The number of the last version whose step changes rows and keeps the hash of the data, which then does not tell that
   /// programs without this version misread the rows. Nil if the hash tells it.
   @_optimize(none)
   fileprivate var versionOfRows: Int? {
-    if mappings.isEmpty, !versions.contains(where: \.hasRenames) { return nil }
-    guard let hash = currentVersion?.hashes.data else { return nil }
+    guard mayChangeRowsOfSameData, let hash = currentVersion?.hashes.data else { return nil }
     let paths = VersionPaths(self)
     var pending = [currentVersionNumber]
     var seen = Set(pending)

@@ -99,9 +99,7 @@ package struct StoreVersionCheck {
 
   private static func hasMappedSteps(from version: Int, of model: ManagedObjectModel) -> Bool {
     // Mappings may calculate values. Two properties that exchange their names do not change the hashes.
-    guard version != model.currentVersionNumber,
-      !model.mappings.isEmpty || model.versions.contains(where: \.hasRenames)
-    else { return false }
+    guard version != model.currentVersionNumber, model.mayChangeRowsOfSameData else { return false }
     let paths = VersionPaths(model)
     let current = model.currentVersionNumber
     // The way back changes the rows of the same objects as the way there.
@@ -110,9 +108,14 @@ package struct StoreVersionCheck {
   }
 }
 
+extension ManagedObjectModel {
+  /// Whether a step may change rows between versions with the same hash of the data. Only rules and renames can.
+  var mayChangeRowsOfSameData: Bool { !mappings.isEmpty || versions.contains(where: \.hasRenames) }
+}
+
 extension ModelVersion {
   /// Whether an entity, a property or a field of a composite had another name in the previous version.
-  var hasRenames: Bool {
+  fileprivate var hasRenames: Bool {
     entities.contains { entity in
       entity.renamedFrom != nil || entity.attributes.contains { $0.renamedFrom != nil }
         || entity.relationships.contains { $0.renamedFrom != nil }

@@ -115,8 +115,8 @@ extension SQLiteConnection {
   /// Opens a database in memory. Other connections open the same database by the same path.
   static func inMemory(_ path: String, of url: URL) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(path: path, of: [url])
-    // SQLite's default limit is 1 GiB. The only limit here is to be the memory of the machine. The limit belongs to the
-    // database, so it counts for all connections to it.
+    // SQLite allows 1 GiB by default. Here, only the memory of the machine is a limit. All connections to the database
+    // share this limit.
     var limit: Int64 = 1 << 40
     sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_SIZE_LIMIT, &limit)
     return connection

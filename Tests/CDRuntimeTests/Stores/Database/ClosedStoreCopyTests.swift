@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  /// A SQLite file can be opened with such rows, but no other file.
+  /// A SQLite file with such rows can be opened. An XML or binary file with such rows cannot.
   @Test(arguments: StoreKind.whole) func rowsThatNobodyCouldOpenAreNotCopied(_ kind: StoreKind) throws {
     defer { removeFiles() }
     try make(.sqlite)
