@@ -7,7 +7,12 @@ import CDModel
 #endif
 
 extension VersionExporter {
-  func attribute(_ attribute: AttributeDescription, identifier: String?) -> MarkupElement {
+  /// The element of an attribute.
+  ///
+  /// - Parameter entity: The attribute's entity; nil for a field of a composite.
+  func attribute(
+    _ attribute: AttributeDescription, of entity: EntityDescription?, identifier: String?
+  ) -> MarkupElement {
     let type = storedType(attribute.type)
     var element = MarkupElement(
       "attribute",
@@ -41,7 +46,8 @@ extension VersionExporter {
     element["allowsExternalBinaryDataStorage"] = Self.yes(attribute.storesExternally)
     if let derivation = attribute.derivation {
       element["derived"] = "YES"
-      element["derivationExpression"] = derivation.canonicalText
+      element["derivationExpression"] =
+        entity.map { text(of: derivation, type: attribute.type, on: $0.name) } ?? derivation.canonicalText
     }
     element["regularExpressionString"] = attribute.pattern
     element["elementID"] = identifier

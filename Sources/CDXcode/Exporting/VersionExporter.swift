@@ -46,7 +46,7 @@ struct VersionExporter {
               "fetchRequest",
               [
                 ("name", template.name), ("entity", entity.name),
-                ("predicateString", template.predicate?.canonicalText),
+                ("predicateString", template.predicate.map { text(of: $0, on: entity.name) }),
                 ("fetchLimit", template.limit.map(String.init)),
               ])))
       }
@@ -56,7 +56,7 @@ struct VersionExporter {
         DraftElement(
           .composite(place), MarkupElement("composite", [("name", composite.name)]),
           composite.fields.enumerated().map { number, field in
-            DraftElement(.field(place, number), attribute(field, identifier: nil))
+            DraftElement(.field(place, number), attribute(field, of: nil, identifier: nil))
           }))
     }
     return DraftElement(.model, model, children)
@@ -77,7 +77,8 @@ struct VersionExporter {
     var children: [DraftElement] = []
     let forms = IndexForms(entity)
     for (number, attribute) in entity.attributes.enumerated() {
-      var element = self.attribute(attribute, identifier: identifiers.property(attribute.name, of: entity))
+      var element = self.attribute(
+        attribute, of: entity, identifier: identifiers.property(attribute.name, of: entity))
       if forms.isSingle(attribute.name) { element["indexed"] = "YES" }
       children.append(DraftElement(.attribute(place, number), element, userInfo(attribute.info)))
     }
@@ -91,7 +92,10 @@ struct VersionExporter {
         "fetchRequest",
         [
           ("name", "fetchedPropertyFetchRequest"), ("entity", property.entity),
-          ("predicateString", property.predicate?.canonicalText),
+          (
+            "predicateString",
+            property.predicate.map { text(of: $0, on: property.entity, fetchSource: entity.name) }
+          ),
           ("fetchLimit", property.limit.map(String.init)),
         ])
       children.append(
@@ -134,6 +138,23 @@ struct VersionExporter {
         ("elementID", identifiers.property(relationship.name, of: entity)),
         ("versionHashModifier", relationship.hashModifier), ("syncable", "YES"),
       ])
+  }
+
+  // MARK: Expressions
+
+  /// The text of a predicate. Core Data has no enumerations, so raw values replace the names of their cases. A predicate
+  /// with errors stays as it is.
+  private func text(of predicate: FetchPredicate, on entity: String, fetchSource: String? = nil) -> String {
+    if version.enums.isEmpty { return predicate.canonicalText }
+    let checked = ExpressionChecker(graph: graph).check(predicate, on: entity, fetchSource: fetchSource)
+    return (checked.hasErrors ? predicate : checked.predicate).canonicalText
+  }
+
+  /// The text of a derivation, with raw values as in a predicate.
+  func text(of derivation: ValueExpression, type: AttributeType, on entity: String) -> String {
+    if version.enums.isEmpty { return derivation.canonicalText }
+    let checked = ExpressionChecker(graph: graph).check(derivation, on: entity, expecting: .attribute(type))
+    return (checked.hasErrors ? derivation : checked.expression).canonicalText
   }
 
   static func yes(_ flag: Bool) -> String? { flag ? "YES" : nil }

@@ -135,6 +135,46 @@ struct ExportTests {
     #expect(root.children("entity").first { $0["name"] == "Case" }?["elementID"] == "Shelf")
   }
 
+  /// The root of a version of a model of our own, as it is exported.
+  private static func root(of versions: [String], _ number: Int = 1) throws -> MarkupElement {
+    let exporter = XcodeExporter(try model(of: versions))
+    let name = number == 1 ? "Library" : "Library \(number)"
+    return try MarkupReader.read(Array((exporter.files["\(name).xcdatamodel/contents"] ?? "").utf8))
+  }
+
+  /// A model of our own with the texts of its versions, the oldest first.
+  private static func model(of versions: [String]) throws -> ManagedObjectModel {
+    var files = ["model.yaml": Array("id: \(UUID().uuidString)\n".utf8)]
+    for (place, text) in versions.enumerated() { files["\(place + 1).yaml"] = Array(text.utf8) }
+    let loaded = ModelLoader.load(name: "Library", files: files)
+    return try #require(loaded.unprovenModel, "\(loaded.diagnostics)")
+  }
+
+  @Test func expressionsHaveTheRawValuesOfEnumerations() throws {
+    let root = try Self.root(of: [
+      """
+      enums:
+        Mood: { type: String, cases: { good: g, bad: b } }
+        Level: { type: Int16, cases: { low: 0, high: 1 } }
+      entities:
+        Book:
+          attributes:
+            mood: Mood
+            level: Level
+            rank: { type: Int64, derived: "TERNARY(level == 'high', 7, 8)" }
+          fetches: { happy: { where: "mood == 'good' && level IN {'low', 'high'}" } }
+          fetched: { alike: { entity: Book, where: "mood == $FETCH_SOURCE.mood && level == 'high'" } }
+      """
+    ])
+    let book = try #require(root.children("entity").first)
+    let request = try #require(book.children("fetchedProperty").first?.children("fetchRequest").first)
+    #expect(request["predicateString"] == "mood == $FETCH_SOURCE.mood AND level == 1")
+    let template = try #require(root.children("fetchRequest").first)
+    #expect(template["predicateString"] == #"mood == "g" AND level IN {0, 1}"#)
+    let rank = try #require(book.children("attribute").last)
+    #expect(rank["derivationExpression"] == "TERNARY(level == 1, 7, 8)")
+  }
+
   /// The attributes of one entity `E`, as they are exported after an import.
   private static func exported(_ attributes: String, _ entity: String = "") throws -> MarkupElement {
     let text = ImportTests.exported(
