@@ -4,7 +4,8 @@ import CDModel
 ///
 /// Core Data treats two elements of neighbouring versions as the same if their identifiers are equal. Without an
 /// explicit identifier, the name is the identifier. The schema language instead gives a renamed element its old name.
-/// So an element that was renamed once keeps its first name as its identifier in all later versions.
+/// So an element that was renamed once keeps its first name as its identifier in all later versions. If a new element gets
+/// that name, its identifier is the name with the number of the version.
 struct RenamingIdentifiers {
   /// The identifiers by entity. There is no entry for entities whose identifier is their name.
   private var entities: [String: String] = [:]
@@ -18,21 +19,68 @@ struct RenamingIdentifiers {
   init(_ version: ModelVersion, base: ModelVersion?, identifiers: RenamingIdentifiers) {
     guard let base else { return }
     let graph = EntityGraph(base)
+    var newEntities: [String] = []
+    var newProperties: [(entity: EntityDescription, names: [String])] = []
     for entity in version.entities {
       let old = entity.renamedFrom ?? entity.name
-      guard graph.entity(old) != nil else { continue }
-      set(entity.name, identifiers.entities[old] ?? old)
+      let isNew = graph.entity(old) == nil
+      if isNew { newEntities.append(entity.name) } else { set(entity.name, identifiers.entities[old] ?? old) }
       let owned: [(String, String?)] =
         entity.attributes.map { ($0.name, $0.renamedFrom) }
         + entity.relationships.map { ($0.name, $0.renamedFrom) }
+      var newNames: [String] = []
       for (name, renamedFrom) in owned {
         // `Entity.name` refers to another entity, but Core Data compares only the name.
         let oldName = renamedFrom?.split(separator: ".").last.map(String.init) ?? name
-        guard let owner = graph.declaringEntity(of: oldName, in: old)?.name else { continue }
+        guard !isNew, let owner = graph.declaringEntity(of: oldName, in: old)?.name else {
+          if renamedFrom == nil { newNames.append(name) }
+          continue
+        }
         let identifier = identifiers.properties["\(owner).\(oldName)"] ?? oldName
         if identifier != name { properties["\(entity.name).\(name)"] = identifier }
       }
+      if !newNames.isEmpty { newProperties.append((entity, newNames)) }
     }
+    let used = Set(entities.values).union(identifiers.entities.values)
+    for name in newEntities where used.contains(name) {
+      entities[name] = Self.unused(name, in: version, used)
+    }
+    // Without identifiers other than names there is nothing to compare.
+    if properties.isEmpty, identifiers.properties.isEmpty { return }
+    let ownGraph = EntityGraph(version)
+    for (entity, names) in newProperties {
+      let used = self.used(in: entity, ownGraph, graph, identifiers)
+      for name in names where used.contains(name) {
+        properties["\(entity.name).\(name)"] = Self.unused(name, in: version, used)
+      }
+    }
+  }
+
+  /// The identifiers, other than names, of the properties that an entity shares objects with, in its version and in the base.
+  private func used(
+    in entity: EntityDescription, _ graph: EntityGraph, _ base: EntityGraph,
+    _ identifiers: RenamingIdentifiers
+  ) -> Set<String> {
+    let relatives = graph.lineage(of: entity.name) + graph.descendants(of: entity.name)
+    var result = Set(relatives.flatMap(explicit))
+    let sources = relatives.compactMap { base.entity($0.renamedFrom ?? $0.name) }
+    for source in sources + base.lineage(of: entity.renamedFrom ?? entity.name) {
+      result.formUnion(identifiers.explicit(of: source))
+    }
+    return result
+  }
+
+  /// The identifiers, other than names, of an entity's own properties.
+  private func explicit(of entity: EntityDescription) -> [String] {
+    (entity.attributes.map(\.name) + entity.relationships.map(\.name))
+      .compactMap { properties["\(entity.name).\($0)"] }
+  }
+
+  /// An identifier for a new element whose name is the identifier of another one.
+  private static func unused(_ name: String, in version: ModelVersion, _ used: Set<String>) -> String {
+    var result = "\(name) \(version.number)"
+    while used.contains(result) { result += " new" }
+    return result
   }
 
   private mutating func set(_ name: String, _ identifier: String) {

@@ -175,6 +175,46 @@ struct ExportTests {
     #expect(rank["derivationExpression"] == "TERNARY(level == 1, 7, 8)")
   }
 
+  /// Core Data compares identifiers, so two elements of a version must not have the same one.
+  @Test func aNewElementHasNotTheIdentifierOfARenamedOne() throws {
+    let names = "entities: { Book: { attributes: { title: String, name: String? } }, New: {}, Old: {} }"
+    let model = try Self.model(of: [
+      "entities: { Book: { attributes: { name: String } }, Old: {} }",
+      "entities: { Book: { attributes: { title: { type: String, renamedFrom: name } } }, "
+        + "New: { renamedFrom: Old } }",
+      names, names,
+    ])
+    let files = XcodeExporter(model).files
+    let bundle = XcodeBundle(
+      name: "Library", path: "Library.xcdatamodeld",
+      versions: ["Library", "Library 2", "Library 3", "Library 4"].map { name in
+        let text = files["\(name).xcdatamodel/contents"] ?? ""
+        return XcodeBundle.Version(name: name, path: "\(name)/contents", contents: Array(text.utf8))
+      })
+    for version in bundle.versions.suffix(2) {
+      let entities = try MarkupReader.read(version.contents).children("entity")
+      let properties = try #require(entities.first).children("attribute")
+      #expect(properties.map { $0["elementID"] } == ["name", "name 3"])
+      #expect(entities.map { $0["elementID"] } == [nil, "Old", "Old 3"])
+    }
+    let result = XcodeImporter(bundle).run(id: UUID())
+    #expect(!result.diagnostics.contains { $0.message.contains("identifier") }, "\(result.diagnostics)")
+    let version = try #require(result.model?.versions[2])
+    #expect(version.entities.map(\.renamedFrom) == [nil, nil, nil])
+    #expect(version.entities[0].attributes.map(\.renamedFrom) == [nil, nil])
+  }
+
+  /// The removed attribute lends its values to no new one either.
+  @Test func aNewElementHasNotTheIdentifierOfARemovedOne() throws {
+    let root = try Self.root(
+      of: [
+        "entities: { Book: { attributes: { name: String } } }",
+        "entities: { Book: { attributes: { title: { type: String, renamedFrom: name } } } }",
+        "entities: { Book: { attributes: { name: String? } } }",
+      ], 3)
+    #expect(root.children("entity").first?.children("attribute").first?["elementID"] == "name 3")
+  }
+
   /// The attributes of one entity `E`, as they are exported after an import.
   private static func exported(_ attributes: String, _ entity: String = "") throws -> MarkupElement {
     let text = ImportTests.exported(
