@@ -1,4 +1,5 @@
 public import CDModel
+import CDSchema
 
 /// Writes a model as an Xcode model.
 public struct XcodeExporter: Sendable {
@@ -42,22 +43,19 @@ public struct XcodeExporter: Sendable {
     return result
   }
 
-  /// The parts of the current version that Xcode's format cannot express, one line each.
+  /// What Xcode's format cannot express: parts of the current version, and the rules of migrations, one line each.
   public var losses: [String] {
     var result: [String] = []
     for version in model.versions where version.number == model.currentVersionNumber {
       if !version.enums.isEmpty { result.append("enums are written as their raw types") }
+      for composite in version.composites {
+        for field in composite.fields {
+          result += losses(of: field, "field '\(field.name)' of '\(composite.name)'")
+        }
+      }
       for entity in version.entities {
         for attribute in entity.attributes {
-          let subject = "attribute '\(attribute.name)' of '\(entity.name)'"
-          switch attribute.defaultValue {
-          case .now: result.append("\(subject): a default of now() is left out")
-          case .uuid: result.append("\(subject): a default of uuid() is left out")
-          default: break
-          }
-          if case .codable(let type, let codec) = attribute.type, codec != 1 {
-            result.append("\(subject): the codec \(codec) of '\(type)' is left out")
-          }
+          result += losses(of: attribute, "attribute '\(attribute.name)' of '\(entity.name)'")
         }
         for template in entity.fetchTemplates where !template.sort.isEmpty {
           result.append("fetch '\(template.name)' of '\(entity.name)': its order is left out")
@@ -67,6 +65,33 @@ public struct XcodeExporter: Sendable {
         }
       }
     }
+    for rules in model.mappings where !Self.onlyConfirms(rules) {
+      let name = MappingFile.name(from: rules.source, to: rules.destination)
+      result.append("the rules of \(name) are left out; Xcode needs a mapping model for them")
+    }
     return result
+  }
+
+  private func losses(of attribute: AttributeDescription, _ subject: String) -> [String] {
+    var result: [String] = []
+    switch attribute.defaultValue {
+    case .now: result.append("\(subject): a default of now() is left out")
+    case .uuid: result.append("\(subject): a default of uuid() is left out")
+    case .value(let value):
+      if value != .null, ValueText.text(of: value, attribute.type) == nil {
+        result.append("\(subject): its default is left out")
+      }
+    case nil: break
+    }
+    if case .codable(let type, let codec) = attribute.type, codec != 1 {
+      result.append("\(subject): the codec \(codec) of '\(type)' is left out")
+    }
+    return result
+  }
+
+  /// Whether rules only confirm losses, which Core Data accepts without any rule.
+  private static func onlyConfirms(_ rules: MappingRules) -> Bool {
+    rules.duplicates.isEmpty
+      && rules.entities.allSatisfy { $0 == EntityRule(destination: $0.destination, drops: $0.drops) }
   }
 }

@@ -101,6 +101,7 @@ struct ExportTests {
   @Test func aModelOfOurOwnIsXcodes() throws {
     let yaml = """
       enums: { Level: { type: Int16, cases: { low: 0, high: 1 } } }
+      composites: { Size: { width: Double, seal: { type: Data, default: AQI= } } }
       entities:
         Book:
           attributes:
@@ -108,6 +109,8 @@ struct ExportTests {
             price: { type: Decimal?, min: 0, default: 9.99 }
             level: { type: Level, default: high }
             id: { type: UUID, default: uuid() }
+            cover: { type: Data, default: AQI= }
+            size: { type: Size, default: { width: 2.5 } }
           relationships: { shelf: { to: Shelf?, inverse: books } }
           indexes: [[title, -price]]
         Shelf: { relationships: { books: { to: [Book], inverse: shelf, onDelete: cascade, count: ...9 } } }
@@ -117,10 +120,18 @@ struct ExportTests {
       "2.yaml": yaml.replacingOccurrences(of: "  Shelf: {", with: "  Case: { renamedFrom: Shelf,")
         .replacingOccurrences(
           of: "Shelf?", with: "Case?"),
+      "1-2.mapping.yaml": "entities: { Book: { attributes: { title: uppercase(title) } } }\n",
     ].mapValues { Array($0.utf8) }
     let loaded = ModelLoader.load(name: "Library", files: files)
     let exporter = XcodeExporter(try #require(loaded.unprovenModel, "\(loaded.diagnostics)"))
-    #expect(exporter.losses.count == 2)
+    #expect(
+      exporter.losses == [
+        "enums are written as their raw types", "field 'seal' of 'Size': its default is left out",
+        "attribute 'id' of 'Book': a default of uuid() is left out",
+        "attribute 'cover' of 'Book': its default is left out",
+        "attribute 'size' of 'Book': its default is left out",
+        "the rules of 1-2.mapping.yaml are left out; Xcode needs a mapping model for them",
+      ])
     #expect(
       exporter.files.keys.sorted() == [
         ".xccurrentversion", "Library 2.xcdatamodel/contents", "Library.xcdatamodel/contents",
@@ -130,8 +141,11 @@ struct ExportTests {
     let root = try MarkupReader.read(Array((exporter.files["Library 2.xcdatamodel/contents"] ?? "").utf8))
     let book = try #require(root.children("entity").first { $0["name"] == "Book" })
     #expect(
-      book.children("attribute").map { $0["attributeType"] } == ["String", "Decimal", "Integer 16", "UUID"])
-    #expect(book.children("attribute").map { $0["defaultValueString"] } == [nil, "9.99", "1", nil])
+      book.children("attribute").map { $0["attributeType"] } == [
+        "String", "Decimal", "Integer 16", "UUID", "Binary", "Composite",
+      ])
+    #expect(
+      book.children("attribute").map { $0["defaultValueString"] } == [nil, "9.99", "1", nil, nil, nil])
     #expect(root.children("entity").first { $0["name"] == "Case" }?["elementID"] == "Shelf")
   }
 
