@@ -11,7 +11,8 @@ struct Diff: ParsableCommand {
     discussion: """
       Shows each step from one version to another: what happens to the objects of each entity, the changes and \
       how they are resolved, the data that is lost, and the rules that are missing. Without --from, it shows the \
-      step from the previous version to the current one, and above it each earlier step with its losses.
+      step from the previous version to the current one, and above it each other step that stores take to the \
+      current version, with its losses.
 
         cdgen diff Schemas/ToDo.cdmodel
         cdgen diff Schemas/ToDo.cdmodel --from 1 --to 4 --format json
@@ -73,12 +74,12 @@ struct Diff: ParsableCommand {
         guard let accepted = reloaded.unprovenModel else { throw ExitCode.failure }
         (steps, positions) = (try self.steps(of: accepted), reloaded.positions)
       }
-      let earlier = from == nil && format != .json ? earlierSteps(of: unproven, before: steps) : []
+      let others = from == nil ? otherSteps(of: unproven, than: steps) : []
       if format == .text {
-        for step in earlier { try Console.write(PlanColors.text(Self.summary(of: step))) }
+        for step in others { try Console.write(PlanColors.text(Self.summary(of: step))) }
       }
-      try print(earlier, steps, unproven, positions)
-      if !(earlier + steps).allSatisfy(\.isProven) { throw ExitCode.failure }
+      try print(others, steps, unproven, positions)
+      if !(others + steps).allSatisfy(\.isProven) { throw ExitCode.failure }
     }
   }
 
@@ -97,12 +98,14 @@ struct Diff: ParsableCommand {
     return [paths.step(from: start, to: end)].compactMap { $0 }
   }
 
-  /// The steps from the oldest versions up to the first step shown.
-  private func earlierSteps(of model: ManagedObjectModel, before shown: [MigrationStep]) -> [MigrationStep] {
-    guard let end = shown.first?.source else { return [] }
+  /// The steps that stores of all earlier versions take to the last version, without those shown in full.
+  private func otherSteps(of model: ManagedObjectModel, than shown: [MigrationStep]) -> [MigrationStep] {
+    let end = to ?? model.currentVersionNumber
     let versions = VersionPaths(model)
-    let paths = model.versions.map(\.number).compactMap { versions.path(from: $0, to: end) }
+    let paths = model.versions.map(\.number).filter { $0 < end }
+      .compactMap { versions.path(from: $0, to: end) }
     let pairs = Set(paths.flatMap { zip($0, $0.dropFirst()).map { [$0, $1] } })
+      .subtracting(shown.map { [$0.source, $0.destination] })
     return pairs.sorted { $0.lexicographicallyPrecedes($1) }.compactMap {
       versions.step(from: $0[0], to: $0[1])
     }
@@ -118,7 +121,7 @@ struct Diff: ParsableCommand {
   }
 
   private func print(
-    _ earlier: [MigrationStep], _ steps: [MigrationStep], _ model: ManagedObjectModel,
+    _ others: [MigrationStep], _ steps: [MigrationStep], _ model: ManagedObjectModel,
     _ positions: ElementPositions
   ) throws {
     func name(_ step: MigrationStep) -> String {
@@ -129,10 +132,11 @@ struct Diff: ParsableCommand {
       try Console.write(
         PlanColors.text(steps.map { $0.planText(mapping: name($0)) }.joined(separator: "\n")))
     case .json:
-      try Console.write(line: JSONValue.array(steps.map { $0.planJSON(mapping: name($0)) }).indentedText)
+      let plans = (others + steps).map { $0.planJSON(mapping: name($0)) }
+      try Console.write(line: JSONValue.array(plans).indentedText)
     case .sarif:
       var log = SARIFLog.ofModel()
-      for step in earlier + steps { add(step, mapping: name(step), model, positions, to: &log) }
+      for step in others + steps { add(step, mapping: name(step), model, positions, to: &log) }
       try Console.write(line: log.json.indentedText)
     }
   }

@@ -151,6 +151,50 @@ import Testing
     #expect(alone.output.hasPrefix("version 2 to version 3\n"))
   }
 
+  private static let log = "  Log: { attributes: { text: String } }\n"
+  private static let mark = "  Mark: { attributes: { text: String } }\n"
+
+  @Test func theStepsFromAllBasesAreShown() throws {
+    try SampleModel.make(in: folder)
+    let additions = [(2, "[1]", Self.log), (3, "[1]", Self.mark), (4, "[2, 3]", Self.log + Self.mark)]
+    for (number, bases, addition) in additions {
+      try folder.write(
+        "basedOn: \(bases)\n" + SampleModel.version + addition, to: "Notes.cdmodel/\(number).yaml")
+    }
+    let result = try BuiltTool.cdgen.run("diff", "Notes.cdmodel", in: folder.url)
+    #expect(result.status == 0)
+    let heads = result.output.split(separator: "\n").filter { $0.hasPrefix("version ") }
+      .map { $0.prefix { $0 != ":" } }
+    #expect(heads == ["version 1 to version 2", "version 2 to version 4", "version 3 to version 4"])
+  }
+
+  /// Stores of version 1 skip version 2.
+  @Test func aStepOverAVersionIsShown() throws {
+    try SampleModel.make(in: folder)
+    try folder.write(SampleModel.version + Self.log, to: "Notes.cdmodel/2.yaml")
+    try folder.write(SampleModel.version + Self.log + Self.mark, to: "Notes.cdmodel/3.yaml")
+    try folder.write(
+      "entities: { Note: { attributes: { text: uppercase(text) } } }\n", to: "Notes.cdmodel/1-3.mapping.yaml")
+    let result = try BuiltTool.cdgen.run("diff", "Notes.cdmodel", in: folder.url)
+    #expect(result.output.hasPrefix("version 1 to version 3: "), "\(result)")
+    #expect(result.output.contains("\nversion 2 to version 3\n"))
+    #expect(!result.output.contains("version 1 to version 2"))
+  }
+
+  @Test func theStatusIsTheSameInEachFormat() throws {
+    try SampleModel.make(in: folder)
+    try second("title: String?")
+    try folder.write(
+      try folder.text(of: "Notes.cdmodel/2.yaml") + Self.log, to: "Notes.cdmodel/3.yaml")
+    for format in ["text", "json", "sarif"] {
+      let result = try BuiltTool.cdgen.run("diff", "Notes.cdmodel", "--format", format, in: folder.url)
+      #expect(result.status == 1, "\(format)")
+      if format != "json" { continue }
+      let steps = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [[String: Any]]
+      #expect(steps?.map { $0["proven"] as? Bool } == [false, true])
+    }
+  }
+
   @Test func commandsThatWriteTheSameFileWaitForEachOther() throws {
     try SampleModel.make(in: folder)
     try second("title: String?")
