@@ -30,21 +30,40 @@ struct Format: ParsableCommand {
     try reportingFailures {
       var isFormatted = true
       for path in model {
-        let loaded = ModelLoader.load(folder: path)
-        guard let before = loaded.unprovenModel else {
-          ModelFolder.report(loaded.diagnostics)
-          throw ExitCode.failure
-        }
-        let files = Self.changedFiles(of: loaded)
-        try Self.verify(files, loaded, before)
-        for file in files {
-          isFormatted = false
-          try Console.write(line: file.path)
-          if !check { try file.write() }
-        }
+        let hasChanges = try check ? format(path) : ModelFolder.whileLocked(path) { try format(path) }
+        if hasChanges { isFormatted = false }
       }
       if check, !isFormatted { throw ExitCode.failure }
     }
+  }
+
+  /// Formats the files of a model, or with --check only prints them.
+  ///
+  /// - Returns: Whether there is a file that is not formatted.
+  private func format(_ path: String) throws -> Bool {
+    let loaded = ModelLoader.load(folder: path)
+    guard let before = loaded.unprovenModel else {
+      ModelFolder.report(loaded.diagnostics)
+      throw ExitCode.failure
+    }
+    let files = Self.changedFiles(of: loaded)
+    try Self.verify(files, loaded, before)
+    for file in files {
+      if !check { try Self.write(file, loaded) }
+      try Console.write(line: file.path)
+    }
+    return !files.isEmpty
+  }
+
+  /// Writes a formatted file, unless an editor has changed the file since it was read.
+  private static func write(_ file: OutputFile, _ loaded: LoadedModel) throws {
+    if let read = loaded.files.first(where: { $0.path == file.path }) {
+      let original = OutputFile(path: file.path, contents: String(decoding: read.bytes, as: UTF8.self))
+      guard try original.isUpToDate() else {
+        throw Failure(file.path, "the file has changed meanwhile and was not formatted; run the command again")
+      }
+    }
+    try file.write()
   }
 
   private static func changedFiles(of loaded: LoadedModel) -> [OutputFile] {

@@ -204,6 +204,7 @@ import Testing
     let processes = [
       try BuiltTool.cdgen.start("lock", "Notes.cdmodel", "--version", "1", in: folder.url),
       try BuiltTool.cdgen.start("diff", "Notes.cdmodel", "--accept", in: folder.url),
+      try BuiltTool.cdgen.start("format", "Notes.cdmodel", in: folder.url),
     ]
     Thread.sleep(forTimeInterval: 0.4)
     let areRunning = processes.allSatisfy { $0.isRunning }
