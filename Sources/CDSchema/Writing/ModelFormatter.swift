@@ -183,11 +183,18 @@ private struct LineOrder {
       }
   }
 
-  /// The end of the comment at the top of a file, which does not belong to the first key if a blank line follows it.
+  /// The end of the lines at the top of a file that do not belong to the first key: those before a blank line, or before
+  /// and with `---`, the marker of a document's start.
   private func headerEnd(_ range: Range<Int>, before first: MarkedNode.Pair) -> Int {
     let keyLine = source.lineIndex(at: first.key.range.lowerBound)
-    let blank = (range.lowerBound..<keyLine).last { isBlank($0) }
-    return blank.map { $0 + 1 } ?? range.lowerBound
+    let last = (range.lowerBound..<keyLine).last { isBlank($0) || isMarker($0) }
+    return last.map { $0 + 1 } ?? range.lowerBound
+  }
+
+  private func isMarker(_ line: Int) -> Bool {
+    let text = source.scalars[source.line(line)]
+    return text.starts(with: "---".unicodeScalars)
+      && text.dropFirst(3).first?.properties.isWhitespace ?? true
   }
 
   private func isBlank(_ line: Int) -> Bool {

@@ -77,17 +77,19 @@ struct Format: ParsableCommand {
   private static func verify(
     _ changed: [OutputFile], _ loaded: LoadedModel, _ before: ManagedObjectModel
   ) throws {
-    var files: [String: [UInt8]] = [:]
-    for file in loaded.files { files[file.name] = file.bytes }
-    for file in changed {
-      guard let name = loaded.files.first(where: { $0.path == file.path })?.name else { continue }
-      files[name] = Array(file.contents.utf8)
+    func keepsModel(_ changed: [OutputFile]) -> Bool {
+      var files: [String: [UInt8]] = [:]
+      for file in loaded.files { files[file.name] = file.bytes }
+      for file in changed {
+        guard let name = loaded.files.first(where: { $0.path == file.path })?.name else { continue }
+        files[name] = Array(file.contents.utf8)
+      }
+      let after = ModelLoader.load(name: before.name, files: files)
+      return after.unprovenModel?.canonicalJSON == before.canonicalJSON && after.access == loaded.access
     }
-    let after = ModelLoader.load(name: before.name, files: files)
-    guard after.unprovenModel?.canonicalJSON == before.canonicalJSON, after.access == loaded.access else {
-      throw Failure(
-        changed.first?.path,
-        "this file cannot be formatted automatically in its present form; it was not changed")
-    }
+    if keepsModel(changed) { return }
+    throw Failure(
+      (changed.first { !keepsModel([$0]) } ?? changed.first)?.path,
+      "this file cannot be formatted automatically in its present form; it was not changed")
   }
 }

@@ -114,6 +114,30 @@ import Testing
     #expect(try folder.text(of: "before.json") == folder.text(of: "after.json"))
   }
 
+  @Test func theStartOfTheDocumentStaysAtTheTop() throws {
+    let start = "# The licence.\n---\n"
+    try SampleModel.make(in: folder, version: start + SampleModel.version + "# The name.\nlabel: First\n")
+    #expect(
+      try BuiltTool.cdgen.run("format", "Notes.cdmodel", in: folder.url)
+        == .init(status: 0, output: "Notes.cdmodel/1.yaml\n", errors: ""))
+    #expect(
+      try folder.text(of: "Notes.cdmodel/1.yaml")
+        == start + "# The name.\nlabel: First\n" + SampleModel.version)
+  }
+
+  /// Blank lines at the end of this text are a part of it.
+  @Test func theFileThatCannotBeFormattedIsNamed() throws {
+    try SampleModel.make(in: folder, version: Self.messy)
+    let text = SampleModel.version + "info:\n  a: |+\n    x\n\n\n  b: y\n"
+    try folder.write(text, to: "Notes.cdmodel/2.yaml")
+    let result = try BuiltTool.cdgen.run("format", "Notes.cdmodel", in: folder.url)
+    #expect(result.status == 1 && result.output == "")
+    let start = "Notes.cdmodel/2.yaml: error: this file cannot be formatted"
+    #expect(result.errors.hasPrefix(start), "\(result)")
+    #expect(try folder.text(of: "Notes.cdmodel/2.yaml") == text)
+    #expect(try folder.text(of: "Notes.cdmodel/1.yaml") == Self.messy)
+  }
+
   @Test func whatInitWritesHasTheForm() throws {
     _ = try BuiltTool.cdgen.run("init", "Shop", in: folder.url)
     #expect(
