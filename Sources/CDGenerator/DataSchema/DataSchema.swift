@@ -210,8 +210,12 @@ public struct DataSchema: Sendable {
       notes.append("Seconds since 2001-01-01 00:00:00 UTC.")
     }
     let hasNumbers = attribute.type != .date || dates == .reference
-    if hasNumbers, let minimum = attribute.minimum { members.append(.init("minimum", value(minimum))) }
-    if hasNumbers, let maximum = attribute.maximum { members.append(.init("maximum", value(maximum))) }
+    if hasNumbers, let minimum = attribute.minimum {
+      members.append(.init("minimum", value(minimum, of: attribute.type)))
+    }
+    if hasNumbers, let maximum = attribute.maximum {
+      members.append(.init("maximum", value(maximum, of: attribute.type)))
+    }
     let isData = attribute.type == .data
     if let minimum = attribute.minimumLength {
       // A character has at least one code point, which JSON Schema counts.
@@ -258,8 +262,17 @@ public struct DataSchema: Sendable {
         (graph.composite(name)?.fields ?? []).compactMap { field in
           literal(fields[field.name] ?? .null, of: field.type).map { .init(field.swiftName, $0) }
         })
-    default: self.value(value)
+    default: self.value(value, of: type)
     }
+  }
+
+  /// A value of a type in the form of a snapshot's JSON. A Float is written there with its own few digits, which are another
+  /// number than those of the same value as a Double.
+  private func value(_ value: AttributeValue, of type: AttributeType) -> JSONValue {
+    guard type == .float, case .double(let number) = value,
+      let written = Double(Float(number).description)
+    else { return self.value(value) }
+    return self.value(.double(written))
   }
 
   private func value(_ value: AttributeValue) -> JSONValue {

@@ -121,6 +121,31 @@ import Testing
     #expect(result.output.components(separatedBy: "\"minimum\": ").count == 3)
   }
 
+  /// The attributes of the entity `E` of another model, which has the given attributes.
+  private func properties(_ attributes: String, _ more: String = "") throws -> NSDictionary {
+    try SampleModel.make(
+      "Other", in: folder, version: more + "entities:\n  E:\n    attributes:\n" + attributes)
+    let result = try BuiltTool.cdgen.run("json-schema", "--data", "Other.cdmodel", in: folder.url)
+    #expect(result.status == 0 && result.errors == "", "\(result)")
+    let entity = try (object(result.output)["$defs"] as? NSDictionary)?["E"] as? NSDictionary
+    return try #require(entity?["properties"] as? NSDictionary)
+  }
+
+  /// `JSONEncoder` writes 0.1 for such a value, and not the Double 0.10000000149.
+  @Test func aFloatIsWrittenAsInSnapshots() throws {
+    let found = try properties(
+      """
+            part: { type: Float, min: 0.1, max: 0.3, default: 0.2 }
+            size: { type: Size, default: { width: 0.7 } }
+
+      """, "composites: { Size: { width: Float } }\n")
+    let part = try #require(found["part"] as? NSDictionary)
+    #expect(part["minimum"] as? Double == 0.1 && part["maximum"] as? Double == 0.3)
+    #expect(part["default"] as? Double == 0.2)
+    let size = (found["size"] as? NSDictionary)?["default"] as? NSDictionary
+    #expect(size?["width"] as? Double == 0.7)
+  }
+
   @Test func openAPIHasTheSameSchemas() throws {
     let result = try BuiltTool.cdgen.run("openapi", "Data.cdmodel", in: folder.url)
     #expect(result.status == 0 && result.errors == "")
