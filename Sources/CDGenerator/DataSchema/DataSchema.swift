@@ -242,14 +242,47 @@ public struct DataSchema: Sendable {
   /// Whether a regular expression means the same in the dialect of JSON Schema, as far as its spelling shows. The
   /// runtime's dialect has forms that other dialects do not have. Its classes such as `\w` have all of Unicode's characters,
   /// but those of JSON Schema have only ASCII's.
+  ///
+  /// Validators read a pattern with JavaScript's flag `u`. An escape or a brace without meaning is then a mistake, and the
+  /// whole schema cannot be used.
   private static func isPortable(_ pattern: String) -> Bool {
     let others = [
-      "\\w", "\\W", "\\d", "\\D", "\\s", "\\S", "\\b", "\\B",
-      "\\p", "\\P", "\\h", "\\H", "\\A", "\\Z", "\\z", "\\G", "\\Q", "\\E", "\\R", "\\X", "\\N", "\\x{",
-      "\\a", "\\e",
-      "(?>", "(?#", "(?i", "(?s", "(?m", "(?x", "(?w", "(?u", "(?-", "++", "*+", "?+", "}+", "[[", "&&", "--",
+      "(?>", "(?#", "(?i", "(?s", "(?m", "(?x", "(?w", "(?u", "(?-", "++", "*+", "?+", "}+", "&&", "--",
     ]
-    return !others.contains { pattern.contains($0) }
+    if others.contains(where: { pattern.contains($0) }) { return false }
+    var rest = Substring(pattern).unicodeScalars
+    var isInClass = false
+    while let scalar = rest.popFirst() {
+      switch scalar {
+      case "\\":
+        guard let escaped = rest.popFirst() else { return false }
+        if !portableEscapes.contains(escaped), escaped != "-" || !isInClass { return false }
+      case "[":
+        if isInClass { return false }
+        isInClass = true
+        if rest.first == "^" { rest.removeFirst() }
+        // JavaScript reads `[]` as an empty class, and the runtime's dialect reads `[:` as the start of a named one.
+        if rest.first == "]" || rest.first == ":" { return false }
+      case "]":
+        if !isInClass { return false }
+        isInClass = false
+      case "{" where !isInClass:
+        guard let end = rest.firstIndex(of: "}"), isCount(Substring(rest[..<end])) else { return false }
+        rest = rest[rest.index(after: end)...]
+      case "}" where !isInClass: return false
+      default: break
+      }
+    }
+    return true
+  }
+
+  /// The characters whose meaning after a backslash is the same everywhere.
+  private static let portableEscapes = Set("^$\\.*+?()[]{}|/nrtf".unicodeScalars)
+
+  /// Whether a text is the inside of a quantifier's braces, such as `3`, `3,` or `3,5`.
+  private static func isCount(_ text: Substring) -> Bool {
+    let counts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false)
+    return !counts[0].isEmpty && counts.allSatisfy { $0.utf8.allSatisfy { (48...57).contains($0) } }
   }
 
   /// A default value in the form of a snapshot's JSON; nil if that form depends on the app.

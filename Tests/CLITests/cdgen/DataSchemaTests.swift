@@ -146,6 +146,29 @@ import Testing
     #expect(size?["width"] as? Double == 0.7)
   }
 
+  /// JavaScript reads patterns with the flag `u`, which allows no escape without a meaning.
+  @Test func aPatternThatOtherDialectsRefuseIsADescription() throws {
+    let found = try properties(
+      #"""
+            a: { type: String, pattern: '[0-9]{3}\-[0-9]{4}' }
+            b: { type: String, pattern: '[^@]+\@[^@]+' }
+            c: { type: String, pattern: '[a-z[A-Z]]+' }
+            d: { type: String, pattern: 'a]' }
+            e: { type: String, pattern: '\v' }
+            k: { type: String, pattern: '[0-9\-\]]{3}/\$(a|b){1,}\.\/' }
+
+      """#)
+    for name in ["a", "b", "c", "d", "e"] {
+      let attribute = try #require(found[name] as? NSDictionary)
+      #expect(attribute["pattern"] == nil, "\(name)")
+      let description = attribute["description"] as? String
+      #expect(description?.hasPrefix("Matches the regular expression ") == true, "\(name)")
+    }
+    #expect(
+      (found["k"] as? NSDictionary)?["pattern"] as? String
+        == #"^(?:[0-9\-\]]{3}/\$(a|b){1,}\.\/)$"#)
+  }
+
   @Test func openAPIHasTheSameSchemas() throws {
     let result = try BuiltTool.cdgen.run("openapi", "Data.cdmodel", in: folder.url)
     #expect(result.status == 0 && result.errors == "")
