@@ -56,6 +56,21 @@ package enum Console {
     if code != 0 { throw OutputFailure(code: code) }
   }
 
+  /// Writes a text to a stream at a path, as ``FileSystem/isStream(_:)`` determines it.
+  ///
+  /// - Throws: ``Failure``. For a broken pipe an `ExitCode`, which ends the command without a message.
+  package static func write(_ text: String, toStream path: String) throws {
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    var code = descriptor < 0 ? errno : 0
+    if code == 0 {
+      defer { close(descriptor) }
+      var text = text
+      code = text.withUTF8 { put(UnsafeRawBufferPointer($0), to: descriptor) }
+    }
+    if code == EPIPE { throw ExitCode(brokenPipe) }
+    if code != 0 { throw Failure(path, "cannot be written: \(String(cString: strerror(code)))") }
+  }
+
   /// Writes a line to the error stream.
   package static func error(_ line: String) { error(text: line + "\n") }
 

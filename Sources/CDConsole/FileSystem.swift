@@ -56,6 +56,15 @@ package enum FileSystem {
     return exists(path, isDirectory: &isDirectory) && isDirectory
   }
 
+  /// Whether a path leads to a pipe, a terminal or another device that takes text, such as `/dev/stdout`. Reading from it may
+  /// never end, and a new file must not replace it.
+  package static func isStream(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    let kind = status.st_mode & S_IFMT
+    return kind == S_IFIFO || kind == S_IFCHR
+  }
+
   /// The folder that contains a file; `.` for a name without a folder.
   package static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }

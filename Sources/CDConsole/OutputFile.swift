@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// A text file that a command writes.
+/// A text file that a command writes. A path that leads to a stream, such as `/dev/stdout`, gets the text too.
 package struct OutputFile {
   package var path: String
   package var contents: String
@@ -14,14 +14,19 @@ package struct OutputFile {
     self.contents = contents
   }
 
-  /// The present contents of the file; nil if it does not exist.
+  /// Whether the path leads to a stream instead of a file.
+  package var isStream: Bool { FileSystem.isStream(path) }
+
+  /// The present contents of the file; nil if it does not exist. Those of a stream are all that it will give.
   package func currentContents() throws -> String? {
     try currentBytes().map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// Whether the file exists and has exactly these contents. Bytes are compared, because texts are equal too if one of them
   /// has composed characters and the other one decomposed characters.
-  package func isUpToDate() throws -> Bool { try currentBytes()?.elementsEqual(contents.utf8) ?? false }
+  package func isUpToDate() throws -> Bool {
+    try !isStream && currentBytes()?.elementsEqual(contents.utf8) ?? false
+  }
 
   private func currentBytes() throws -> Data? {
     var isDirectory = false
@@ -44,6 +49,10 @@ package struct OutputFile {
     if let own = FileSystem.realPath(path), sources.contains(where: { FileSystem.realPath($0) == own }) {
       throw Failure(path, "this is a file of the model; choose another --output")
     }
+    if isStream {
+      try Console.write(contents, toStream: path)
+      return true
+    }
     if try isUpToDate() { return false }
     // An atomic write gives the name to a new file, and would replace a symbolic link.
     let target = try FileSystem.followingLinks(path)
@@ -58,6 +67,7 @@ package struct OutputFile {
 
   /// Writes a file that must not exist yet. An existing file stays unchanged, and is an error.
   package func create() throws {
+    if isStream { return try Console.write(contents, toStream: path) }
     do {
       try Data(contents.utf8).write(to: FileSystem.url(path), options: .withoutOverwriting)
     } catch {

@@ -64,7 +64,7 @@ struct Stub: ParsableCommand {
       }
       let path = try path(in: unproven)
       let file = OutputFile(path: output, contents: "")
-      guard try file.currentContents() == nil else {
+      guard try file.isStream || file.currentContents() == nil else {
         throw Failure(
           output, "the file already exists and was not changed: name another with --output")
       }

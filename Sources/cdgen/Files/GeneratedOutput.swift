@@ -27,7 +27,7 @@ struct GeneratedOutput {
   /// - Throws: ``Failure`` before anything is written, if cdgen did not generate a file that is in the way, or generated it
   ///   from another model.
   func write() throws {
-    for file in files {
+    for file in files where !file.isStream {
       guard let contents = try file.currentContents(), !contents.isEmpty else { continue }
       guard Self.isGenerated(contents) else {
         throw Failure(
@@ -49,7 +49,7 @@ struct GeneratedOutput {
     var result: [Failure] = []
     for file in files {
       if try file.isUpToDate() { continue }
-      let isMissing = try file.currentContents() == nil
+      let isMissing = try file.isStream || file.currentContents() == nil
       let problem = isMissing ? "the file is missing" : "the file is not up to date"
       result.append(Failure(file.path, "\(problem); run 'cdgen generate'"))
     }
@@ -66,7 +66,7 @@ struct GeneratedOutput {
     return try FileSystem.names(in: folder).filter { $0.hasSuffix(".swift") }
       .map { FileSystem.join(folder, $0) }
       .filter { path in
-        guard !wanted.contains(path), !FileSystem.isFolder(path) else { return false }
+        if wanted.contains(path) || FileSystem.isFolder(path) || FileSystem.isStream(path) { return false }
         return try OutputFile(path: path, contents: "").currentContents().map(Self.firstLine) == marker
       }
   }

@@ -152,4 +152,27 @@ import Testing
     #expect(result == .init(status: 0, output: JSONSchema.text + "\n", errors: ""))
     #expect(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) is [String: Any])
   }
+
+  /// A pipe cannot be compared with what is to be written: reading from it would never end.
+  @Test(arguments: ["compile", "generate"])
+  func theOutputCanBeAPipe(_ command: String) throws {
+    try SampleModel.make(in: folder, version: "entities: { Note: { attributes: { text: String } } }\n")
+    #expect(try BuiltTool.cdgen.run(command, "Notes.cdmodel", "--output", "file", in: folder.url).status == 0)
+    let process = Process()
+    process.executableURL = BuiltTool.cdgen.url
+    process.arguments = [command, "Notes.cdmodel", "--output", "/dev/stdout"]
+    process.currentDirectoryURL = folder.url
+    process.standardInput = FileHandle.nullDevice
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let end = Date.now.addingTimeInterval(30)
+    // The text is shorter than a pipe's buffer, so that the command need not wait for a reader.
+    while process.isRunning, Date.now < end { Thread.sleep(forTimeInterval: 0.02) }
+    if process.isRunning { process.terminate() }
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    #expect(try text == folder.text(of: "file"))
+  }
 }
