@@ -6,6 +6,8 @@ import CDModel
 /// `xcode.Boolean.usesScalarValueType` for the attributes of a type.
 struct StyleSheet {
   let version: ModelVersion
+  /// The names under `info` that no longer fit the declarations of their elements, and are left out.
+  var outdated: [ElementIndex: Set<String>] = [:]
 
   /// Attributes whose values depend on Xcode's version and settings. Only these become styles, because a style also
   /// applies to elements that are added later.
@@ -37,8 +39,9 @@ struct StyleSheet {
     element.children += draft.children.map(finished)
     guard let key = draft.key else { return element }
     let (info, prefix) = version.info(of: key)
+    let outdated = outdated[key] ?? []
     var original = element
-    if let type = info[prefix + "attributeType"] {
+    if !outdated.contains("attributeType"), let type = info[prefix + "attributeType"] {
       original["attributeType"] = type == XcodeInfo.absent ? nil : type
     }
     for name in Self.names(of: element) {
@@ -48,6 +51,7 @@ struct StyleSheet {
     for (name, value) in info.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })
     where name.hasPrefix(prefix) && name != XcodeInfo.indexes {
       let name = String(name.dropFirst(prefix.count))
+      if outdated.contains(name) { continue }
       if name.hasPrefix("element."), !name.dropFirst(8).contains(".") {
         // Text that is not XML does not come from Xcode. It stays under `info`.
         if let child = try? MarkupReader.read(Array(value.utf8)) { Self.put(child, into: &element) }

@@ -18,7 +18,15 @@ struct VersionExporter {
   }
 
   /// The root element of the document.
-  var root: MarkupElement { StyleSheet(version: version).finished(draft) }
+  ///
+  /// - Parameter modelName: The name of the model.
+  func root(modelName: String) -> MarkupElement {
+    let outdated = OutdatedInfo(version, modelName: modelName).names(in: wholeRoot)
+    return outdated.isEmpty ? wholeRoot : StyleSheet(version: version, outdated: outdated).finished(draft)
+  }
+
+  /// The root element with all information stored under `info`, even if it is out of date.
+  var wholeRoot: MarkupElement { StyleSheet(version: version).finished(draft) }
 
   /// The elements from the version's own declarations, without the information stored under `info` for Xcode.
   var draft: DraftElement {

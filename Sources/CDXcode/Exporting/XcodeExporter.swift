@@ -20,7 +20,7 @@ public struct XcodeExporter: Sendable {
         version, base: base, identifiers: base.flatMap { identifiers[$0.number] } ?? RenamingIdentifiers())
       own.apply(infoOf: version)
       identifiers[version.number] = own
-      let root = VersionExporter(version, identifiers: own).root
+      let root = VersionExporter(version, identifiers: own).root(modelName: model.name)
       result["\(names[version.number] ?? "").xcdatamodel/contents"] = MarkupText.document(root)
     }
     result[".xccurrentversion"] = CurrentVersionFile.text(name: names[model.currentVersionNumber] ?? "")
@@ -43,7 +43,8 @@ public struct XcodeExporter: Sendable {
     return result
   }
 
-  /// What Xcode's format cannot express: parts of the current version, and the rules of migrations, one line each.
+  /// What is left out, one line each: parts of the current version that Xcode's format cannot express, information under
+  /// `info` that is out of date, and the rules of migrations.
   public var losses: [String] {
     var result: [String] = []
     for version in model.versions where version.number == model.currentVersionNumber {
@@ -64,6 +65,10 @@ public struct XcodeExporter: Sendable {
           result.append("fetched property '\(property.name)' of '\(entity.name)': its order is left out")
         }
       }
+    }
+    for version in model.versions where version.number == model.currentVersionNumber {
+      let root = VersionExporter(version, identifiers: RenamingIdentifiers()).wholeRoot
+      result += OutdatedInfo(version, modelName: model.name).messages(in: root)
     }
     for rules in model.mappings where !Self.onlyConfirms(rules) {
       let name = MappingFile.name(from: rules.source, to: rules.destination)

@@ -238,6 +238,42 @@ struct ExportTests {
     return try MarkupReader.read(Array(text.utf8))
   }
 
+  @Test func whatWasKeptDoesNotOverruleALaterDeclaration() throws {
+    let result = ImportTests.run([
+      (
+        "Shop",
+        """
+        <entity name="E" representedClassName="E">
+        <attribute name="changed" optional="YES" attributeType="Integer 32" defaultValueString="NO"/>
+        <attribute name="dropped" optional="YES" attributeType="Integer 32" defaultValueString="NO"/>
+        <attribute name="kept" optional="YES" attributeType="Integer 32" defaultValueString="NO"/>
+        <attribute name="typed" optional="YES" attributeType="Undefined"/>
+        <attribute name="paint" optional="YES" attributeType="Transformable" valueTransformerName="Paint"/>
+        </entity>
+        """
+      )
+    ])
+    var model = try #require(result.model)
+    #expect(XcodeExporter(model).losses == [])
+    model.versions[0].entities[0].attributes[0].defaultValue = .value(.int(5))
+    model.versions[0].entities[0].attributes[1].defaultValue = nil
+    model.versions[0].entities[0].attributes[3].type = .string
+    model.versions[0].entities[0].attributes[4].isOptional = false
+    let exporter = XcodeExporter(model)
+    let text = try #require(exporter.files["Shop.xcdatamodel/contents"])
+    let root = try MarkupReader.read(Array(text.utf8))
+    let attributes = try #require(root.children("entity").first).children("attribute")
+    #expect(attributes.map { $0["defaultValueString"] } == ["5", nil, "NO", nil, nil])
+    #expect(attributes[3]["attributeType"] == "String")
+    #expect(attributes[4]["attributeType"] == "Transformable" && attributes[4]["optional"] == nil)
+    #expect(
+      exporter.losses == [
+        "attribute 'changed' of 'E': 'xcode.defaultValueString' is out of date and left out",
+        "attribute 'dropped' of 'E': 'xcode.defaultValueString' is out of date and left out",
+        "attribute 'typed' of 'E': 'xcode.attributeType' is out of date and left out",
+      ])
+  }
+
   @Test func aStyleGivesNothingToWhoHadNothing() throws {
     let root = try Self.exported(
       """
