@@ -11,8 +11,8 @@ struct Diff: ParsableCommand {
     discussion: """
       Shows each step from one version to another: what happens to the objects of each entity, the changes and \
       how they are resolved, the data that is lost, and the rules that are missing. Without --from, it shows the \
-      step from the previous version to the current one, and above it each other step that stores take to the \
-      current version, with its losses.
+      step from the previous version to the current one, and above it each other step that stores take to \
+      the current version, with its losses.
 
         cdgen diff Schemas/ToDo.cdmodel
         cdgen diff Schemas/ToDo.cdmodel --from 1 --to 4 --format json
