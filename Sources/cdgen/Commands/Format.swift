@@ -60,7 +60,7 @@ struct Format: ParsableCommand {
     if let read = loaded.files.first(where: { $0.path == file.path }) {
       let original = OutputFile(path: file.path, contents: String(decoding: read.bytes, as: UTF8.self))
       guard try original.isUpToDate() else {
-        throw Failure(file.path, "the file has changed meanwhile and was not formatted; run the command again")
+        throw Failure(file.path, "the file has changed meanwhile and is not formatted; run the command again")
       }
     }
     try file.write()
