@@ -22,12 +22,13 @@ public enum ModelTemplate {
 
   /// The source of a program that stores an object of the new model and fetches it again.
   public static func firstProgram(model name: String) -> String {
-    """
+    let type = ManagedObjectModel.typeName(ofModel: name)
+    return """
     import CDRuntime
     import Foundation
 
     // Opens the store. The first run creates it.
-    let container = try PersistentContainer(for: \(name)Model.self, at: URL(filePath: "\(name).sqlite"))
+    let container = try PersistentContainer(for: \(type).self, at: URL(filePath: "\(name).sqlite"))
     let context = container.viewContext
 
     let item = Item(name: "Item \\(try Item.count(in: context) + 1)", in: context)

@@ -16,6 +16,12 @@ struct ModelTemplateTests {
     #expect(loaded.model?.versions.map { $0.entities.map(\.name) } == [["Item", "Folder"]])
   }
 
+  /// The first program names the type that the generator declares. The type has a capital letter in every case.
+  @Test func theFirstProgramNamesTheTypeOfTheModel() {
+    let program = ModelTemplate.firstProgram(model: "notes")
+    #expect(program.contains("PersistentContainer(for: NotesModel.self, at: URL(filePath: \"notes.sqlite\"))"))
+  }
+
   @Test func names() {
     #expect(ModelTemplate.problem(withName: "Notes") == nil)
     #expect(
