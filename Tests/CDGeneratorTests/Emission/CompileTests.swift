@@ -1,3 +1,4 @@
+import CDGenerator
 import Foundation
 import SeededRandom
 import Testing
@@ -24,6 +25,28 @@ import Testing
     #expect(!files.isEmpty)
     let outcome = try SwiftCompiler().check(files, ["-default-isolation", "MainActor"])
     #expect(outcome.isSuccess, "\(outcome.messages)")
+  }
+
+  /// The app's own files import the modules without an access level, as in a target with default settings.
+  @Test(arguments: [true, false])
+  func packageDeclarationsCompileBesidePlainImports(importsAreInternal: Bool) throws {
+    try SourceFolder.with { folder in
+      var files = try ReferenceCase(name: "Package").expectedFiles
+      let options = Generator.Options(access: .package, perEntity: true)
+      for file in try ReferenceCase(name: "PerEntity").generate(options) {
+        files.append(try folder.write(file.contents, file.name))
+      }
+      let app = """
+        import CDRuntime
+        import Foundation
+
+        func isNew(_ object: ManagedObject, since date: Date) -> Bool { date < .now }
+        """
+      files.append(try folder.write(app, "App.swift"))
+      let features = SwiftCompiler.features.filter { importsAreInternal || $0 != "InternalImportsByDefault" }
+      let outcome = try SwiftCompiler().check(files, features: features)
+      #expect(outcome.isSuccess, "\(outcome.messages)")
+    }
   }
 
   @Test(arguments: [[], ["-default-isolation", "MainActor"]], ["", "nonisolated "])

@@ -18,8 +18,8 @@ import Testing
     let loaded = ModelLoader.load(name: "notes", files: files.mapValues { Array($0.utf8) })
     #expect(
       loaded.diagnostics.text == """
-        1.yaml:2:3: error: generated code itself declares 'NotesModel'; give the entity's class another name: \
-        class: NotesModelObject
+        1.yaml:2:3: error: generated code itself declares 'NotesModel'; give the entity's class another \
+        name: class: NotesModelObject
 
         """)
   }

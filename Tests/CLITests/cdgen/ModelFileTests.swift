@@ -60,14 +60,15 @@ import Testing
   }
 
   @Test func theFirstProgramFitsALowerCaseModel() throws {
-    try folder.write(
-      "let package = Package(name: \"App\", targets: [.executableTarget(name: \"App\")])", to: "Package.swift")
+    let manifest = #"let package = Package(name: "App", targets: [.executableTarget(name: "App")])"#
+    try folder.write(manifest, to: "Package.swift")
     _ = try BuiltTool.cdgen.run("init", "notes", "--directory", "Sources/App", in: folder.url)
     let generated = try BuiltTool.cdgen.run(
       "generate", "Sources/App/notes.cdmodel", "--output", "G.swift", in: folder.url)
     #expect(generated.status == 0)
     #expect(try folder.text(of: "G.swift").contains("enum NotesModel: "))
-    #expect(try folder.text(of: "Sources/App/main.swift").contains("PersistentContainer(for: NotesModel.self"))
+    let program = try folder.text(of: "Sources/App/main.swift")
+    #expect(program.contains("PersistentContainer(for: NotesModel.self"))
   }
 
   @Test func initOverwritesNothing() throws {
