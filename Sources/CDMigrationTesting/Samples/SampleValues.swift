@@ -22,7 +22,7 @@ struct SampleValues {
     case .string: return try string(for: attribute, of: entity)
     case .bool: return .bool(attribute.defaultValue != .value(.bool(true)))
     case .float, .double: return .double(within(Double(number) + 0.5, attribute))
-    case .decimal: return .decimal(Decimal(within(Double(number) + 0.25, attribute)))
+    case .decimal: return .decimal(decimal(for: attribute))
     case .date: return .date(date(for: attribute))
     case .data: return .data(data(for: attribute))
     case .uuid: return .uuid(UUID())
@@ -77,6 +77,21 @@ struct SampleValues {
     }
     let atLeast = max(number + 100, limit(attribute.minimum) ?? range.lowerBound)
     return min(atLeast, limit(attribute.maximum) ?? range.upperBound, range.upperBound)
+  }
+
+  /// A decimal. A limit such as 19.99 is not exact as a Double.
+  private func decimal(for attribute: AttributeDescription) -> Decimal {
+    func limit(_ value: AttributeValue?) -> Decimal? {
+      switch value {
+      case .int(let value): Decimal(value)
+      case .double(let value): Decimal(value)
+      case .decimal(let value): value
+      default: nil
+      }
+    }
+    let value = Decimal(Double(number) + 0.25)
+    let atLeast = max(value, limit(attribute.minimum) ?? value)
+    return min(atLeast, limit(attribute.maximum) ?? atLeast)
   }
 
   private func data(for attribute: AttributeDescription) -> Data {
