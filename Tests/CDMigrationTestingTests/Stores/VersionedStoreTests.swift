@@ -164,7 +164,8 @@ import Testing
         attributes: [
           AttributeDescription(name: "price", type: .decimal, minimum: .decimal(least)),
           AttributeDescription(name: "share", type: .decimal, maximum: .decimal(most)),
-          AttributeDescription(name: "fee", type: .decimal, minimum: .decimal(fixed), maximum: .decimal(fixed)),
+          AttributeDescription(
+            name: "fee", type: .decimal, minimum: .decimal(fixed), maximum: .decimal(fixed)),
           AttributeDescription(name: "free", type: .decimal),
         ])
     ])
