@@ -120,25 +120,3 @@ struct SampleValues {
     }
   }
 }
-
-/// Sample JSON for the types of codable attributes. An app's own type is not known here, so its sample is an empty
-/// object. A migration copies the JSON without reading it.
-private enum SampleJSON {
-  static func text(of type: String, _ number: Int64) -> String {
-    let type = type.filter { $0 != " " && $0 != "?" }
-    if type.hasPrefix("["), type.hasSuffix("]") {
-      let inner = type.dropFirst().dropLast()
-      guard let colon = inner.firstIndex(of: ":") else { return "[\(text(of: String(inner), number))]" }
-      return "{\"key\":\(text(of: String(inner[inner.index(after: colon)...]), number))}"
-    }
-    switch type.split(separator: ".").last.map(String.init) ?? type {
-    case "String": return "\"text \(number)\""
-    case "Bool": return "true"
-    case "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64":
-      return "\(number % 100)"
-    case "Float", "Double", "Decimal", "Date": return "\(number).5"
-    case "UUID": return "\"5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11\""
-    default: return "{}"
-    }
-  }
-}
