@@ -45,8 +45,8 @@ struct Init: ParsableCommand {
           """
           Next:
             swift build
-            swift run \(program.target)
-            swift package cdgen-read check \(folder)
+            swift run \(SuggestedCommand.word(program.target))
+            swift package cdgen-read check \(SuggestedCommand.word(folder))
 
           """)
       }
