@@ -17,6 +17,7 @@ struct PluginTests {
 
     try aTargetWithoutAModelIsToldWhatToAdd(package)
     try theCommandPluginMakesAModel(package)
+    try theCommandPluginMakesASecondModel(package)
     try readingCommandsNeedNoPermission(package)
     try anEditChangesTheClass(package)
     try anEntityIsAdded(package)
@@ -76,6 +77,17 @@ struct PluginTests {
         "error: cdgen ended with status 1",
         "Missing.cdmodel:1:1: error: there is no such folder; a model is a folder named NAME.cdmodel",
       ], "\(check.output)")
+  }
+
+  /// The classes of both models are in one module.
+  private func theCommandPluginMakesASecondModel(_ package: FixturePackage) throws {
+    let result = try package.cdgen("init", "More", "--directory", "Sources/App")
+    #expect(result.status == 0, "\(result.output)")
+    try package.write(program(["More"], ["Item(in: context)"]), to: "Sources/App/main.swift")
+    let run = try package.buildAndRun()
+    #expect(
+      run.output == "MoreItem [\"name\", \"note\", \"created\", \"done\"]\nMoreFolder [\"name\"]\n")
+    try package.remove("Sources/App/More.cdmodel")
   }
 
   private func readingCommandsNeedNoPermission(_ package: FixturePackage) throws {

@@ -71,6 +71,25 @@ import Testing
     #expect(program.contains("PersistentContainer(for: NotesModel.self"))
   }
 
+  /// The plugin generates the classes of both models in one module.
+  @Test func aSecondModelOfATargetHasNamesOfItsOwn() throws {
+    func entities(_ model: String) -> [String]? {
+      let loaded = ModelLoader.load(folder: folder.url.appending(path: model).path)
+      return loaded.model?.versions.first?.entities.map(\.name)
+    }
+    // The models of hidden folders do not count, because the plugin does not read them.
+    try folder.write("", to: "App/.build/checkouts/Other.cdmodel/model.yaml")
+    for name in ["First", "more"] {
+      #expect(try BuiltTool.cdgen.run("init", name, "--directory", "App", in: folder.url).status == 0)
+    }
+    #expect(entities("App/First.cdmodel") == ["Item", "Folder"])
+    #expect(entities("App/more.cdmodel") == ["MoreItem", "MoreFolder"])
+    // A model in a subfolder belongs to the same target.
+    try folder.write("", to: "Kit/Models/Old.cdmodel/model.yaml")
+    #expect(try BuiltTool.cdgen.run("init", "New", "--directory", "Kit", in: folder.url).status == 0)
+    #expect(entities("Kit/New.cdmodel") == ["NewItem", "NewFolder"])
+  }
+
   @Test func theNextCommandsQuoteAFolderWithABlank() throws {
     let manifest = #"let package = Package(name: "App", targets: [.executableTarget(name: "App")])"#
     try folder.write(manifest, to: "My Package/Package.swift")
