@@ -25,6 +25,7 @@ struct PluginTests {
     try aLinkedModelIsAdded(package)
     try aMistakeIsShownAtItsPlace(package)
     try twoModelsOfOneNameAreRefused(package)
+    try aModelInAHiddenFolderIsIgnored(package)
     try aReleasedVersionIsGuarded(package)
     try anAppMayDoWithoutTheGenerator(package)
   }
@@ -204,6 +205,14 @@ struct PluginTests {
       ])
     try package.remove("Sources/App/Old")
     #expect(try package.buildAndRun().output == "Book [\"title\", \"isbn\"]\n")
+  }
+
+  private func aModelInAHiddenFolderIsIgnored(_ package: FixturePackage) throws {
+    try package.write(
+      "id: 5D6A7B1C-36B4-4B8E-A0B7-2C2F8F0F6E23\n", to: "Sources/App/.old/Shop.cdmodel/model.yaml")
+    let run = try package.buildAndRun()
+    #expect(run.output == "Book [\"title\", \"isbn\"]\n")
+    try package.remove("Sources/App/.old")
   }
 
   /// An edit of a locked version stops the build, and so does a step from it that lacks a rule, until the remedy
