@@ -1,4 +1,5 @@
 import CDGenerator
+import CDModel
 import Foundation
 import SeededRandom
 import Testing
@@ -46,6 +47,26 @@ import Testing
       let features = SwiftCompiler.features.filter { importsAreInternal || $0 != "InternalImportsByDefault" }
       let outcome = try SwiftCompiler().check(files, features: features)
       #expect(outcome.isSuccess, "\(outcome.messages)")
+    }
+  }
+
+  /// As the documentation says, a type of the app's own that a codable attribute has must not be isolated.
+  @Test(arguments: ["nonisolated ", ""])
+  func aCodableTypeIsNotIsolated(isolation: String) throws {
+    let attribute = AttributeDescription(
+      name: "own", type: .codable(type: "Own", codec: 1), isOptional: true)
+    let version = ModelVersion(
+      number: 1, entities: [EntityDescription(name: "User", attributes: [attribute])])
+    let model = ManagedObjectModel(
+      name: "Users", id: UUID(), versions: [version], currentVersionNumber: 1)
+    try SourceFolder.with { folder in
+      let own = "\(isolation)struct Own: Codable, Sendable { var a: Int }\n"
+      var files = [try folder.write(own, "Own.swift")]
+      for file in try Generator().generate(model) {
+        files.append(try folder.write(file.contents, file.name))
+      }
+      let outcome = try SwiftCompiler().check(files, ["-default-isolation", "MainActor"])
+      #expect(outcome.isSuccess == !isolation.isEmpty, "\(outcome.messages)")
     }
   }
 
