@@ -59,8 +59,12 @@ struct CDGenPlugin: BuildToolPlugin {
   }
 
   /// The models in a directory and its subdirectories.
+  ///
+  /// As the package manager does with sources, it ignores hidden directories. A target whose directory is that of the
+  /// package contains `.build`, with the models of the packages that it depends on.
   private func models(in directory: URL) -> [Model] {
     contents(of: directory).flatMap { entry -> [Model] in
+      if entry.lastPathComponent.hasPrefix(".") { return [] }
       let folder = entry.resolvingSymlinksInPath()
       if folder.pathExtension == "cdmodel" { return [Model(place: entry, folder: folder)] }
       // Links to other folders are not followed, because they could form a cycle.

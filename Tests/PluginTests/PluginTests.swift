@@ -17,6 +17,7 @@ struct PluginTests {
 
     try aTargetWithoutAModelIsToldWhatToAdd(package)
     try theCommandPluginMakesAModel(package)
+    try theCommandPluginMakesASecondModel(package)
     try readingCommandsNeedNoPermission(package)
     try anEditChangesTheClass(package)
     try anEntityIsAdded(package)
@@ -24,6 +25,7 @@ struct PluginTests {
     try aLinkedModelIsAdded(package)
     try aMistakeIsShownAtItsPlace(package)
     try twoModelsOfOneNameAreRefused(package)
+    try aModelInAHiddenFolderIsIgnored(package)
     try aReleasedVersionIsGuarded(package)
     try anAppMayDoWithoutTheGenerator(package)
   }
@@ -76,6 +78,17 @@ struct PluginTests {
         "error: cdgen ended with status 1",
         "Missing.cdmodel:1:1: error: there is no such folder; a model is a folder named NAME.cdmodel",
       ], "\(check.output)")
+  }
+
+  /// The classes of both models are in one module.
+  private func theCommandPluginMakesASecondModel(_ package: FixturePackage) throws {
+    let result = try package.cdgen("init", "More", "--directory", "Sources/App")
+    #expect(result.status == 0, "\(result.output)")
+    try package.write(program(["More"], ["Item(in: context)"]), to: "Sources/App/main.swift")
+    let run = try package.buildAndRun()
+    #expect(
+      run.output == "MoreItem [\"name\", \"note\", \"created\", \"done\"]\nMoreFolder [\"name\"]\n")
+    try package.remove("Sources/App/More.cdmodel")
   }
 
   private func readingCommandsNeedNoPermission(_ package: FixturePackage) throws {
@@ -192,6 +205,14 @@ struct PluginTests {
       ])
     try package.remove("Sources/App/Old")
     #expect(try package.buildAndRun().output == "Book [\"title\", \"isbn\"]\n")
+  }
+
+  private func aModelInAHiddenFolderIsIgnored(_ package: FixturePackage) throws {
+    try package.write(
+      "id: 5D6A7B1C-36B4-4B8E-A0B7-2C2F8F0F6E23\n", to: "Sources/App/.old/Shop.cdmodel/model.yaml")
+    let run = try package.buildAndRun()
+    #expect(run.output == "Book [\"title\", \"isbn\"]\n")
+    try package.remove("Sources/App/.old")
   }
 
   /// An edit of a locked version stops the build, and so does a step from it that lacks a rule, until the remedy

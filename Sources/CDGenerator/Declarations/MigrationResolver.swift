@@ -9,7 +9,7 @@ struct MigrationResolver {
 
   init(_ model: ManagedObjectModel) {
     self.model = model
-    modelTypeName = Resolver.typeName(ofModel: model.name)
+    modelTypeName = ManagedObjectModel.typeName(ofModel: model.name)
   }
 
   /// Returns the declarations; nil if no step on the path of a store has a custom mapping.

@@ -32,7 +32,7 @@ struct Resolver {
     nestedNames: Set<String> = [], hasSnapshots: Bool = false, nestsSnapshots: Bool = false
   ) {
     graph = EntityGraph(version)
-    modelTypeName = Self.typeName(ofModel: modelName)
+    modelTypeName = ManagedObjectModel.typeName(ofModel: modelName)
     self.imports = imports
     self.hasSnapshots = hasSnapshots
     self.nestsSnapshots = nestsSnapshots
@@ -88,8 +88,6 @@ struct Resolver {
   private func qualified(_ typeName: String) -> String {
     (namespace.map { $0 + "." } ?? "") + SwiftName.escaped(typeName)
   }
-
-  static func typeName(ofModel name: String) -> String { SwiftName.capitalized(name) + "Model" }
 
   /// Nested types are qualified by the model's name, so a nested type must not have the same name and hide the model.
   private mutating func checkNestedTypeNames() {

@@ -45,19 +45,35 @@ struct Emitter {
     out.line("// swift-format-ignore-file")
     out.line("// swiftlint:disable all")
     out.blank()
-    // Internal imports have no modifier. In a module without the feature InternalImportsByDefault, an explicit
-    // `internal import` would make the plain imports in other files an error.
-    let importLevel = level == .internal ? "" : level.rawValue + " "
-    out.line("@_spi(Generated) ", importLevel, "import CDRuntime")
-    if imports.needsFoundationPrivately {
-      // A plain import is an error beside `package import` in another file, unless imports are internal by default.
-      out.line(level == .package ? "internal " : "", "import Foundation")
+    // In a module without the feature InternalImportsByDefault, an explicit `package import` or `internal import` makes the
+    // plain imports in other files an error. There, a plain import is public, so package declarations can use it.
+    switch level {
+    case .public:
+      self.imports("public ", imports)
+    case .package:
+      out.line("#if hasFeature(InternalImportsByDefault)")
+      out.indent()
+      self.imports("package ", imports)
+      out.outdent()
+      out.line("#else")
+      out.indent()
+      self.imports("", imports)
+      out.outdent()
+      out.line("#endif")
+    case .internal:
+      self.imports("", imports)
     }
-    for module in imports.modules { out.line(importLevel, "import ", module) }
+    if imports.needsFoundationPrivately { out.line("import Foundation") }
     for alias in aliases {
       if alias.name == aliases.first?.name { out.blank() }
       out.line("private typealias ", alias.name, " = ", alias.type)
     }
+  }
+
+  /// Writes the imports that declarations use.
+  private mutating func imports(_ level: String, _ list: ImportList) {
+    out.line("@_spi(Generated) ", level, "import CDRuntime")
+    for module in list.modules { out.line(level, "import ", module) }
   }
 }
 

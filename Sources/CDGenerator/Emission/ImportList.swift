@@ -23,12 +23,19 @@ struct ImportList {
       || names.contains(where: \.needsFoundation) || migrations?.needsFoundation == true
     if needsFoundation { modules.append("Foundation") }
     let qualifiers = names.reduce(into: Set<String>()) { $0.formUnion($1.qualifiers) }
-    let hasUnqualified = names.contains(where: \.isUnqualified)
-    for module in model.imports where hasUnqualified || qualifiers.contains(module) {
+    // A qualifier that is no known module is an enclosing type, which may come from any module.
+    let known = Set(model.imports.map(Self.topModule)).union(["Foundation", "Swift"])
+    let needsAll = names.contains(where: \.isUnqualified) || !qualifiers.isSubset(of: known)
+    for module in model.imports where needsAll || qualifiers.contains(Self.topModule(module)) {
       if !modules.contains(module) { modules.append(module) }
     }
     needsFoundationPrivately =
       classes.contains(where: \.needsFoundationPrivately) && !modules.contains("Foundation")
+  }
+
+  /// The module with whose name code qualifies types: `Kit` for the submodule `Kit.Types`.
+  private static func topModule(_ module: String) -> String {
+    String(module.prefix { $0 != "." })
   }
 }
 
@@ -52,7 +59,7 @@ private struct CodableTypeName {
       if !isMember {
         if name.endIndex < text.endIndex, text[name.endIndex] == "." {
           qualifiers.insert(String(name))
-          needsFoundation = needsFoundation || name == "Foundation"
+          needsFoundation = needsFoundation || name == "Foundation" || Self.foundation.contains(String(name))
         } else if Self.foundation.contains(String(name)) {
           needsFoundation = true
         } else if !Self.standard.contains(String(name)) {

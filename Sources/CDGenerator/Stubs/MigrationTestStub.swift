@@ -27,7 +27,7 @@ public struct MigrationTestStub: Sendable {
     var resolver = MigrationResolver(model)
     let declaration = resolver.declaration()
     guard resolver.problems.isEmpty else { throw GenerationError(problems: resolver.problems) }
-    let modelTypeName = Resolver.typeName(ofModel: model.name)
+    let modelTypeName = ManagedObjectModel.typeName(ofModel: model.name)
     let migrations =
       declaration == nil ? "" : ", migrations: { \(typeName ?? MigrationStub.typeName(of: model))() }"
     let paths = VersionPaths(model)

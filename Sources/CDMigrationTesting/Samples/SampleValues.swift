@@ -22,7 +22,7 @@ struct SampleValues {
     case .string: return try string(for: attribute, of: entity)
     case .bool: return .bool(attribute.defaultValue != .value(.bool(true)))
     case .float, .double: return .double(within(Double(number) + 0.5, attribute))
-    case .decimal: return .decimal(Decimal(within(Double(number) + 0.25, attribute)))
+    case .decimal: return .decimal(decimal(for: attribute))
     case .date: return .date(date(for: attribute))
     case .data: return .data(data(for: attribute))
     case .uuid: return .uuid(UUID())
@@ -79,6 +79,21 @@ struct SampleValues {
     return min(atLeast, limit(attribute.maximum) ?? range.upperBound, range.upperBound)
   }
 
+  /// A decimal. A limit such as 19.99 is not exact as a Double.
+  private func decimal(for attribute: AttributeDescription) -> Decimal {
+    func limit(_ value: AttributeValue?) -> Decimal? {
+      switch value {
+      case .int(let value): Decimal(value)
+      case .double(let value): Decimal(value)
+      case .decimal(let value): value
+      default: nil
+      }
+    }
+    let value = Decimal(Double(number) + 0.25)
+    let atLeast = max(value, limit(attribute.minimum) ?? value)
+    return min(atLeast, limit(attribute.maximum) ?? atLeast)
+  }
+
   private func data(for attribute: AttributeDescription) -> Data {
     let bytes: [UInt8] = [0, 255, UInt8(number % 256)]
     let count = min(max(bytes.count, attribute.minimumLength ?? 0), attribute.maximumLength ?? .max)
@@ -102,28 +117,6 @@ struct SampleValues {
     case .double(let value): value
     case .decimal(let value): Double("\(value)")
     default: nil
-    }
-  }
-}
-
-/// Sample JSON for the types of codable attributes. An app's own type is not known here, so its sample is an empty
-/// object. A migration copies the JSON without reading it.
-private enum SampleJSON {
-  static func text(of type: String, _ number: Int64) -> String {
-    let type = type.filter { $0 != " " && $0 != "?" }
-    if type.hasPrefix("["), type.hasSuffix("]") {
-      let inner = type.dropFirst().dropLast()
-      guard let colon = inner.firstIndex(of: ":") else { return "[\(text(of: String(inner), number))]" }
-      return "{\"key\":\(text(of: String(inner[inner.index(after: colon)...]), number))}"
-    }
-    switch type.split(separator: ".").last.map(String.init) ?? type {
-    case "String": return "\"text \(number)\""
-    case "Bool": return "true"
-    case "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64":
-      return "\(number % 100)"
-    case "Float", "Double", "Decimal", "Date": return "\(number).5"
-    case "UUID": return "\"5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11\""
-    default: return "{}"
     }
   }
 }

@@ -318,7 +318,7 @@ enum Comparer {
     case (.value(.string(let left)), .value(.string(let right))):
       return TextComparison.order(left, right, options)
     case (.value(.date(let left)), .value(.date(let right))):
-      return left < right ? -1 : left == right ? 0 : 1
+      return left < right ? -1 : left == right ? 0 : left > right ? 1 : nil
     default:
       if let first = Number(left), let second = Number(right) { return Number.order(first, second) }
       if case (.value(let first), .value(let second)) = (left, right),

@@ -4,8 +4,6 @@ struct DerivationTrigger: Sendable {
   /// The part of the other object that the expression reads.
   enum Reading: Sendable {
     case property(String)
-    /// Any property, because a condition reads the object and its properties are not known.
-    case anyProperty
     /// Only whether the object is related.
     case existence
   }
@@ -27,15 +25,14 @@ struct DerivationTrigger: Sendable {
         guard let derivation = plan.slots[slot].attribute?.derivation else { continue }
         var walk = KeyPathWalk()
         walk.visit(derivation)
-        for path in walk.paths { add(path, isSearched: false, from: plan, entities, to: &triggers) }
-        for path in walk.searched { add(path, isSearched: true, from: plan, entities, to: &triggers) }
+        for path in walk.paths { add(path, from: plan, entities, to: &triggers) }
       }
     }
     return triggers
   }
 
   private static func add(
-    _ steps: [PathStep], isSearched: Bool, from plan: EntityPlan, _ entities: [EntityPlan],
+    _ steps: [PathStep], from plan: EntityPlan, _ entities: [EntityPlan],
     to triggers: inout [DerivationTrigger]
   ) {
     var entity = plan
@@ -52,8 +49,7 @@ struct DerivationTrigger: Sendable {
     }
     guard !path.isEmpty else { return }
     triggers.append(
-      DerivationTrigger(
-        owner: plan.index, entity: entity.index, reading: isSearched ? .anyProperty : .existence, path: path))
+      DerivationTrigger(owner: plan.index, entity: entity.index, reading: .existence, path: path))
   }
 
   /// Whether the attribute may change with a change of the other object.
@@ -63,7 +59,6 @@ struct DerivationTrigger: Sendable {
     guard let hasChanged else { return true }
     return switch reading {
     case .property(let name): hasChanged(name)
-    case .anyProperty: true
     case .existence: false
     }
   }

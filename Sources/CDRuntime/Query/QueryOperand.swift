@@ -119,6 +119,34 @@ public struct ManyAttribute<Value: Sendable>: FieldPath {
   }
 }
 
+// Sums are calculated in the widest type of their numbers. A value of the attribute's own type would be rounded before the
+// comparison, or could be too small.
+
+extension ManyAttribute where Value == Float {
+  /// The sum of the numbers as a double, or 0 if there are none.
+  public var sum: Attribute<Double> { aggregate("@sum") }
+}
+extension ManyAttribute where Value == Float? {
+  /// The sum of the numbers as a double, or 0 if there are none.
+  public var sum: Attribute<Double?> { aggregate("@sum") }
+}
+extension ManyAttribute where Value == Int16 {
+  /// The sum of the numbers as a 64-bit integer, or 0 if there are none.
+  public var sum: Attribute<Int64> { aggregate("@sum") }
+}
+extension ManyAttribute where Value == Int16? {
+  /// The sum of the numbers as a 64-bit integer, or 0 if there are none.
+  public var sum: Attribute<Int64?> { aggregate("@sum") }
+}
+extension ManyAttribute where Value == Int32 {
+  /// The sum of the numbers as a 64-bit integer, or 0 if there are none.
+  public var sum: Attribute<Int64> { aggregate("@sum") }
+}
+extension ManyAttribute where Value == Int32? {
+  /// The sum of the numbers as a 64-bit integer, or 0 if there are none.
+  public var sum: Attribute<Int64?> { aggregate("@sum") }
+}
+
 // Comparisons in a closure, such as `{ $0.publisher == "BookCo" }`.
 
 /// Returns a condition: the values are equal. Nil equals nil.

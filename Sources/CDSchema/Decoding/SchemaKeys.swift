@@ -182,8 +182,8 @@ extension SchemaKeys {
     SchemaKey(
       "codable",
       [
-        "description": "A Codable type of your own, kept as JSON; with ? for optional.", "type": "string",
-        "minLength": 1,
+        "description": "A Codable and Sendable type of your own, kept as JSON; with ? for optional.",
+        "type": "string", "minLength": 1,
       ]),
     SchemaKey(
       "codec",

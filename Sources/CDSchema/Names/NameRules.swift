@@ -1,3 +1,4 @@
+import CDModel
 import Foundation  // FoundationEssentials cannot normalise texts.
 
 /// The rules for names. Names become Swift identifiers, table columns and words in expressions.
@@ -49,7 +50,8 @@ public enum NameRules {
 
   /// Whether an entity's class can have this name.
   public static func isClassName(_ name: String, ofModel model: String) -> Bool {
-    isIdentifier(name) && !ReservedNames.types.contains(name) && name != model + "Model"
+    isIdentifier(name) && !ReservedNames.types.contains(name)
+      && name != ManagedObjectModel.typeName(ofModel: model)
   }
 
   /// Whether a named fetch of the schema can have this name.

@@ -84,7 +84,7 @@ struct NameValidator {
     let problem: String
     if ReservedNames.types.contains(swiftName) {
       problem = "a type called '\(swiftName)' would hide the one of that name that generated code needs"
-    } else if swiftName == modelName + "Model" {
+    } else if swiftName == ManagedObjectModel.typeName(ofModel: modelName) {
       problem = "generated code itself declares '\(swiftName)'"
     } else {
       return

@@ -13,32 +13,48 @@ public enum ModelTemplate {
   /// - Parameters:
   ///   - name: The model's name, which is the folder's name without `.cdmodel`.
   ///   - id: The model's identity. Each model needs a new one.
-  public static func files(name: String, id: UUID) -> [String: String] {
-    ["model.yaml": modelFile(name: name, id: id), VersionFile.name(of: 1): firstVersion]
+  ///   - isFurther: Whether the target has another model already. If so, the names of the entities start with the model's
+  ///     name, because all models of a target declare their classes in one module.
+  public static func files(name: String, id: UUID, isFurther: Bool = false) -> [String: String] {
+    [
+      "model.yaml": modelFile(name: name, id: id),
+      VersionFile.name(of: 1): firstVersion(prefix(ofModel: name, isFurther: isFurther)),
+    ]
   }
 
   /// The reason why a model cannot have a name; nil for a valid name.
   public static func problem(withName name: String) -> String? { NameRules.problem(with: name) }
 
   /// The source of a program that stores an object of the new model and fetches it again.
-  public static func firstProgram(model name: String) -> String {
-    """
-    import CDRuntime
-    import Foundation
+  ///
+  /// - Parameters:
+  ///   - name: The model's name.
+  ///   - isFurther: The same as for the model's files.
+  public static func firstProgram(model name: String, isFurther: Bool = false) -> String {
+    let type = ManagedObjectModel.typeName(ofModel: name)
+    let item = prefix(ofModel: name, isFurther: isFurther) + "Item"
+    return """
+      import CDRuntime
+      import Foundation
 
-    // Opens the store. The first run creates it.
-    let container = try PersistentContainer(for: \(name)Model.self, at: URL(filePath: "\(name).sqlite"))
-    let context = container.viewContext
+      // Opens the store. The first run creates it.
+      let container = try PersistentContainer(for: \(type).self, at: URL(filePath: "\(name).sqlite"))
+      let context = container.viewContext
 
-    let item = Item(name: "Item \\(try Item.count(in: context) + 1)", in: context)
-    item.note = "inserted by main.swift"
-    try context.save()
+      let item = \(item)(name: "Item \\(try \(item).count(in: context) + 1)", in: context)
+      item.note = "inserted by main.swift"
+      try context.save()
 
-    for item in try Item.fetch(where: \\.done == false, sortedBy: \\.created, in: context) {
-      print(item.name, item.created)
-    }
+      for item in try \(item).fetch(where: \\.done == false, sortedBy: \\.created, in: context) {
+        print(item.name, item.created)
+      }
 
-    """
+      """
+  }
+
+  /// The beginning of the entities' names.
+  private static func prefix(ofModel name: String, isFurther: Bool) -> String {
+    isFurther ? name.prefix(1).uppercased() + name.dropFirst() : ""
   }
 
   private static func modelFile(name: String, id: UUID) -> String {
@@ -60,12 +76,13 @@ public enum ModelTemplate {
     """
   }
 
-  private static let firstVersion = """
+  private static func firstVersion(_ prefix: String) -> String {
+    """
     # The first version. Lock it with 'cdgen lock' when you release it. 'cdgen add-version' creates the next one.
     # 'cdgen check' reports mistakes with line and column.
 
     entities:
-      Item:
+      \(prefix)Item:
         doc: Something with a name.
         attributes:
           name: String                                # mandatory
@@ -73,17 +90,17 @@ public enum ModelTemplate {
           created: { type: Date, default: now() }
           done: { type: Bool, default: false }
         relationships:
-          folder: { to: "Folder?", inverse: items }   # at most one; [Item] is to many
+          folder: { to: "\(prefix)Folder?", inverse: items }   # at most one; [Item] is to many
         indexes: [[created], [done, -created]]        # one list for each index; - is descending
         fetches:
-          open:                                       # Item.open(before:in:)
+          open:                                       # \(prefix)Item.open(before:in:)
             where: done == NO AND created < $before
             sort: [-created]
-      Folder:
+      \(prefix)Folder:
         attributes:
           name: String
         relationships:
-          items: { to: [Item], inverse: folder, onDelete: cascade, ordered: true }
+          items: { to: [\(prefix)Item], inverse: folder, onDelete: cascade, ordered: true }
         unique: [[name]]
 
     # Types: \(AttributeType.named.map(\.name).joined(separator: " ")), and types that you define here:
@@ -93,6 +110,7 @@ public enum ModelTemplate {
     #   Address: { street: String, city: "String?" }
 
     """
+  }
 }
 
 extension ModelTemplate {

@@ -17,6 +17,9 @@ struct Init: ParsableCommand {
       that you can change. No existing file is overwritten. If the directory belongs to an executable target without \
       source files, the command also creates main.swift: a program that stores an object and fetches it.
 
+      If the directory has another model, the names of the new entities start with NAME. The classes of all models \
+      of a target are in one module.
+
         cdgen init ToDo
         cdgen init ToDo --directory Sources/App
       """)
@@ -34,19 +37,20 @@ struct Init: ParsableCommand {
       if let problem = ModelTemplate.problem(withName: name) { throw Failure(problem) }
       let folder = FileSystem.join(directory, name + ".cdmodel")
       try FileSystem.makeFolder(directory)
+      let isFurther = ModelFolder.hasModel(in: directory)
       try FileSystem.makeNewFolder(folder)
-      for (file, contents) in ModelTemplate.files(name: name, id: UUID()) {
+      for (file, contents) in ModelTemplate.files(name: name, id: UUID(), isFurther: isFurther) {
         try OutputFile(path: FileSystem.join(folder, file), contents: contents).create()
       }
       try Console.write(line: folder)
       if let program = NewProgram(in: directory) {
-        try Console.write(line: try program.write(model: name))
+        try Console.write(line: try program.write(model: name, isFurther: isFurther))
         try Console.write(
           """
           Next:
             swift build
-            swift run \(program.target)
-            swift package cdgen-read check \(folder)
+            swift run \(SuggestedCommand.word(program.target))
+            swift package cdgen-read check \(SuggestedCommand.word(folder))
 
           """)
       }

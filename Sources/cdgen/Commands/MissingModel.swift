@@ -16,11 +16,13 @@ struct MissingModel: ParsableCommand {
   var folder: String
 
   func run() throws {
+    let name = SuggestedCommand.modelName(forTarget: target)
+    let directory = SuggestedCommand.word(folder)
     Console.error(
       """
       error: target '\(target)' uses CDGenPlugin and has no model: add a folder NAME.cdmodel, or a symbolic \
       link to one, to \(folder), such as 'swift package --allow-writing-to-package-directory cdgen init \
-      \(target) --directory \(folder)' makes
+      \(name) --directory \(directory)' makes
       """)
     throw ExitCode.failure
   }

@@ -42,6 +42,22 @@ enum ModelFolder {
     }
   }
 
+  /// Whether a folder or one of its subfolders contains a model that the build plugin reads.
+  static func hasModel(in folder: String) -> Bool {
+    let names = (try? FileSystem.names(in: folder)) ?? []
+    return names.contains { name in
+      let path = FileSystem.join(folder, name)
+      guard !name.hasPrefix("."), FileSystem.isFolder(path) else { return false }
+      // Links to other folders are not followed, because they could form a cycle.
+      return name.hasSuffix(".cdmodel") || !isLink(path) && hasModel(in: path)
+    }
+  }
+
+  private static func isLink(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+  }
+
   /// The path without slashes at its end, which a shell's completion adds.
   static func trimmed(_ path: String) -> String {
     var path = path

@@ -49,9 +49,12 @@ struct NewProgram {
   }
 
   /// Writes the program for a model and returns its path.
-  func write(model name: String) throws -> String {
+  ///
+  /// - Parameter isFurther: Whether the target has another model already.
+  func write(model name: String, isFurther: Bool) throws -> String {
     let path = FileSystem.join(folder, "main.swift")
-    try OutputFile(path: path, contents: ModelTemplate.firstProgram(model: name)).create()
+    let program = ModelTemplate.firstProgram(model: name, isFurther: isFurther)
+    try OutputFile(path: path, contents: program).create()
     return path
   }
 }

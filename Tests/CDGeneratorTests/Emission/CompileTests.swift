@@ -1,3 +1,5 @@
+import CDGenerator
+import CDModel
 import Foundation
 import SeededRandom
 import Testing
@@ -24,6 +26,48 @@ import Testing
     #expect(!files.isEmpty)
     let outcome = try SwiftCompiler().check(files, ["-default-isolation", "MainActor"])
     #expect(outcome.isSuccess, "\(outcome.messages)")
+  }
+
+  /// The app's own files import the modules without an access level, as in a target with default settings.
+  @Test(arguments: [true, false])
+  func packageDeclarationsCompileBesidePlainImports(importsAreInternal: Bool) throws {
+    try SourceFolder.with { folder in
+      var files = try ReferenceCase(name: "Package").expectedFiles
+      let options = Generator.Options(access: .package, perEntity: true)
+      for file in try ReferenceCase(name: "PerEntity").generate(options) {
+        files.append(try folder.write(file.contents, file.name))
+      }
+      let app = """
+        import CDRuntime
+        import Foundation
+
+        func isNew(_ object: ManagedObject, since date: Date) -> Bool { date < .now }
+        """
+      files.append(try folder.write(app, "App.swift"))
+      let features = SwiftCompiler.features.filter { importsAreInternal || $0 != "InternalImportsByDefault" }
+      let outcome = try SwiftCompiler().check(files, features: features)
+      #expect(outcome.isSuccess, "\(outcome.messages)")
+    }
+  }
+
+  /// As the documentation says, a type of the app's own that a codable attribute has must not be isolated.
+  @Test(arguments: ["nonisolated ", ""])
+  func aCodableTypeIsNotIsolated(isolation: String) throws {
+    let attribute = AttributeDescription(
+      name: "own", type: .codable(type: "Own", codec: 1), isOptional: true)
+    let version = ModelVersion(
+      number: 1, entities: [EntityDescription(name: "User", attributes: [attribute])])
+    let model = ManagedObjectModel(
+      name: "Users", id: UUID(), versions: [version], currentVersionNumber: 1)
+    try SourceFolder.with { folder in
+      let own = "\(isolation)struct Own: Codable, Sendable { var a: Int }\n"
+      var files = [try folder.write(own, "Own.swift")]
+      for file in try Generator().generate(model) {
+        files.append(try folder.write(file.contents, file.name))
+      }
+      let outcome = try SwiftCompiler().check(files, ["-default-isolation", "MainActor"])
+      #expect(outcome.isSuccess == !isolation.isEmpty, "\(outcome.messages)")
+    }
   }
 
   @Test(arguments: [[], ["-default-isolation", "MainActor"]], ["", "nonisolated "])

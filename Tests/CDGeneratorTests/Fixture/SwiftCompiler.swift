@@ -26,6 +26,9 @@ struct SwiftCompiler {
     }
   }
 
+  /// The features of the next language mode that this package enables.
+  static let features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
+
   private let modules: URL
 
   init() throws {
@@ -53,11 +56,12 @@ struct SwiftCompiler {
   ///
   /// It writes no module. After an error the driver would remove that and the output, which is the system's null device.
   func check(
-    _ files: [URL], module: String = "Generated", _ options: [String] = [], warningsAreErrors: Bool = true
+    _ files: [URL], module: String = "Generated", _ options: [String] = [],
+    features: [String] = SwiftCompiler.features, warningsAreErrors: Bool = true
   ) throws -> Outcome {
     try compile(
       ["-wmo", "-parse-as-library", "-emit-sil", "-o", "/dev/null", "-module-name", module] + options, files,
-      warningsAreErrors: warningsAreErrors)
+      features: features, warningsAreErrors: warningsAreErrors)
   }
 
   /// Compiles a package's manifest.
@@ -88,14 +92,15 @@ struct SwiftCompiler {
   }
 
   private func compile(
-    _ options: [String], _ files: [URL], warningsAreErrors: Bool = true
+    _ options: [String], _ files: [URL], features: [String] = SwiftCompiler.features,
+    warningsAreErrors: Bool = true
   ) throws -> Outcome {
-    try run(
-      [
-        "swiftc", "-swift-version", "6", "-package-name", "cases", "-I", modules.path,
-        "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature", "InternalImportsByDefault",
-        "-enable-upcoming-feature", "MemberImportVisibility", "-D", "DEBUG",
-      ] + (warningsAreErrors ? ["-warnings-as-errors"] : []) + moduleMaps + options + files.map(\.path))
+    var arguments = [
+      "swiftc", "-swift-version", "6", "-package-name", "cases", "-I", modules.path, "-D", "DEBUG",
+    ]
+    for feature in features { arguments += ["-enable-upcoming-feature", feature] }
+    if warningsAreErrors { arguments.append("-warnings-as-errors") }
+    return try run(arguments + moduleMaps + options + files.map(\.path))
   }
 
   /// What the compiler says of itself.

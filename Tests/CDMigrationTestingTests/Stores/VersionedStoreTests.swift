@@ -154,6 +154,28 @@ import Testing
     #expect(try thing.value(forKey: "text2").attribute == .string("xxxxxx3"))
   }
 
+  /// The limits are not exact as a Double.
+  @Test func samplesKeepTheLimitsOfDecimals() throws {
+    let (least, most) = (try #require(Decimal(string: "19.99")), try #require(Decimal(string: "0.07")))
+    let fixed = try #require(Decimal(string: "4.99"))
+    let store = try self.store(of: [
+      EntityDescription(
+        name: "Thing",
+        attributes: [
+          AttributeDescription(name: "price", type: .decimal, minimum: .decimal(least)),
+          AttributeDescription(name: "share", type: .decimal, maximum: .decimal(most)),
+          AttributeDescription(
+            name: "fee", type: .decimal, minimum: .decimal(fixed), maximum: .decimal(fixed)),
+          AttributeDescription(name: "free", type: .decimal),
+        ])
+    ])
+    let thing = try #require(try store.insertSamples()["Thing"])
+    #expect(try thing.value(forKey: "price").attribute == .decimal(least))
+    #expect(try thing.value(forKey: "share").attribute == .decimal(most))
+    #expect(try thing.value(forKey: "fee").attribute == .decimal(fixed))
+    #expect(try thing.value(forKey: "free").attribute == .decimal(Decimal(4.25)))
+  }
+
   @Test func mandatoryRelationshipsGetFurtherObjects() throws {
     func mandatory(_ name: String, _ destination: String, _ inverse: String, atLeast count: Int? = nil)
       -> RelationshipDescription

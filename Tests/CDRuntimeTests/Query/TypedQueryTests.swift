@@ -7,6 +7,12 @@ extension Fields where Root: Book {
   fileprivate var draft: Attribute<Bool> { Attribute("draft") }
 }
 
+extension Fields where Root: Review {
+  /// The library has none of these.
+  fileprivate var weight: Attribute<Float> { Attribute("weight") }
+  fileprivate var length: Attribute<Float?> { Attribute("length") }
+}
+
 /// What the typed query language makes is the tree that the parser makes of the same in a format string.
 @Suite struct TypedQueryTests {
   private func expect(
@@ -51,6 +57,20 @@ extension Fields where Root: Book {
     try expect(\.reviews.stars.average >= 4.5, "reviews.@avg.stars >= 4.5")
     try expect(\.reviews.stars.min == nil, "reviews.@min.stars == nil")
     try expect(\.author.friends.friends.name.max < "m", "author.friends.friends.@max.name < 'm'")
+  }
+
+  /// The constant keeps its digits: a Float would be another double than 0.3. The sum of small integers may be a large one.
+  @Test func sumsHaveTheWidestType() throws {
+    try expect(\.reviews.weight.sum == 0.3, "reviews.@sum.weight == 0.3")
+    try expect("reviews.@sum.weight <= 0.3") { $0.reviews.weight.sum <= 0.3 }
+    try expect("reviews.@sum.length != 0.1") { $0.reviews.length.sum != 0.1 }
+    try expect("reviews.@sum.weight * 2.0 > 0.7") { $0.reviews.weight.sum * 2.0 > 0.7 }
+    try expect(\.reviews.stars.sum > 40_000, "reviews.@sum.stars > 40000")
+    try expect("reviews.@sum.stars > 40000") { $0.reviews.stars.sum > 40_000 }
+    // A value of the attribute's type can still be compared.
+    let (weight, stars): (Float, Int16) = (0.5, 9)
+    try expect("reviews.@sum.weight == 0.5") { $0.reviews.weight.sum == weight }
+    try expect("reviews.@sum.stars == 9") { $0.reviews.stars.sum == stars }
   }
 
   @Test func stringsInClosures() throws {

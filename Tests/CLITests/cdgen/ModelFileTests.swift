@@ -59,6 +59,70 @@ import Testing
     }
   }
 
+  @Test func theFirstProgramFitsALowerCaseModel() throws {
+    let manifest = #"let package = Package(name: "App", targets: [.executableTarget(name: "App")])"#
+    try folder.write(manifest, to: "Package.swift")
+    _ = try BuiltTool.cdgen.run("init", "notes", "--directory", "Sources/App", in: folder.url)
+    let generated = try BuiltTool.cdgen.run(
+      "generate", "Sources/App/notes.cdmodel", "--output", "G.swift", in: folder.url)
+    #expect(generated.status == 0)
+    #expect(try folder.text(of: "G.swift").contains("enum NotesModel: "))
+    let program = try folder.text(of: "Sources/App/main.swift")
+    #expect(program.contains("PersistentContainer(for: NotesModel.self"))
+  }
+
+  /// The plugin generates the classes of both models in one module.
+  @Test func aSecondModelOfATargetHasNamesOfItsOwn() throws {
+    func entities(_ model: String) -> [String]? {
+      let loaded = ModelLoader.load(folder: folder.url.appending(path: model).path)
+      return loaded.model?.versions.first?.entities.map(\.name)
+    }
+    // The models of hidden folders do not count, because the plugin does not read them.
+    try folder.write("", to: "App/.build/checkouts/Other.cdmodel/model.yaml")
+    for name in ["First", "more"] {
+      #expect(try BuiltTool.cdgen.run("init", name, "--directory", "App", in: folder.url).status == 0)
+    }
+    #expect(entities("App/First.cdmodel") == ["Item", "Folder"])
+    #expect(entities("App/more.cdmodel") == ["MoreItem", "MoreFolder"])
+    // A model in a subfolder belongs to the same target.
+    try folder.write("", to: "Kit/Models/Old.cdmodel/model.yaml")
+    #expect(try BuiltTool.cdgen.run("init", "New", "--directory", "Kit", in: folder.url).status == 0)
+    #expect(entities("Kit/New.cdmodel") == ["NewItem", "NewFolder"])
+  }
+
+  @Test func theNextCommandsQuoteAFolderWithABlank() throws {
+    let manifest = #"let package = Package(name: "App", targets: [.executableTarget(name: "App")])"#
+    try folder.write(manifest, to: "My Package/Package.swift")
+    let made = try BuiltTool.cdgen.run(
+      "init", "Notes", "--directory", "My Package/Sources/App", in: folder.url)
+    #expect(made.output.contains("\n  swift run App\n"))
+    #expect(
+      made.output.hasSuffix(
+        "\n  swift package cdgen-read check \"My Package/Sources/App/Notes.cdmodel\"\n"))
+  }
+
+  /// The plugin runs this command. `init` accepts the name that the message suggests.
+  @Test(arguments: [
+    ("App", "Sources/App", "App", "Sources/App"), ("my-app", "Sources/my-app", "MyApp", "Sources/my-app"),
+    ("list tool", "Sources/list tool", "ListTool", "\"Sources/list tool\""),
+    ("2do", "a$b", "Do", "\"a\\$b\""), ("1-2", ".", "Model", "."), ("_my_app", ".", "My_app", "."),
+  ])
+  func aTargetWithoutAModelGetsACommandThatWorks(
+    target: String, place: String, name: String, directory: String
+  ) throws {
+    #expect(
+      try BuiltTool.cdgen.run("missing-model", target, place, in: folder.url)
+        == .init(
+          status: 1, output: "",
+          errors: """
+            error: target '\(target)' uses CDGenPlugin and has no model: add a folder NAME.cdmodel, or a \
+            symbolic link to one, to \(place), such as 'swift package --allow-writing-to-package-directory \
+            cdgen init \(name) --directory \(directory)' makes
+
+            """))
+    #expect(try BuiltTool.cdgen.run("init", name, "--directory", place, in: folder.url).status == 0)
+  }
+
   @Test func initOverwritesNothing() throws {
     try folder.write("mine", to: "ToDo.cdmodel/1.yaml")
     let result = try BuiltTool.cdgen.run("init", "ToDo", in: folder.url)

@@ -46,6 +46,29 @@ import Testing
       #Predicate { $0.title.contains(#/(?i)WAL/#) }, #"title MATCHES "[\\s\\S]*?(?:(?i)WAL)[\\s\\S]*""#)
   }
 
+  /// Foundation compares characters: CR LF is one, and a decomposed one has the place of the composed one in the order.
+  @Test(arguments: StorePlace.allCases) func textsWithOtherResultsThanFoundations(place: StorePlace) throws {
+    let shelf = try PredicateShelf(place)
+    defer { shelf.store.remove() }
+    let lines = Book(title: "Cape\r\nCod", isbn: "0000000008", in: shelf.context)
+    let decomposed = Book(title: "e\u{301}tude", isbn: "0000000009", in: shelf.context)
+    try shelf.context.save()
+    let (feed, letter) = ("\n", "f")
+    let cases: [(book: Book, predicate: Predicate<Book>)] = [
+      (lines, #Predicate<Book> { $0.title.contains(feed) }),
+      (decomposed, #Predicate<Book> { $0.title < letter && $0.title > "a" }),
+    ]
+    for (book, predicate) in cases {
+      #expect(try !predicate.evaluate(book))
+      let found = try Book.fetch(where: predicate, in: shelf.store.container.newContext())
+      #expect(found.map(\.isbn) == [book.isbn], "from the store")
+      // With a pending change, the rows of the store are no answer.
+      book.website = URL(string: "https://example.org")
+      #expect(try Book.fetch(where: predicate, in: shelf.context).map(\.isbn) == [book.isbn])
+      shelf.context.rollback()
+    }
+  }
+
   @Test(arguments: StorePlace.allCases) func numbers(place: StorePlace) throws {
     let shelf = try PredicateShelf(place)
     defer { shelf.store.remove() }

@@ -5,6 +5,7 @@ struct GroupCondition {
   /// The condition, in which the whole name of a value is one key. A group may have a relationship and an attribute of
   /// its object, whose names begin with the same key.
   private let predicate: FetchPredicate
+  private let forms: GroupForms
   private let evaluator: PredicateEvaluator
 
   /// - Throws: ``FetchError``, for a key that is no name of a value, and the errors of ``FetchCheck``.
@@ -15,16 +16,20 @@ struct GroupCondition {
     let variables = request.variables.mapValues { EvaluationValue($0.expressionConstant) }
     let names = try GroupNames(request.groupBy, request.aggregates.map(\.name), check)
     let checked = try names.checked(condition, variables.keys)
+    let forms = try GroupForms(request.groupBy, request.aggregates, check)
     var unknown: String?
     predicate = checked.replacingSteps { steps in
       let keys = GroupNames.keys(of: steps)
       if keys.isEmpty { return steps }
-      guard let count = names.length(in: keys) else {
+      guard let count = names.length(in: keys),
+        forms.hasField(keys.dropFirst(count).first, of: keys.prefix(count).joined(separator: "."))
+      else {
         if unknown == nil { unknown = keys.joined(separator: ".") }
         return steps
       }
       return [PathStep.key(keys.prefix(count).joined(separator: "."))] + steps.dropFirst(count)
     }
+    self.forms = forms
     if let unknown {
       throw FetchError.unknownKey(
         entity: check.entity, key: unknown, suggestion: closestName(to: unknown, in: names.all))
@@ -34,8 +39,56 @@ struct GroupCondition {
 
   /// Whether a group, given by the names of its values, meets the condition.
   func isMet(by group: [String: FetchedValue]) throws(EvaluationError) -> Bool {
-    let values = EvaluationValue.dictionary(group.mapValues { FetchRun.evaluationValue($0) })
-    return try evaluator.matches(predicate, values)
+    var values: [String: EvaluationValue] = [:]
+    for (name, value) in group { values[name] = forms.evaluationValue(value, of: name) }
+    return try evaluator.matches(predicate, EvaluationValue.dictionary(values))
+  }
+}
+
+/// The forms that a group's values have in the evaluation of objects. A group has a Float as a double, but the double 0.1
+/// is another number than the Float 0.1.
+private struct GroupForms {
+  private var floats: Set<String> = []
+  private var composites: [String: [AttributeDescription]] = [:]
+
+  @_optimize(none)
+  init(_ groupBy: [String], _ aggregates: [Aggregate], _ check: FetchCheck) throws {
+    // An aggregate hides a value of the same name.
+    var keyPaths = Dictionary(groupBy.map { ($0, $0) }, uniquingKeysWith: { first, _ in first })
+    for aggregate in aggregates {
+      switch aggregate.function {
+      case .min, .max: keyPaths[aggregate.name] = aggregate.keyPath
+      // Sums and averages of Floats are doubles.
+      case .count, .sum, .average: keyPaths[aggregate.name] = nil
+      }
+    }
+    for (name, keyPath) in keyPaths {
+      switch try check.value(of: keyPath) {
+      case .attribute(.float): floats.insert(name)
+      case .attribute(.composite(let type)): composites[name] = check.graph.composite(type)?.fields
+      default: break
+      }
+    }
+  }
+
+  /// Whether a composite has a field. True for other values, whose keys the evaluator checks.
+  func hasField(_ field: String?, of name: String) -> Bool {
+    guard let field, let fields = composites[name] else { return true }
+    return fields.contains { $0.name == field }
+  }
+
+  func evaluationValue(_ value: FetchedValue, of name: String) -> EvaluationValue {
+    switch value {
+    case .attribute(.double(let number)) where floats.contains(name): return .float(Float(number))
+    case .attribute(.composite(let fields)):
+      var values: [String: EvaluationValue] = [:]
+      for field in composites[name] ?? [] where field.type == .float {
+        if case .double(let number)? = fields[field.name] { values[field.name] = .float(Float(number)) }
+      }
+      if values.isEmpty { return FetchRun.evaluationValue(value) }
+      return .dictionary(values.merging(fields.mapValues(EvaluationValue.value)) { first, _ in first })
+    default: return FetchRun.evaluationValue(value)
+    }
   }
 }
 

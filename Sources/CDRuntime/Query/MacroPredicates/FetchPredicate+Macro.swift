@@ -20,9 +20,12 @@ extension FetchPredicate {
   /// objects by their ``ManagedObject/objectID``. A forced unwrap (`!`) is ignored: nil meets only a comparison with
   /// nil.
   ///
-  /// The results are those of Foundation. After `?` or in `flatMap`, an expression on nil is nil. Each text contains
-  /// the empty text, unlike in a format string. There is one exception: texts are equal only if their code units are
-  /// equal.
+  /// The results are those of Foundation, except for some texts. After `?` or in `flatMap`, an expression on nil is nil.
+  /// Each text contains the empty text, unlike in a format string.
+  ///
+  /// Foundation compares texts by their characters. Here, texts are equal only if their code units are equal, and `<`
+  /// compares code units. A composed and a decomposed character are therefore different and have different places in
+  /// the order. A search finds a line feed in CR LF, which is one character in Foundation.
   ///
   /// - Throws: ``PredicateTranslationError``, which names the construct that cannot be translated.
   public init<Object: EntityClass>(_ predicate: Predicate<Object>) throws {

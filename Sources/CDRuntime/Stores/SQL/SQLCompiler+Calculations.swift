@@ -127,15 +127,16 @@ extension SQLCompiler {
       case .value(let value): result.append(value)
       case .collection: return nil
       case .constant(let constant):
-        switch (SQLConstant.form(constant, as: kind, key, dialect), kind) {
-        case (.null, _): result.append(SQLValue("NULL", kind))
-        case (.stored(.int(let number)), .int):
-          result.append(SQLValue("\(bind: .int(number))", .int(number...number), isNullable: false))
-        // In memory, a numeric constant keeps its own type. So only a constant of the same number type is allowed
-        // below.
-        case (.stored(let stored), _) where !kind.isNumber:
+        switch (SQLConstant.form(constant, as: kind, key, dialect), kind, constant) {
+        case (.null, _, _): result.append(SQLValue("NULL", kind))
+        case (.stored(let stored), _, _) where !kind.isNumber:
           result.append(SQLValue("\(bind: stored)", kind, isNullable: false))
-        case (.stored(.double(let number)), .double):
+        // In memory, a numeric constant keeps its own type, on which a calculation depends: half of the integer 7 is 3, and
+        // half of the decimal 7 is 3.5. So only a constant of the same number type is allowed below.
+        case (.stored(.int(let number)), .int, .value(.int)),
+          (.stored(.int(let number)), .int, .value(.bool)):
+          result.append(SQLValue("\(bind: .int(number))", .int(number...number), isNullable: false))
+        case (.stored(.double(let number)), .double, .value(.double)):
           result.append(SQLValue("\(bind: .double(number))", kind, isNullable: false))
         default: return nil
         }

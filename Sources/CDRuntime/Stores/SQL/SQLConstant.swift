@@ -27,6 +27,8 @@ package enum SQLConstant {
     if value.isNull { return .null }
     if kind == .opaque { return .inexact }
     if kind.isNumber, let number = Number(value) { return form(number, as: kind, dialect) }
+    // SQLite binds NaN as NULL.
+    if case .value(.date(let date)) = value, date.timeIntervalSinceReferenceDate.isNaN { return .inexact }
     switch (kind, value) {
     case (.plain(let type), .value(let value)) where value.storageType == type:
       return .stored(dialect.stored(value))

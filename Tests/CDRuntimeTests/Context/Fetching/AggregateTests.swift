@@ -133,6 +133,58 @@ import Testing
     }
   }
 
+  /// The double 0.1 is another number than the Float 0.1.
+  @Test func conditionsOfGroupsCompareFloats() throws {
+    let container = try PersistentContainer(
+      scratchOf: [
+        EntityDescription(
+          name: "Parcel",
+          attributes: [
+            AttributeDescription(name: "weight", type: .float, isOptional: true),
+            AttributeDescription(name: "place", type: .composite("Place"), isOptional: true),
+          ])
+      ],
+      composites: [
+        CompositeDescription(
+          name: "Place",
+          fields: [
+            AttributeDescription(name: "height", type: .float, isOptional: true),
+            AttributeDescription(name: "floor", type: .int32, isOptional: true),
+          ])
+      ])
+    let context = container.newContext()
+    for weight in [0.1, 0.1, 0.3] {
+      let parcel = try context.insert(entityNamed: "Parcel")
+      try parcel.setValue(weight, forKey: "weight")
+      try parcel.setValue(
+        PropertyValue.attribute(.composite(["height": .double(weight), "floor": .int(1)])), forKey: "place")
+    }
+    var request = AggregateRequest<ManagedObject>(
+      entityName: "Parcel",
+      [
+        .count(), .max(of: "weight"), .min(of: "place.height"), .sum(of: "weight", as: "total"),
+        .average(of: "weight", as: "mean"),
+      ])
+    request.groupBy = ["weight", "place"]
+    let conditions: [(format: String, counts: [Int64])] = [
+      ("weight == 0.1", [2]), ("weight IN {0.1, 0.3}", [2, 1]), ("max_weight <= 0.1", [2]),
+      ("min_place_height == 0.3", [1]), ("place.height == 0.3 AND place.floor == 1", [1]),
+      // A sum and a mean are doubles.
+      ("total > 0.3", [1]), ("total == 0.3", []), ("mean == 0.1", []), ("mean > weight", []),
+    ]
+    // First the evaluator answers, then the store.
+    for _ in 0..<2 {
+      for (format, counts) in conditions {
+        request.having = try FetchPredicate(format: format)
+        let groups = try context.aggregates(for: request)
+        #expect(groups.compactMap { $0["count"] } == counts.map { FetchedValue.value($0) }, "\(format)")
+      }
+      request.having = try FetchPredicate(format: "place.size > count")
+      #expect(throws: FetchError.self) { try context.aggregates(for: request) }
+      try context.save()
+    }
+  }
+
   @Test func unsavedChangesCount() throws {
     let books = try Book.objects(in: context)
     books[5].salesRank = 1000

@@ -129,4 +129,84 @@ import Testing
     try context.save()
     #expect(try count("Shop", "sales == 3") == 1)
   }
+
+  // MARK: Conditions of SUBQUERY
+
+  /// A model whose conditions read past the elements, and other objects of the object itself.
+  private static func conditions() throws -> PersistentContainer {
+    try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Shop",
+        attributes: [
+          try .derived("big", .int64, "SUBQUERY(orders, $o, ANY $o.lines.amount > 10).@count"),
+          try .derived("above", .int64, "SUBQUERY(orders, $o, $o.rank > region.limit).@count"),
+          try .derived("total", .int64, "SUBQUERY(orders, $o, $o.rank > 0).lines.@sum.amount"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "orders", destination: "Order", isToMany: true, inverse: "shop"),
+          RelationshipDescription(name: "region", destination: "Region", inverse: "shops"),
+        ]),
+      EntityDescription(
+        name: "Region", attributes: [AttributeDescription(name: "limit", type: .int64)],
+        relationships: [
+          RelationshipDescription(name: "shops", destination: "Shop", isToMany: true, inverse: "region")
+        ]),
+      EntityDescription(
+        name: "Order", attributes: [AttributeDescription(name: "rank", type: .int64)],
+        relationships: [
+          RelationshipDescription(name: "shop", destination: "Shop", inverse: "orders"),
+          RelationshipDescription(name: "lines", destination: "Line", isToMany: true, inverse: "order"),
+        ]),
+      EntityDescription(
+        name: "Line", attributes: [AttributeDescription(name: "amount", type: .int64)],
+        relationships: [RelationshipDescription(name: "order", destination: "Order", inverse: "lines")]),
+    ])
+  }
+
+  @Test func aConditionThatReadsPastTheElementsIsFollowed() throws {
+    let container = try Self.conditions()
+    let context = container.newContext()
+    let shop = try context.insert(entityNamed: "Shop")
+    let region = try context.insert(entityNamed: "Region")
+    try region.setValue(5, forKey: "limit")
+    try shop.setValue(region, forKey: "region")
+    let order = try context.insert(entityNamed: "Order")
+    try order.setValue(3, forKey: "rank")
+    try order.setValue(shop, forKey: "shop")
+    let line = try context.insert(entityNamed: "Line")
+    try line.setValue(1, forKey: "amount")
+    try line.setValue(order, forKey: "order")
+    try context.save()
+    func stored() throws -> [PropertyValue] {
+      let other = container.newContext()
+      let object = try other.existingObject(with: shop.objectID)
+      return try ["big", "above", "total"].map { try object.value(forKey: $0) }
+    }
+    func expected(_ big: Int64, _ above: Int64, _ total: Int64) -> [PropertyValue] {
+      [.attribute(.int(big)), .attribute(.int(above)), .attribute(.int(total))]
+    }
+    func count(_ format: String) throws -> Int {
+      try context.count(
+        for: FetchRequest<ManagedObject>(entityName: "Shop", where: try FetchPredicate(format: format)))
+    }
+    #expect(try stored() == expected(0, 0, 1))
+
+    try line.setValue(11, forKey: "amount")
+    #expect(try count("big == 1 AND total == 11") == 1)
+    try context.save()
+    #expect(try stored() == expected(1, 0, 11))
+    try region.setValue(2, forKey: "limit")
+    #expect(try count("above == 1") == 1)
+    try context.save()
+    #expect(try stored() == expected(1, 1, 11))
+
+    func update(_ entity: String, _ name: String, to number: Int64) throws {
+      let all = FetchRequest<ManagedObject>(entityName: entity)
+      try context.execute(BatchUpdateRequest(all, set: [.set(name, to: .attribute(.int(number)))]))
+    }
+    try update("Line", "amount", to: 7)
+    #expect(try stored() == expected(0, 1, 7))
+    try update("Region", "limit", to: 9)
+    #expect(try stored() == expected(0, 0, 7))
+  }
 }

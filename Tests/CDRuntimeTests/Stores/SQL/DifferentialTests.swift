@@ -62,6 +62,28 @@ import Testing
     #expect(exact > 400 && failed < 60)
   }
 
+  /// SQLite binds NaN as NULL, which would find the rows without a date.
+  @Test(arguments: [
+    ("added == %@", false), ("added != %@", true), ("NOT added == %@", true), ("added < %@", false),
+    ("added <= %@", false), ("added > %@", false), ("added >= %@", false), ("%@ < added", false),
+    ("%@ > added", false), ("added IN {%@}", false), ("NOT added IN {%@}", true),
+    ("added BETWEEN {%@, %@}", false), ("added IN {%@, %@}", false),
+  ])
+  func aDateWithoutATimeIsNotNull(format: String, expected: Bool) throws {
+    var random = SplitMix(seed: 7)
+    let library = try RandomLibrary(&random)
+    let date = Date(timeIntervalSinceReferenceDate: .nan)
+    let predicate = try FetchPredicate(format: format, arguments: [date, date])
+    let compiled = try SQLPredicate.compile(
+      predicate, entity: try #require(library.rows.plan.entity("Book")), plan: library.rows.plan,
+      dialect: .sqlite, key: { object, _ in Int64(object.uri) })
+    let found = Set(try library.rows.keys(of: "Book", where: compiled))
+    for object in library.objects where object.entity == "Book" {
+      #expect(try PredicateEvaluator().matches(predicate, object) == expected)
+      if compiled.isExact || expected { #expect(found.contains(object.key) == expected) }
+    }
+  }
+
   @Test(arguments: [5, 6] as [UInt64])
   func ordersAgree(seed: UInt64) throws {
     var random = SplitMix(seed: seed)

@@ -44,6 +44,11 @@ import Testing
     Case(format: "tags[FIRST].word == 'a'", reason: "tags[FIRST].word == …"),
     Case(format: "ANY (tags.word UNION {'a'}) == 'a'", reason: "tags.word UNION … == …"),
     Case(format: "(pages ?? rating) > 1", reason: "pages ?? rating > …"),
+    Case(format: "(pages ?? CAST('7', 'Decimal')) / 2 == 3.5", reason: "pages ?? … / … == …"),
+    Case(format: "(rating ?? CAST('0.1', 'Decimal')) * 3 == 0.3", reason: "rating ?? … * … == …"),
+    Case(
+      format: "TERNARY(pages > 1, pages, CAST('7', 'Decimal')) / 2 == 3.5",
+      reason: "TERNARY(…) / … == …"),
     Case(format: "TERNARY(draft == 'x', pages, 1) > 1", reason: "TERNARY(…) > …", inner: ["draft == …"]),
     Case(
       format: "SUBQUERY(tags, $t, length:($t.word) > 1).@count > 0", reason: "SUBQUERY(tags, …).… > …",

@@ -3,8 +3,13 @@
 // swift-format-ignore-file
 // swiftlint:disable all
 
-@_spi(Generated) package import CDRuntime
-package import Foundation
+#if hasFeature(InternalImportsByDefault)
+  @_spi(Generated) package import CDRuntime
+  package import Foundation
+#else
+  @_spi(Generated) import CDRuntime
+  import Foundation
+#endif
 
 nonisolated package enum PackageKind: Swift.String, CDRuntime.EnumAttribute {
   case a = "a"
