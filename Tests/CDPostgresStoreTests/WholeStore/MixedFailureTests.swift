@@ -146,4 +146,24 @@ import Testing
     #expect(try fresh.count(for: FetchRequest<ManagedObject>(entityName: "Tag")) == 1)
     #expect(try fresh.titles() == ["changed"])
   }
+
+  /// The server is away: the undo of a deletion in the file is saved, because only the file's history matters.
+  @Test func aServerThatIsAwayStopsNoUndoInTheFile() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let context = PersistentContainer(try coordinator(through: proxy)).newContext()
+    context.undoManager = ContextUndoManager()
+    try add(1, context)
+    let tag = try context.insert(entityNamed: "Tag")
+    try tag.setValue("tag", forKey: "name")
+    try context.save()
+    context.delete(tag)
+    try context.save()
+    proxy.decide { _ in .cutBefore }
+    context.undoManager?.undo()
+    #expect(context.hasChanges)
+    try context.save()
+    proxy.decide { _ in .forward }
+    let fresh = PersistentContainer(try coordinator()).newContext()
+    #expect(try fresh.count(for: FetchRequest<ManagedObject>(entityName: "Tag")) == 1)
+  }
 }
