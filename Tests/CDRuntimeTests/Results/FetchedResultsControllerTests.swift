@@ -180,6 +180,41 @@ import Testing
     #expect(try results.update().updates == [FetchedIndex(section: 0, item: 0)])
   }
 
+  /// The save has nothing to write, because the merge policy takes its only change back.
+  @Test func aDeletionThatAPolicyTakesBackIsFollowed() throws {
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    let results = try FetchedResultsController(request(), in: context)
+    let child = ManagedObjectContext(parent: context)
+    let childResults = try FetchedResultsController(request(), in: child)
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    context.delete(tag)
+    try results.update()
+    try childResults.update()
+    #expect(results.fetchedObjects.isEmpty && childResults.fetchedObjects.isEmpty)
+    try #require(try other.existingObject(with: tag.objectID) as? Tag).name = "b"
+    try other.save()
+    try context.save()
+    // Before any fetch, which would tell of the other context's save.
+    let (shown, shownInChild) = (results.fetchedObjects, childResults.fetchedObjects)
+    #expect(shown == [tag] && tag.name == "b")
+    #expect(shownInChild.map(\.objectID) == [tag.objectID])
+    #expect(try context.fetch(request()) == shown)
+    #expect(try child.fetch(request()) == shownInChild)
+  }
+
+  /// The save has nothing to write.
+  @Test func aNewObjectThatIsDeletedAgainLeavesWithTheSave() throws {
+    let results = try FetchedResultsController(request(), in: context)
+    let tag = Tag(name: "a", in: context)
+    try results.update()
+    #expect(results.fetchedObjects == [tag])
+    context.delete(tag)
+    try context.save()
+    #expect(results.fetchedObjects.isEmpty)
+    #expect(try context.fetch(request()).isEmpty)
+  }
+
   @Test func anotherInstanceIsAnUpdate() async throws {
     let former = Tag(name: "a", in: context)
     try context.save()
