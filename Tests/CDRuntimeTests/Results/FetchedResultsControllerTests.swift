@@ -1,5 +1,6 @@
 import CDRuntime
 import Foundation
+import Observation
 import SeededRandom
 import Testing
 
@@ -213,6 +214,42 @@ import Testing
     try context.save()
     #expect(results.fetchedObjects.isEmpty)
     #expect(try context.fetch(request()).isEmpty)
+  }
+
+  /// An observer changes the results when it is told that they will change. The newest ones are shown, and the differences
+  /// lead to them.
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  func anObserverMayUpdateTheResults(isSaving: Bool) async throws {
+    _ = Tag(name: "a", in: context)
+    try context.save()
+    nonisolated(unsafe) let owner = context
+    nonisolated(unsafe) var results: FetchedResultsController<Tag>? = try FetchedResultsController(
+      request(), in: context)
+    nonisolated(unsafe) var isTold = false
+    func ids() -> [[ManagedObjectID]] { results?.sections.map { $0.objects.map(\.objectID) } ?? [] }
+    let diffs = try #require(results?.diffs)
+    var list = ids()
+    withObservationTracking {
+      _ = results?.sections
+    } onChange: {
+      if isTold { return }
+      isTold = true
+      _ = Tag(name: "c", in: owner)
+      do {
+        if isSaving { try owner.save() } else { try results?.update() }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    let b = Tag(name: "b", in: context)
+    try results?.update()
+    #expect(isTold && results?.fetchedObjects.map(\.name) == ["c", "b", "a"])
+    #expect(results?.index(of: b) == FetchedIndex(section: 0, item: 1))
+    let last = ids()
+    // The differences end with the controller.
+    results = nil
+    for await diff in diffs { list = apply(diff, to: list, last) }
+    #expect(list == last)
   }
 
   @Test func anotherInstanceIsAnUpdate() async throws {
