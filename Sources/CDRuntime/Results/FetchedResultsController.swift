@@ -77,6 +77,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// The versions of the objects when the results were last fetched, in a child context. Nothing reports the saves of the
   /// parent to the child.
   private var versions: [ManagedObjectID: Int64] = [:]
+  /// The changes that an update could not follow because its task was cancelled; nil if there are none. The next update
+  /// follows them.
+  private var missed: ObjectChanges?
+  /// Whether an update for these changes is scheduled.
+  private var isUpdateDue = false
   private var streams: [AsyncStream<FetchedResultsDiff>.Continuation] = []
 
   /// Fetches the objects of a request, and updates them from now on.
@@ -139,10 +144,27 @@ public final class FetchedResultsController<Object: ManagedObject> {
   }
 
   private func follow(_ changes: ObjectChanges) {
+    let changes = missed?.followed(by: changes) ?? changes
+    missed = nil
     do {
-      try update(changes)
+      // The changes are saved, whatever becomes of the task that has told of them. Nobody else updates the results later.
+      try MatchBudget.run(isCancellable: false, isAnew: true) { _ = try update(changes) }
     } catch {
       setError(error)
+      // A server's answer may have been awaited in vain.
+      if error is CancellationError { followLater(changes) }
+    }
+  }
+
+  /// Schedules another update for the time at which the context next notifies its observers.
+  private func followLater(_ changes: ObjectChanges) {
+    missed = changes
+    if isUpdateDue { return }
+    isUpdateDue = true
+    context.changeNotices.schedule { [weak self] in
+      guard let self else { return }
+      isUpdateDue = false
+      if missed != nil { follow(ObjectChanges()) }
     }
   }
 

@@ -252,6 +252,27 @@ import Testing
     #expect(list == last)
   }
 
+  /// Nothing else would update the results later.
+  @Test(.onceForAllKinds) func aSaveOfACancelledTaskIsFollowed() async throws {
+    let (isFollowed, count) = try await Task { () -> (Bool, Int) in
+      let store = try TemporaryStore()
+      let context = try store.freshContext()
+      defer { withExtendedLifetime(store) {} }
+      // So many matches that a fetch looks whether its task was cancelled.
+      for number in 0..<2_000 { _ = Tag(name: "a-\(number)", in: context) }
+      try context.save()
+      var request = FetchRequest<Tag>(where: try FetchPredicate(format: "name MATCHES '[a-z]+-[0-9]+'"))
+      request.sortKeys = [SortKey("name")]
+      let results = try FetchedResultsController(request, in: context)
+      withUnsafeCurrentTask { $0?.cancel() }
+      #expect(throws: CancellationError.self) { try context.fetch(request) }
+      _ = Tag(name: "b-1", in: context)
+      try context.save()
+      return (results.error == nil, results.fetchedObjects.count)
+    }.value
+    #expect(isFollowed && count == 2_001)
+  }
+
   @Test func anotherInstanceIsAnUpdate() async throws {
     let former = Tag(name: "a", in: context)
     try context.save()
