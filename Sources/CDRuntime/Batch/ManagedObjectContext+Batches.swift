@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
   /// Inserts rows in one transaction, without creating an object for each row.
   ///
-  /// Only the store counts: unsaved changes of contexts have no effect. This context learns of the rows at once,
-  /// other contexts when they next read.
+  /// Only the store counts: unsaved changes of contexts have no effect. This context learns of the rows at once, or when
+  /// it next reads if the store cannot be read now. Other contexts learn of them when they next read.
   ///
   /// If a server interrupts the batch, it is written again, as a save is. For this, the rows are read again from their
   /// first one. If they are a sequence that is no `Collection`, and the first row has been read, the batch fails instead.
@@ -64,24 +64,32 @@ extension ManagedObjectContext {
   /// Runs a body that writes a batch. This context then learns of what the batch has written, also if that is only a part.
   func learningOfBatch(_ body: () throws -> BatchResult) throws -> BatchResult {
     endReading()
-    let result: BatchResult
     do {
-      result = try body()
+      let result = try body()
+      let changes = result.changes
+      let groups = changes.inserted.groups + changes.updated.groups + changes.deleted.groups
+      let written = Set(groups.map(\.storeID))
+      learnOfBatch { written.contains($0.storeID) }
+      return result
     } catch let error as BatchError {
-      // Should it fail to do so now, the context learns of it when it next reads.
-      if case .partlyWritten = error { try? learnOfBatch() }
+      if case .partlyWritten(let written, _, _) = error { learnOfBatch { written.contains($0.url) } }
       throw error
     }
-    try learnOfBatch()
-    return result
   }
 
-  private func learnOfBatch() throws {
+  /// Updates the objects of this context to a batch that has been written.
+  ///
+  /// It never throws: the caller would take the error for a batch that has written nothing, and write it twice. If the
+  /// stores cannot be read now, the context learns of the batch when it next reads.
+  ///
+  /// - Parameter isWritten: Whether the batch has written to a store. The others may be on a server that is away.
+  private func learnOfBatch(_ isWritten: (any AttachedStore) -> Bool) {
     // The sequence of rows may have made this context read a state without the batch.
     endReading()
     engine.watch.announce()
-    // Updates the objects of this context at once.
-    if storeReader.hasSession || parent != nil || !historyPosition.isEmpty { try learnOfSaves() }
+    if storeReader.hasSession || parent != nil || !historyPosition.isEmpty {
+      try? learnOfSaves(in: isWritten)
+    }
   }
 
   private func writeBatch(

@@ -51,6 +51,10 @@ final class ChangeNotices {
     for handler in handlers.values { handler(changes) }
   }
 
+  /// Makes the observers that follow the present state look again, after a save that had nothing to write. Streams tell of
+  /// what was written, and get nothing.
+  func publishUnwritten() { for handler in handlers.values { handler(ObjectChanges()) } }
+
   // MARK: Later notifications
 
   /// Whether notifications for observers of objects are scheduled.

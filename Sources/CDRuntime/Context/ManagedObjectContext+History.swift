@@ -6,13 +6,13 @@ extension ManagedObjectContext {
   ///
   /// Called when a snapshot begins, and before a fetch without a snapshot.
   ///
-  /// - Parameter isLazy: Whether the session may do so with the next rows that it reads. It must not if there are unsaved
-  ///   changes: before a fetch reads rows, it compares the changed objects with its condition, and these may read others.
-  ///   Stores in files are used while the server of other stores is away, and so they do not wait for it.
-  func catchUp(_ session: any StoreSession, isLazy: Bool = true) throws {
+  /// The session may do so with the next rows that it reads. It must not if there are unsaved changes: before a fetch reads
+  /// rows, it compares the changed objects with its condition, and these may read others. Stores in files are used while
+  /// the server of other stores is away, and so they do not wait for it.
+  func catchUp(_ session: any StoreSession) throws {
     // No other context writes to a store that a migration is creating.
     if importTarget != nil { return }
-    if isLazy, session.isRemote, pending.isEmpty && children.isEmpty || session.isPartlyRemote {
+    if session.isRemote, pending.isEmpty && children.isEmpty || session.isPartlyRemote {
       let isDone = try session.whenRowsAreRead { [weak self, unowned session] newest in
         for (store, number) in newest { try self?.catchUp(to: number, of: store, session) }
       }

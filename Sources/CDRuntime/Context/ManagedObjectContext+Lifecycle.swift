@@ -40,12 +40,18 @@ extension ManagedObjectContext {
 
   /// Learns of the saves of others if the save will insert a row again. The history may have the deletion of the former row.
   /// If the context read it after the save, it would take the object for deleted.
+  ///
+  /// Only the histories of the stores of such rows count: other stores may be on a server that is away.
   private func learnOfFormerRows() throws {
-    guard parent == nil, importTarget == nil,
-      pending.contains(where: { $0.isInserted && $0.version != 0 })
-    else { return }
+    guard parent == nil, importTarget == nil else { return }
+    var storeIndices: Set<Int> = []
+    for object in pending where object.isInserted && object.version != 0 {
+      if let index = object.scope.plan.storeIndex { storeIndices.insert(index) }
+    }
+    if storeIndices.isEmpty { return }
     endSnapshot()
-    try catchUp(reader(), with: storeReader.stores.all)
+    let session = try reader()
+    try catchUp(session, with: storeReader.stores.all.filter { storeIndices.contains($0.index) })
   }
 
   private func prepareChanges(_ hooks: inout SaveHooks) throws {

@@ -229,6 +229,14 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Lets the observers of the descendants look again, after their objects have become those of this context.
+  func publishUnwrittenInChildren() {
+    children.visitAll { child in
+      child.changeNotices.publishUnwritten()
+      child.publishUnwrittenInChildren()
+    }
+  }
+
   /// Makes objects without changes read their values from the parent again, and all objects the relationships that
   /// they have not changed.
   @_optimize(none)

@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     if !lost.isEmpty { throw SaveError.changesLost(lost) }
     noticeRemovalsNow()
     defer { undoManager?.endEvent() }
-    guard hasChanges else { return forgetPending() }
+    guard hasChanges else { return finishUnwritten() }
     // Before the save begins, because observers may change objects.
     notifyObservers()
     defer { notifyObservers() }
@@ -52,7 +52,7 @@ extension ManagedObjectContext {
     var hooks = SaveHooks()
     try prepareToWrite(&hooks)
     // Hooks may have taken all changes back.
-    guard hasChanges else { return forgetPending() }
+    guard hasChanges else { return finishUnwritten() }
     if let parent { return try save(to: parent, &hooks) }
     if let importTarget {
       let plan = SavePlan(pending)
@@ -61,14 +61,15 @@ extension ManagedObjectContext {
       return finish(plan)
     }
     guard let plan = try writeDerivingAnew(&hooks) else {
-      forgetPending()
-      if hooks.hasResolved, !children.isEmpty { invalidateChildren() }
-      return
+      return finishUnwritten(hasResolved: hooks.hasResolved)
     }
     let saved = savedObjects(plan)
     let changes = changeNotices.isObserved ? self.changes(of: plan) : nil
     finish(plan)
-    if hooks.hasResolved, !children.isEmpty { invalidateChildren() }
+    if hooks.hasResolved, !children.isEmpty {
+      invalidateChildren()
+      publishUnwrittenInChildren()
+    }
     // Before `didSave()`, which may save again: observers learn of changes in the order in which they were saved.
     if let changes { changeNotices.publish(changes) }
     callDidSave(saved)
@@ -274,7 +275,10 @@ extension ManagedObjectContext {
     }
   }
 
-  private func forgetPending() {
+  /// Ends a save that has nothing to write, and the objects that were inserted and deleted again.
+  ///
+  /// - Parameter hasResolved: Whether conflicts have been resolved, which may have taken changes back.
+  private func finishUnwritten(hasResolved: Bool = false) {
     // This includes references to objects that were never saved.
     forgetSetBackValues()
     let isAny = !pending.isEmpty
@@ -286,8 +290,12 @@ extension ManagedObjectContext {
     }
     pendingChanges.keepOnly([])
     readContestedRelationships()
-    // The objects follow the parent again, and the children's objects follow them.
-    if isAny, parent != nil { invalidateChildren() }
+    // The objects follow the parent or the store again, and the children's objects follow them.
+    if hasResolved || isAny && parent != nil, !children.isEmpty {
+      invalidateChildren()
+      publishUnwrittenInChildren()
+    }
+    if hasResolved || isAny { changeNotices.publishUnwritten() }
   }
 }
 

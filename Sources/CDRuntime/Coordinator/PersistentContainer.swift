@@ -184,8 +184,8 @@ public final class PersistentContainer: Sendable {
     merging?.cancel()
     merging = nil
     guard isWanted else { return }
-    // If the store cannot be read, the next fetch throws the error.
-    guard let changes = try? coordinator.changes() else { return }
+    // If a store cannot be read now, the task begins later.
+    let changes = try? coordinator.changes()
     // The task does not retain the view context while it waits.
     merging = Task { @MainActor [weak self] in
       await ViewContext.mergeSaves(changes) { self }
@@ -197,21 +197,25 @@ public final class PersistentContainer: Sendable {
   /// Merges the saves of a stream into the context, and those of its renewals, until the task is cancelled or the view
   /// context is released.
   ///
-  /// - Parameter current: Returns the view context; nil if it was released.
-  private static func mergeSaves(_ saves: Saves, into current: () -> ViewContext?) async {
+  /// - Parameters:
+  ///   - saves: The stream; nil if it could not begin yet.
+  ///   - current: Returns the view context; nil if it was released.
+  private static func mergeSaves(_ saves: Saves?, into current: () -> ViewContext?) async {
     var saves = saves
     while !Task.isCancelled {
       do {
-        for try await _ in saves {
-          guard let view = current() else { return }
-          try view.context.learnOfSaves()
+        if let saves {
+          for try await _ in saves {
+            guard let view = current() else { return }
+            try view.context.learnOfSaves()
+          }
+          return
         }
-        return
       } catch {
-        // Saves were purged from the history before the stream had them, or the store cannot be read now.
-        guard let renewed = await renewedSaves(for: current) else { return }
-        saves = renewed
+        // Saves were purged from the history before the stream had them, or a store cannot be read now.
       }
+      guard let renewed = await renewedSaves(for: current) else { return }
+      saves = renewed
     }
   }
 

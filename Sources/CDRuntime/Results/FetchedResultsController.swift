@@ -57,17 +57,16 @@ public final class FetchedResultsController<Object: ManagedObject> {
     return current
   }
   /// The error of the last update; the results are those from before it. Nil if it succeeded.
-  public private(set) var error: (any Error)? {
-    get {
-      registrar.access(self, keyPath: \.error)
-      return failure
-    }
-    set { registrar.withMutation(of: self, keyPath: \.error) { failure = newValue } }
+  public var error: (any Error)? {
+    registrar.access(self, keyPath: \.error)
+    return failure
   }
 
   private let registrar = ObservationRegistrar()
   private var current: [FetchedResultsSection<Object>] = []
   private var failure: (any Error)?
+  /// How often results have been shown. Observers are told before the results change, and may update them meanwhile.
+  private var showCount = 0
   private var indices: [ManagedObjectID: FetchedIndex] = [:]
   /// The objects that had unsaved changes when the results were last fetched. Nothing reports it if a rollback or an undo
   /// takes these changes back.
@@ -78,6 +77,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// The versions of the objects when the results were last fetched, in a child context. Nothing reports the saves of the
   /// parent to the child.
   private var versions: [ManagedObjectID: Int64] = [:]
+  /// The changes that an update could not follow because its task was cancelled; nil if there are none. The next update
+  /// follows them.
+  private var missed: ObjectChanges?
+  /// Whether an update for these changes is scheduled.
+  private var isUpdateDue = false
   private var streams: [AsyncStream<FetchedResultsDiff>.Continuation] = []
 
   /// Fetches the objects of a request, and updates them from now on.
@@ -140,19 +144,50 @@ public final class FetchedResultsController<Object: ManagedObject> {
   }
 
   private func follow(_ changes: ObjectChanges) {
+    let changes = missed?.followed(by: changes) ?? changes
+    missed = nil
     do {
-      try update(changes)
+      // The changes are saved, whatever becomes of the task that has told of them. Nobody else updates the results later.
+      try MatchBudget.run(isCancellable: false, isAnew: true) { _ = try update(changes) }
     } catch {
-      self.error = error
+      setError(error)
+      // A server's answer may have been awaited in vain.
+      if error is CancellationError { followLater(changes) }
     }
+  }
+
+  /// Schedules another update for the time at which the context next notifies its observers.
+  private func followLater(_ changes: ObjectChanges) {
+    missed = changes
+    if isUpdateDue { return }
+    isUpdateDue = true
+    context.changeNotices.schedule { [weak self] in
+      guard let self else { return }
+      isUpdateDue = false
+      if missed != nil { follow(ObjectChanges()) }
+    }
+  }
+
+  /// Sets the error, unless an observer of it updates the results.
+  private func setError(_ error: (any Error)?) {
+    let count = showCount
+    registrar.willSet(self, keyPath: \.error)
+    if showCount == count { failure = error }
+    registrar.didSet(self, keyPath: \.error)
   }
 
   /// - Parameter isExplicit: Whether the caller asks for the unsaved changes since the last update, which nothing reports.
   @discardableResult
   private func update(_ changes: ObjectChanges, isExplicit: Bool = false) throws -> FetchedResultsDiff {
     let outdated = inheritedObjects(current)
-    let new = try fetchSections()
-    if failure != nil { error = nil }
+    var new = try fetchSections()
+    var count = showCount
+    if failure != nil { setError(nil) }
+    if showCount != count {
+      // An observer of the error has updated the results, which are newer than those of this call.
+      new = current
+      count = showCount
+    }
     let (unsavedNow, inheritedNow) = (unsavedObjects(new), inheritedObjects(new))
     var touched = exchangedObjects(new)
     if isExplicit {
@@ -165,23 +200,37 @@ public final class FetchedResultsController<Object: ManagedObject> {
     // The fetch has taken over what a parent has saved.
     touched.formUnion(outdated.subtracting(inheritedNow))
     touched.formUnion(objectsOfOtherVersions(new))
-    let diff = FetchedResultsDiff(from: current.map(\.shape), to: new.map(\.shape)) {
-      touched.contains($0) || changes.updated.contains($0) || changes.refreshed.contains($0)
-        || changes.inserted.contains($0)
+    func difference(to new: [FetchedResultsSection<Object>]) -> FetchedResultsDiff {
+      FetchedResultsDiff(from: current.map(\.shape), to: new.map(\.shape)) {
+        touched.contains($0) || changes.updated.contains($0) || changes.refreshed.contains($0)
+          || changes.inserted.contains($0)
+      }
     }
+    var diff = difference(to: new)
     guard !diff.isEmpty else {
       show(new)
       return diff
     }
     registrar.willSet(self, keyPath: \.sections)
-    show(new)
+    if showCount == count {
+      show(new)
+    } else {
+      // An observer has updated the results, which are newer than those of this call. It may not know of all other values.
+      diff = difference(to: current)
+    }
+    // Before observers are told again, who may update the results: the order of the differences is that of the results.
+    report(diff)
     registrar.didSet(self, keyPath: \.sections)
     if context.isReading { notifyAfterSnapshot() }
+    return diff
+  }
+
+  private func report(_ diff: FetchedResultsDiff) {
+    if diff.isEmpty { return }
     streams.removeAll { stream in
       if case .terminated = stream.yield(diff) { return true }
       return false
     }
-    return diff
   }
 
   /// Schedules another notification for the end of the snapshot. A tracked body that is reading the sections now is
@@ -229,6 +278,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   }
 
   private func show(_ sections: [FetchedResultsSection<Object>]) {
+    showCount += 1
     current = sections
     unsaved = unsavedObjects(sections)
     inherited = inheritedObjects(sections)

@@ -123,4 +123,47 @@ import Testing
     try context.save()
     #expect(try PersistentContainer(coordinator()).newContext().titles() == ["changed again"])
   }
+
+  /// The server is away: a batch of the file's objects is written once, and the context learns of it at once.
+  @Test func aServerThatIsAwayStopsNoBatchOfTheFile() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let context = PersistentContainer(try coordinator(through: proxy)).newContext()
+    try add(1, context)
+    try context.save()
+    let book = try context.objects(forEntityNamed: "Book")[0]
+    #expect(try book.text("title") == "book 1")
+    proxy.decide { _ in .cutBefore }
+    let rows: [[String: FetchedValue]] = [["name": .attribute(.string("tag"))]]
+    #expect(
+      try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Tag", rows: rows)).count == 1)
+    let update = BatchUpdateRequest(
+      FetchRequest<ManagedObject>(entityName: "Book"),
+      set: [.set("title", to: .attribute(.string("changed")))])
+    #expect(try context.execute(update).count == 1)
+    #expect(try book.text("title") == "changed")
+    proxy.decide { _ in .forward }
+    let fresh = PersistentContainer(try coordinator()).newContext()
+    #expect(try fresh.count(for: FetchRequest<ManagedObject>(entityName: "Tag")) == 1)
+    #expect(try fresh.titles() == ["changed"])
+  }
+
+  /// The server is away: the undo of a deletion in the file is saved, because only the file's history matters.
+  @Test func aServerThatIsAwayStopsNoUndoInTheFile() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let context = PersistentContainer(try coordinator(through: proxy)).newContext()
+    context.undoManager = ContextUndoManager()
+    try add(1, context)
+    let tag = try context.insert(entityNamed: "Tag")
+    try tag.setValue("tag", forKey: "name")
+    try context.save()
+    context.delete(tag)
+    try context.save()
+    proxy.decide { _ in .cutBefore }
+    context.undoManager?.undo()
+    #expect(context.hasChanges)
+    try context.save()
+    proxy.decide { _ in .forward }
+    let fresh = PersistentContainer(try coordinator()).newContext()
+    #expect(try fresh.count(for: FetchRequest<ManagedObject>(entityName: "Tag")) == 1)
+  }
 }

@@ -1,5 +1,6 @@
 import CDRuntime
 import Foundation
+import Observation
 import SeededRandom
 import Testing
 
@@ -178,6 +179,98 @@ import Testing
     #expect(first.insertions.count == 1 && first.updates.isEmpty)
     tag.name = "b"
     #expect(try results.update().updates == [FetchedIndex(section: 0, item: 0)])
+  }
+
+  /// The save has nothing to write, because the merge policy takes its only change back.
+  @Test func aDeletionThatAPolicyTakesBackIsFollowed() throws {
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    let results = try FetchedResultsController(request(), in: context)
+    let child = ManagedObjectContext(parent: context)
+    let childResults = try FetchedResultsController(request(), in: child)
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    context.delete(tag)
+    try results.update()
+    try childResults.update()
+    #expect(results.fetchedObjects.isEmpty && childResults.fetchedObjects.isEmpty)
+    try #require(try other.existingObject(with: tag.objectID) as? Tag).name = "b"
+    try other.save()
+    try context.save()
+    // Before any fetch, which would tell of the other context's save.
+    let (shown, shownInChild) = (results.fetchedObjects, childResults.fetchedObjects)
+    #expect(shown == [tag] && tag.name == "b")
+    #expect(shownInChild.map(\.objectID) == [tag.objectID])
+    #expect(try context.fetch(request()) == shown)
+    #expect(try child.fetch(request()) == shownInChild)
+  }
+
+  /// The save has nothing to write.
+  @Test func aNewObjectThatIsDeletedAgainLeavesWithTheSave() throws {
+    let results = try FetchedResultsController(request(), in: context)
+    let tag = Tag(name: "a", in: context)
+    try results.update()
+    #expect(results.fetchedObjects == [tag])
+    context.delete(tag)
+    try context.save()
+    #expect(results.fetchedObjects.isEmpty)
+    #expect(try context.fetch(request()).isEmpty)
+  }
+
+  /// An observer changes the results when it is told that they will change. The newest ones are shown, and the differences
+  /// lead to them.
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  func anObserverMayUpdateTheResults(isSaving: Bool) async throws {
+    _ = Tag(name: "a", in: context)
+    try context.save()
+    nonisolated(unsafe) let owner = context
+    nonisolated(unsafe) var results: FetchedResultsController<Tag>? = try FetchedResultsController(
+      request(), in: context)
+    nonisolated(unsafe) var isTold = false
+    func ids() -> [[ManagedObjectID]] { results?.sections.map { $0.objects.map(\.objectID) } ?? [] }
+    let diffs = try #require(results?.diffs)
+    var list = ids()
+    withObservationTracking {
+      _ = results?.sections
+    } onChange: {
+      if isTold { return }
+      isTold = true
+      _ = Tag(name: "c", in: owner)
+      do {
+        if isSaving { try owner.save() } else { try results?.update() }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    let b = Tag(name: "b", in: context)
+    try results?.update()
+    #expect(isTold && results?.fetchedObjects.map(\.name) == ["c", "b", "a"])
+    #expect(results?.index(of: b) == FetchedIndex(section: 0, item: 1))
+    let last = ids()
+    // The differences end with the controller.
+    results = nil
+    for await diff in diffs { list = apply(diff, to: list, last) }
+    #expect(list == last)
+  }
+
+  /// Nothing else would update the results later.
+  @Test(.onceForAllKinds) func aSaveOfACancelledTaskIsFollowed() async throws {
+    let (isFollowed, count) = try await Task { () -> (Bool, Int) in
+      let store = try TemporaryStore()
+      let context = try store.freshContext()
+      defer { withExtendedLifetime(store) {} }
+      // So many matches that a fetch looks whether its task was cancelled.
+      for number in 0..<2_000 { _ = Tag(name: "a-\(number)", in: context) }
+      try context.save()
+      var request = FetchRequest<Tag>(where: try FetchPredicate(format: "name MATCHES '[a-z]+-[0-9]+'"))
+      request.sortKeys = [SortKey("name")]
+      let results = try FetchedResultsController(request, in: context)
+      withUnsafeCurrentTask { $0?.cancel() }
+      #expect(throws: CancellationError.self) { try context.fetch(request) }
+      _ = Tag(name: "b-1", in: context)
+      try context.save()
+      return (results.error == nil, results.fetchedObjects.count)
+    }.value
+    #expect(isFollowed && count == 2_001)
   }
 
   @Test func anotherInstanceIsAnUpdate() async throws {

@@ -96,22 +96,33 @@ extension ManagedObjectContext {
   }
 
   /// Updates the context to the changes that other contexts have saved until now.
-  func learnOfSaves() throws {
+  ///
+  /// - Parameter isIncluded: Whether to do so for a store. The context learns of the others when it next reads.
+  func learnOfSaves(in isIncluded: (any AttachedStore) -> Bool = { _ in true }) throws {
     endReading()
-    try catchUpForFetch(isLazy: false)
+    try catchUpAtOnce(isIncluded)
     notifyObservers()
   }
 
-  /// Updates the context to the changes that other contexts have saved, if no snapshot is held.
-  ///
-  /// - Parameter isLazy: Whether the next read may do so.
-  func catchUpForFetch(isLazy: Bool = true) throws {
+  private func catchUpAtOnce(_ isIncluded: (any AttachedStore) -> Bool) throws {
     if let parent {
       noticeRemovals()
-      return try parent.catchUpForFetch(isLazy: isLazy)
+      return try parent.catchUpAtOnce(isIncluded)
+    }
+    // No other context writes to a store that a migration is creating.
+    if importTarget != nil { return }
+    let session = try reader()
+    try catchUp(session, with: storeReader.stores.all.filter(isIncluded))
+  }
+
+  /// Updates the context to the changes that other contexts have saved, if no snapshot is held. The next read may do so.
+  func catchUpForFetch() throws {
+    if let parent {
+      noticeRemovals()
+      return try parent.catchUpForFetch()
     }
     let session = try reader()
-    if !isLazy || !storeReader.isSnapshotOpen { try catchUp(session, isLazy: isLazy) }
+    if !storeReader.isSnapshotOpen { try catchUp(session) }
   }
 
   func entityPlan<Object: ManagedObject>(of request: FetchRequest<Object>) throws -> EntityPlan {
