@@ -1,5 +1,3 @@
-import CDModel
-
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
@@ -8,8 +6,7 @@ import CDModel
 
 extension PersistentStoreCoordinator {
   /// Returns the identifier for a URI; nil if no identifier of these stores has this URI. The URI may be from before a
-  /// migration. If the entity was renamed since, its `renamedFrom` leads to the new name, also where a new entity has the
-  /// former name. Where two entities have exchanged their names, the URI leads to the object that has it now.
+  /// migration. If the entity was renamed since, its `renamedFrom` leads to the new name.
   public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
     ManagedObjectID(uri: uri).flatMap(currentID)
   }
@@ -21,54 +18,20 @@ extension PersistentStoreCoordinator {
       engine.stores[id.storeID] != nil
     else { return nil }
     let moved: [MovedKeys]
-    let renamed: ManagedObjectID?
     do {
       // A reading session, so that nobody who writes is waited for.
       let session = try engine.takeSession()
       defer { engine.returnSession(session) }
       guard let store = session.stores[id.storeID] else { return nil }
       moved = try session.movedKeys(of: store)
-      renamed = try renamedID(of: id, in: store, session)
     } catch {
-      // Without these lists, the key may belong to another object now.
+      // Without the list, the key may belong to another object now.
       return nil
     }
-    if let renamed { return renamed }
     let applying = moved.filter {
       id.key < $0.below && managedObjectModel.currentName(ofEntity: $0.entity) == name
     }
     let key = id.key + (applying.min { $0.below < $1.below }?.offset ?? 0)
-    return ManagedObjectID(storeID: id.storeID, entityName: name, key: key)
-  }
-
-  /// The identifier of an object whose entity was renamed, if the model has another entity of its old name; nil for all
-  /// other objects.
-  ///
-  /// The keys of a new entity follow those of the entity that had its name before, so that each key tells which of them is
-  /// meant.
-  private func renamedID(
-    of id: ManagedObjectID, in store: any AttachedStore, _ session: any StoreSession
-  ) throws -> ManagedObjectID? {
-    guard let entity = plan.entity(id.entityName), entity.storeIndex == store.index, id.key > 0,
-      id.key < .max
-    else { return nil }
-    let tables = try session.insertionOrigins(of: store).tables
-    let root = plan.entities[entity.root].name
-    let unchanged = GlobalObjectID(storeID: id.storeID, entityName: root, key: id.key)
-    // The record of a table tells which objects are there.
-    guard tables.intervals(of: id.key...id.key, in: root).first?.first == unchanged else { return nil }
-    let others = plan.entities.filter {
-      $0.root == $0.index && $0.storeIndex == store.index && $0.index != entity.root
-    }
-    guard let (name, key) = tables.keys(of: unchanged, in: others.map(\.name)).first else { return nil }
-    let model = managedObjectModel
-    for version in model.versions.reversed() where version.number < model.currentVersionNumber {
-      guard version.entities.contains(where: { $0.name == id.entityName }),
-        let found = model.currentName(ofEntity: id.entityName, in: version), let entity = plan.entity(found),
-        plan.entities[entity.root].name == name
-      else { continue }
-      return ManagedObjectID(storeID: id.storeID, entityName: found, key: key)
-    }
     return ManagedObjectID(storeID: id.storeID, entityName: name, key: key)
   }
 

@@ -42,7 +42,6 @@ struct HistoryReader {
       if limit == 0 { continue }
       let origins = try session.insertionOrigins(of: store)
       let present = InsertionOrigins.Period(roots: roots(of: store), tables: origins.tables)
-      let names = origins.past.map { engine.model.model.currentNames(in: $0.period) }
       // No number follows the last one, which only another program can have written.
       var expected = token?.saves[id].map { $0 &+ 1 }
       var count = 0
@@ -57,13 +56,11 @@ struct HistoryReader {
         guard author == nil || author == entry.author else { return true }
         count += 1
         let json = (try? JSONValue(parsing: entry.changes)) ?? .null
-        let former = origins.past.firstIndex { entry.number <= $0.lastSave }
-        let period = former.map { origins.past[$0].period } ?? present
+        let former = origins.past.first { entry.number <= $0.lastSave }?.period
+        let period = former ?? present
         let recorded = recorded(json)
         let objects =
-          former.map { former in
-            recorded.compactMap { followed($0, names[former], from: period, to: present) }
-          } ?? recorded
+          former == nil ? recorded : recorded.compactMap { followed($0, from: period, to: present) }
         result.append(
           HistoryTransaction(
             date: entry.date, author: entry.author, storeID: store.storeID,
@@ -116,29 +113,21 @@ struct HistoryReader {
 
   /// Returns a part of an entry from before a migration with the present entity and keys of its objects; nil if the model
   /// no longer has the entity.
-  ///
-  /// - Parameter names: See ``ManagedObjectModel/currentNames(in:)``. The entity is the first one whose table has any of the
-  ///   objects.
   private func followed(
-    _ recorded: HistoryTransaction.Recorded, _ names: [String: [String]],
-    from period: InsertionOrigins.Period, to present: InsertionOrigins.Period
+    _ recorded: HistoryTransaction.Recorded, from period: InsertionOrigins.Period,
+    to present: InsertionOrigins.Period
   ) -> HistoryTransaction.Recorded? {
-    for name in names[recorded.entityName] ?? [] {
-      guard let root = present.roots[name] else { continue }
-      func keys(_ keys: [ClosedRange<ObjectKey>]) -> [ClosedRange<ObjectKey>] {
-        KeyRanges.normalized(
-          period.intervals(of: keys, recorded.entityName).flatMap { present.tables.keys(of: $0, in: root) })
-      }
-      let (inserted, updated) = (keys(recorded.inserted), keys(recorded.updated))
-      let deleted = keys(recorded.deleted)
-      if inserted.isEmpty, updated.isEmpty, deleted.isEmpty { continue }
-      return HistoryTransaction.Recorded(
-        entityName: name, inserted: inserted, updated: updated, deleted: deleted,
-        properties: recorded.properties.map {
-          HistoryTransaction.Property(name: $0.name, keys: keys($0.keys))
-        })
+    guard let name = engine.model.model.currentName(ofEntity: recorded.entityName),
+      let root = present.roots[name]
+    else { return nil }
+    func keys(_ keys: [ClosedRange<ObjectKey>]) -> [ClosedRange<ObjectKey>] {
+      KeyRanges.normalized(
+        period.intervals(of: keys, recorded.entityName).flatMap { present.tables.keys(of: $0, in: root) })
     }
-    return nil
+    return HistoryTransaction.Recorded(
+      entityName: name, inserted: keys(recorded.inserted), updated: keys(recorded.updated),
+      deleted: keys(recorded.deleted),
+      properties: recorded.properties.map { HistoryTransaction.Property(name: $0.name, keys: keys($0.keys)) })
   }
 
   private func changes(
@@ -170,67 +159,5 @@ extension ManagedObjectModel {
       isThere = version.entities.contains { $0.name == found }
     }
     return has(found) ? found : nil
-  }
-
-  /// The name that an entity of a version has in the current version, found by `renamedFrom`; nil if the entity was removed.
-  /// Another entity may have the former name now.
-  func currentName(ofEntity name: String, in start: ModelVersion) -> String? {
-    var known = [start]
-    var names = [start.number: name]
-    for version in versions where version.number > start.number && version.number <= currentVersionNumber {
-      // A version that names no other one follows the one before it.
-      let bases = known.filter { version.basedOn.contains($0.number) }
-      for base in bases.isEmpty ? known.suffix(1) : bases[...] {
-        guard let former = names[base.number], let next = version.name(ofEntity: former, in: base) else {
-          continue
-        }
-        names[version.number] = next
-        break
-      }
-      known.append(version)
-    }
-    return names[currentVersionNumber]
-  }
-
-  /// The names that the entities of a former period may have in the current version, by their names in the period. The
-  /// likeliest one comes first.
-  ///
-  /// Nothing records the version of a period. Several versions can have the same entities, and an entity of another one of
-  /// them can have the same name.
-  func currentNames(in period: InsertionOrigins.Period) -> [String: [String]] {
-    let possible = versions.filter { version in
-      guard version.number < currentVersionNumber else { return false }
-      let graph = EntityGraph(version)
-      return period.roots.allSatisfy { graph.root(of: $0)?.name == $1 }
-    }
-    // A store of one of several configurations has only some of a version's entities.
-    let equal = possible.filter { $0.entities.count == period.roots.count }
-    let starts = (equal.isEmpty ? possible : equal).sorted {
-      ($0.entities.count, -$0.number) < ($1.entities.count, -$1.number)
-    }
-    var result: [String: [String]] = [:]
-    for name in period.roots.keys {
-      result[name] =
-        starts.isEmpty
-        ? currentName(ofEntity: name).map { [$0] } ?? []
-        : starts.compactMap { currentName(ofEntity: name, in: $0) }
-    }
-    return result
-  }
-}
-
-extension ModelVersion {
-  /// The name of the entity that continues an entity of the version before; nil if none does.
-  fileprivate func name(ofEntity former: String, in base: ModelVersion) -> String? {
-    let old = Set(base.entities.map(\.name))
-    var renamed: [String: String] = [:]
-    for entity in entities {
-      if let name = entity.renamedFrom, old.contains(name), renamed[name] == nil {
-        renamed[name] = entity.name
-      }
-    }
-    if let name = renamed[former] { return name }
-    let isThere = entities.contains { $0.name == former } && !renamed.values.contains(former)
-    return isThere ? former : nil
   }
 }

@@ -114,15 +114,10 @@ extension InsertionOrigins.Tables {
       result.append(lower...lower + (common.upperBound - common.lowerBound))
     }
     if interval.first.storeID == storeID, interval.first.entityName == root {
-      // Keys without a record are unchanged, unless the record of another table or of other keys has the objects: another
-      // entity may have had the name of this one.
-      let unchanged = intervals(of: interval.firstKeys, in: root).filter {
+      // Keys without a record are unchanged.
+      result += intervals(of: interval.firstKeys, in: root).filter {
         $0.first == GlobalObjectID(storeID: storeID, entityName: root, key: $0.keys.lowerBound)
       }.map(\.keys)
-      let moved = intervals.values.joined().filter {
-        $0.first.storeID == storeID && $0.first.entityName == root
-      }.map(\.firstKeys)
-      result += KeyRanges.subtracting(KeyRanges.normalized(moved), from: KeyRanges.normalized(unchanged))
     }
     return result
   }

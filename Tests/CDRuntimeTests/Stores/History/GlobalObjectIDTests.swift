@@ -320,60 +320,9 @@ import Testing
           #expect(seen.updateValue(name, forKey: id) ?? name == name)
         }
         #expect(try context.persistentStoreCoordinator.verify().isEmpty)
-        try checkHistory(context)
       }
     }
     #expect(seen.count == 10 + 10 + 5 + 10)
-  }
-
-  /// The changes of each transaction are of objects that it has changed, and all existing ones are among them.
-  private func checkHistory(_ context: ManagedObjectContext) throws {
-    let coordinator = context.persistentStoreCoordinator
-    let existing = Set(try ReplicaFixture.ids(context).values)
-    for transaction in try coordinator.history() {
-      let global = transaction.globalChanges
-      let known = Set(global.inserted).union(global.updated).union(global.deleted)
-      let changes = transaction.changes
-      let ids = Array(changes.inserted) + Array(changes.updated) + Array(changes.deleted)
-      let found = try Set(ids.map { try #require(try coordinator.globalID(of: $0)) })
-      #expect(found.isSubset(of: known), "\(found.subtracting(known))")
-      let expected = known.intersection(existing)
-      #expect(expected.isSubset(of: found), "\(expected.subtracting(found))")
-    }
-  }
-
-  /// An entity is renamed, and later a new one gets its former name.
-  @Test(.needs(.migrations)) func aFormerNameLeadsToTheRenamedEntity() throws {
-    let kitten = entity("Kitten", parent: "Cat")
-    let versions = [
-      MigrationFixture.version(1, [entity("Cat", [Self.name]), kitten]),
-      MigrationFixture.version(
-        2, [entity("Feline", renamedFrom: "Cat", [Self.name]), entity("Kitten", parent: "Feline")]),
-      MigrationFixture.version(
-        3,
-        [
-          entity("Feline", [Self.name]), entity("Kitten", parent: "Feline"), entity("Cat", [Self.name]),
-        ]),
-    ]
-    let fixture = try ReplicaFixture()
-    var uris: [String: URL] = [:]
-    for count in 1...3 {
-      let model = MigrationFixture.model(Array(versions.prefix(count)))
-      try fixture.using("a", model) { context in
-        for entity in versions[count - 1].entities {
-          let name = "\(entity.name) of \(count)"
-          let object = try ReplicaFixture.insert(entity.name, name, context)
-          uris[name] = object.objectID.uriRepresentation
-        }
-        try context.save()
-        try checkHistory(context)
-        for object in try ReplicaFixture.allObjects(context) {
-          let uri = try #require(uris[try object.text("name")])
-          let id = context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri)
-          #expect(id == object.objectID, "\(uri)")
-        }
-      }
-    }
   }
 
   /// Rules that make two objects of one: each has an identifier of its own, which is the same wherever it is made.
