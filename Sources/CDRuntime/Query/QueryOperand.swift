@@ -1,5 +1,11 @@
 public import CDModel
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// A side of a comparison in the typed query language: an attribute, a calculation with attributes, or the values of
 /// many objects, of which one or all must meet a condition.
 ///
@@ -104,8 +110,6 @@ public struct ManyAttribute<Value: Sendable>: FieldPath {
   /// No value meets the condition. True if there are no values.
   public var none: Quantified<Value> { Quantified(keys: keys, quantifier: .none) }
 
-  /// The sum of the numbers, or 0 if there are none.
-  public var sum: Attribute<Value> { aggregate("@sum") }
   /// The mean of the numbers, or nil if there are none.
   public var average: Attribute<Double?> { aggregate("@avg") }
   /// The least value, or nil if there are no values.
@@ -122,29 +126,41 @@ public struct ManyAttribute<Value: Sendable>: FieldPath {
 // Sums are calculated in the widest type of their numbers. A value of the attribute's own type would be rounded before the
 // comparison, or could be too small.
 
-extension ManyAttribute where Value == Float {
+extension ManyAttribute where Value: FixedWidthInteger {
+  /// The sum of the numbers as a 64-bit integer, or 0 if there are none.
+  public var sum: Attribute<Int64> { aggregate("@sum") }
+}
+extension ManyAttribute where Value: BinaryFloatingPoint {
   /// The sum of the numbers as a double, or 0 if there are none.
   public var sum: Attribute<Double> { aggregate("@sum") }
 }
-extension ManyAttribute where Value == Float? {
-  /// The sum of the numbers as a double, or 0 if there are none.
-  public var sum: Attribute<Double?> { aggregate("@sum") }
-}
-extension ManyAttribute where Value == Int16 {
-  /// The sum of the numbers as a 64-bit integer, or 0 if there are none.
-  public var sum: Attribute<Int64> { aggregate("@sum") }
+extension ManyAttribute where Value == Decimal {
+  /// The sum of the numbers, or 0 if there are none.
+  public var sum: Attribute<Decimal> { aggregate("@sum") }
 }
 extension ManyAttribute where Value == Int16? {
   /// The sum of the numbers as a 64-bit integer, or 0 if there are none.
   public var sum: Attribute<Int64?> { aggregate("@sum") }
 }
-extension ManyAttribute where Value == Int32 {
-  /// The sum of the numbers as a 64-bit integer, or 0 if there are none.
-  public var sum: Attribute<Int64> { aggregate("@sum") }
-}
 extension ManyAttribute where Value == Int32? {
   /// The sum of the numbers as a 64-bit integer, or 0 if there are none.
   public var sum: Attribute<Int64?> { aggregate("@sum") }
+}
+extension ManyAttribute where Value == Int64? {
+  /// The sum of the numbers as a 64-bit integer, or 0 if there are none.
+  public var sum: Attribute<Int64?> { aggregate("@sum") }
+}
+extension ManyAttribute where Value == Float? {
+  /// The sum of the numbers as a double, or 0 if there are none.
+  public var sum: Attribute<Double?> { aggregate("@sum") }
+}
+extension ManyAttribute where Value == Double? {
+  /// The sum of the numbers as a double, or 0 if there are none.
+  public var sum: Attribute<Double?> { aggregate("@sum") }
+}
+extension ManyAttribute where Value == Decimal? {
+  /// The sum of the numbers, or 0 if there are none.
+  public var sum: Attribute<Decimal?> { aggregate("@sum") }
 }
 
 // Comparisons in a closure, such as `{ $0.publisher == "BookCo" }`.
