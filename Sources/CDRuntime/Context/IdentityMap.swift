@@ -214,6 +214,7 @@ final class IdentityMap {
   }
 
   /// Releases objects that have no changes and that no other code holds.
+  @_optimize(speed)
   func sweep() {
     var dropped: [Unmanaged<ManagedObject>] = []
     for index in 0..<capacity where isUnused(at: index) {

@@ -319,6 +319,7 @@ extension ManagedObjectContext {
   }
 
   /// Returns the object of a row with its values; nil if there is no row of the entity or of its subentities.
+  @_optimize(speed)
   func fetchObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
     guard let map = registry.map(of: plan) else { return nil }
     if let parent { return try parent.liveObject(key, plan).map { childInstances(of: [$0]) }?.first }
@@ -342,6 +343,7 @@ extension ManagedObjectContext {
   /// - Throws: ``FetchError/unknownObject(_:)`` if the identifier belongs to another store or if the model does not
   ///   have its entity.
   public func object(with id: ManagedObjectID) throws -> ManagedObject {
+    if let object = registry.lastKindObject(id, without: .deletionSaved) { return object }
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
     let root = model.entities[plan.root]
     if let object = registered(id.key, root: plan.root) {
@@ -360,7 +362,15 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``FetchError/unknownObject(_:)`` if the object does not exist or has been deleted; ``StoreError`` if
   ///   the store cannot be read.
+  @_optimize(speed)
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+    if let object = registry.lastKindObject(id, without: .absent) { return object }
+    return try readObject(with: id)
+  }
+
+  /// Returns the object of an identifier with its values. It may have to be read.
+  @inline(never)
+  private func readObject(with id: ManagedObjectID) throws -> ManagedObject {
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
     if let object = registered(id.key, root: plan.root), !object.flags.contains(.deletionSaved) {
       if object.flags.isDisjoint(with: .absent) { return object }
@@ -377,6 +387,7 @@ extension ManagedObjectContext {
 
   /// Returns the object of an identifier if it is in memory; nil otherwise.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
+    if let object = registry.lastKindObject(id, without: []) { return object }
     guard let plan = scope(of: id)?.plan else { return nil }
     return registered(id.key, root: plan.root)
   }

@@ -3,7 +3,7 @@ extension ManagedObjectContext {
   /// Drops stores that were removed since the last call. Does nothing while a snapshot is held or rows are being
   /// read, which ends soon.
   @inline(__always) func noticeRemovals() {
-    if storeReader.hasRemovedStores, storeReader.canLeaveStores { leave(for: engine.stores) }
+    if storeReader.canLeaveStores, storeReader.hasRemovedStores { leave(for: engine.stores) }
   }
 
   /// Continues with the remaining stores. The objects of the other stores become inaccessible, including changed and

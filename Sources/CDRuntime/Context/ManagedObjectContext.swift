@@ -240,6 +240,12 @@ public final class ManagedObjectContext {
 
   /// Returns the session that the context reads with, and opens it at the first read.
   func reader() throws -> any StoreSession {
+    if let session = storeReader.heldSession { return session }
+    return try readerOutsideSnapshot()
+  }
+
+  @inline(never)
+  private func readerOutsideSnapshot() throws -> any StoreSession {
     noticeRemovals()
     if let parent { return try parent.reader() }
     if let session = try storeReader.currentSession() { return session }

@@ -11,8 +11,11 @@ final class ObjectRegistry {
   private var cachingStates: [ToManyState] = []
   /// The keys for new objects, by the index of the root entity.
   private var reservedKeys: [ReservedKeys]
-  /// The scope of the last object that was looked up by its identifier.
-  private var lookupScope: ObjectScope?
+  /// The scope of the last object that was looked up by its identifier, and the identity map of this scope.
+  ///
+  /// A program may look objects up by the thousand. Therefore nothing is retained on the way to an object. The scope is in
+  /// `scopes` and the map in `maps`; whatever replaces a scope forgets the last one.
+  private var lastLookup: (scope: Unmanaged<ObjectScope>, map: Unmanaged<IdentityMap>)?
   /// The scope of the last new object. The next one mostly has the same entity.
   private var insertionScope: ObjectScope?
 
@@ -26,6 +29,7 @@ final class ObjectRegistry {
 
   /// Creates the scopes of a context's objects.
   func makeScopes(for context: ManagedObjectContext) {
+    forgetLastScopes()
     scopes = model.entities.map { ObjectScope(plan: $0, context: context) }
   }
 
@@ -57,24 +61,37 @@ final class ObjectRegistry {
 
   /// The scope of the last lookup, if it is the scope of an identifier's entity too.
   @inline(__always) func lastScope(of id: ManagedObjectID) -> ObjectScope? {
-    guard let lookupScope, lookupScope.plan.name == id.entityName, lookupScope.storeID == id.storeID else {
-      return nil
-    }
-    return lookupScope
+    guard let lastLookup, isScope(lastLookup.scope, of: id) else { return nil }
+    return lastLookup.scope.takeUnretainedValue()
+  }
+
+  @inline(__always) private func isScope(_ scope: Unmanaged<ObjectScope>, of id: ManagedObjectID) -> Bool {
+    scope._withUnsafeGuaranteedRef { $0.plan.name == id.entityName && $0.storeID == id.storeID }
+  }
+
+  /// The object of an identifier if it is in memory without any of some flags, and if the last lookup was for the same entity.
+  @inline(__always) func lastKindObject(_ id: ManagedObjectID, without flags: ObjectFlags) -> ManagedObject? {
+    guard let lastLookup, isScope(lastLookup.scope, of: id),
+      let object = lastLookup.map._withUnsafeGuaranteedRef({ $0[id.key] }),
+      object.flags.isDisjoint(with: flags)
+    else { return nil }
+    return object
   }
 
   /// The scope of an identifier's entity, for the lookup of its object; nil if the identifier belongs to another
   /// store.
   func scopeForLookup(of id: ManagedObjectID, _ plan: EntityPlan) -> ObjectScope? {
-    guard scopes[plan.index].storeID == id.storeID else { return nil }
-    lookupScope = scopes[plan.index]
-    return lookupScope
+    let scope = scopes[plan.index]
+    guard scope.storeID == id.storeID else { return nil }
+    lastLookup = map(of: plan).map { (.passUnretained(scope), .passUnretained($0)) }
+    return scope
   }
 
-  /// Forgets the scopes of the last lookup and the last insertion, after a store was removed.
+  /// Forgets the scopes of the last lookup and the last insertion, after a store was removed and before scopes are
+  /// replaced.
   func forgetLastScopes() {
     insertionScope = nil
-    lookupScope = nil
+    lastLookup = nil
   }
 
   // MARK: Objects
@@ -123,7 +140,6 @@ final class ObjectRegistry {
       scope.formerContext = context
     }
     makeScopes(for: context)
-    forgetLastScopes()
     cachingStates.removeAll()
   }
 
@@ -228,6 +244,7 @@ final class ObjectRegistry {
 
   /// Takes over the objects that a released context has left.
   func takeOver(_ released: ReleasedContext, for context: ManagedObjectContext) {
+    forgetLastScopes()
     for (index, scope) in released.liveScopes.enumerated() {
       guard let scope else { continue }
       scope.move(to: context)

@@ -288,6 +288,7 @@ extension SaveRun {
     return nil
   }
 
+  @_optimize(speed)
   func insert(_ object: ManagedObject) throws {
     let entity = object.scope.plan
     switch try session.insert(entity, object.key, { encode(object, entity.storedSlots, $0) }) {

@@ -45,6 +45,9 @@ final class StoreReader {
     return session
   }
 
+  /// The session of the snapshot that is held: nothing must be begun or checked before a read. Nil if no snapshot is held.
+  @inline(__always) var heldSession: (any StoreSession)? { snapshot.isOpen ? session : nil }
+
   /// Takes a session for the first read.
   ///
   /// - Parameter leave: Called with the stores of the session if some were removed since the reader was created.

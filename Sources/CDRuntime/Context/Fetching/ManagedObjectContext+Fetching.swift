@@ -115,14 +115,17 @@ extension ManagedObjectContext {
     try catchUp(session, with: storeReader.stores.all.filter(isIncluded))
   }
 
-  /// Updates the context to the changes that other contexts have saved, if no snapshot is held. The next read may do so.
+  /// Updates the context to the changes that other contexts have saved, if no snapshot is held. For a server, this may happen
+  /// with the next rows that are read.
   func catchUpForFetch() throws {
     if let parent {
       noticeRemovals()
       return try parent.catchUpForFetch()
     }
+    // A context that takes its session is up to date with it.
+    let isFirst = !storeReader.hasSession
     let session = try reader()
-    if !storeReader.isSnapshotOpen { try catchUp(session) }
+    if !isFirst && !storeReader.isSnapshotOpen { try catchUp(session) }
   }
 
   func entityPlan<Object: ManagedObject>(of request: FetchRequest<Object>) throws -> EntityPlan {

@@ -31,6 +31,7 @@ extension ManagedObject {
   @_spi(Generated) public final func _uuid(_ slot: Int) -> UUID { _optionalUuid(slot) ?? EmptyValue.uuid }
   @_spi(Generated) public final func _url(_ slot: Int) -> URL { _optionalUrl(slot) ?? EmptyValue.url }
 
+  @_optimize(speed)
   @_spi(Generated) public final func _optionalString(_ slot: Int) -> String? {
     String(attributeValue: slotValue(slot))
   }
@@ -43,6 +44,7 @@ extension ManagedObject {
   @_spi(Generated) public final func _optionalInt32(_ slot: Int) -> Int32? {
     Int32(attributeValue: slotValue(slot))
   }
+  @_optimize(speed)
   @_spi(Generated) public final func _optionalInt64(_ slot: Int) -> Int64? {
     Int64(attributeValue: slotValue(slot))
   }
@@ -86,6 +88,7 @@ extension ManagedObject {
 
 extension ManagedObject {
   /// Sets a slot of an object without a generated class. The value must have the slot's type.
+  @_optimize(speed)
   @_spi(Generated) public final func _setSlot(_ slot: Int, _ value: AttributeValue) {
     _willWrite(slot)
     guard !scope.plan.isTyped, let extras else { return }

@@ -151,6 +151,7 @@ extension ManagedObject {
     return !value.isNotANumber
   }
 
+  @_optimize(speed)
   final func decodeValues(_ row: RowReader) {
     let plan = scope.plan
     let extras = requireExtras()
@@ -177,12 +178,14 @@ extension ManagedObject {
   }
 
   /// The value of a slot in a row, in the form that ``storedValue(_:)`` returns.
+  @_optimize(speed)
   static func storedValue(of row: RowReader, _ slot: PropertyPlan) -> AttributeValue {
     storedValue(of: row, slot.reading, slot) ?? .null
   }
 
   /// - Parameter slot: Evaluated only if the reading is not sufficient.
   /// - Returns: Nil if the row has no column for the slot.
+  @_optimize(speed)
   private static func storedValue(
     of row: RowReader, _ reading: PropertyPlan.Reading, _ slot: @autoclosure () -> PropertyPlan
   ) -> AttributeValue? {
@@ -200,6 +203,7 @@ extension ManagedObject {
   }
 
   /// Writes the values of slots, like ``encodeValue(_:_:)`` for each of them.
+  @_optimize(speed)
   final func encodeValues(_ slots: [Int], _ writer: RowWriter) {
     let plan = scope.plan
     guard let values = extras?.values, values.count == plan.slots.count, extras?.unread.isEmpty == true else {

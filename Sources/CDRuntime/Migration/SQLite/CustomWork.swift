@@ -239,6 +239,7 @@ final class CustomWork: MigrationWork {
 
   // MARK: Making
 
+  @_optimize(speed)
   private func stream(_ item: Item, _ done: inout Int64, _ total: Int64) throws {
     guard let sourceMapping = item.factory.sourceMapping else { return }
     let entity = sourceMapping.source
@@ -275,6 +276,7 @@ final class CustomWork: MigrationWork {
   /// Calls the policy that creates the objects of one source row.
   ///
   /// - Returns: The key of the source object. The object itself is not held any longer.
+  @_optimize(speed)
   private func makeInstances(
     _ kind: ManagedObjectContext.RowKind, _ rows: RowCursor, _ map: IdentityMap, _ item: Item,
     _ mapping: EntityMapping
@@ -341,6 +343,7 @@ final class CustomWork: MigrationWork {
     }
   }
 
+  @_optimize(speed)
   func make(for source: ManagedObject, inMappingNamed name: String) throws -> ManagedObject {
     // It is usually the current mapping.
     if let currentFactory, currentFactory.mapping.name == name {
@@ -357,6 +360,7 @@ final class CustomWork: MigrationWork {
     return try make(for: source, factory)
   }
 
+  @_optimize(speed)
   private func make(for source: ManagedObject, _ factory: MappedObjectFactory) throws -> ManagedObject {
     let scope = destination.registry.scope(of: factory.destination)
     var key: ObjectKey = 0
@@ -376,6 +380,7 @@ final class CustomWork: MigrationWork {
   }
 
   /// Whether the key of a source object was still free in a mapping. The call marks the key as used.
+  @_optimize(speed)
   private func isFree(_ source: ManagedObject, _ factory: MappedObjectFactory) throws -> Bool {
     if source === current, factory.number == currentNumber {
       return createdObjects.isEmpty && usedKeys[factory.number]?.contains(source.key) != true

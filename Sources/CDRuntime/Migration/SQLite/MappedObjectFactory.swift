@@ -145,6 +145,7 @@ final class MappedObjectFactory {
   }
 
   /// Sets the values of an object that rules define.
+  @_optimize(speed)
   func fill(_ object: ManagedObject, from source: ManagedObject) throws {
     source._willRead()
     guard let old = source.extras?.values, let extras = object.extras,
@@ -156,6 +157,7 @@ final class MappedObjectFactory {
   /// The values of an object by slot, created in one pass.
   ///
   /// - Parameter initial: The values that the object has unless a rule sets them.
+  @_optimize(speed)
   private func values(
     _ old: [AttributeValue], _ source: ManagedObject, over initial: [AttributeValue]
   ) throws -> [AttributeValue] {

@@ -39,8 +39,9 @@ private final class SQLiteLookup: ValueLookup {
   func withRows(
     of value: AttributeValue, isSingle: Bool, _ body: (RowCursor) throws -> Void
   ) throws -> Bool {
-    switch (value, storageType) {
-    case (.string(var text), .string):
+    if storageType == .string {
+      // The text is copied once. A pair of value and type would be a second copy.
+      guard case .string(var text) = value else { return false }
       let statement = try statement(isSingle)
       try text.withUTF8 { bytes in
         // SQLite uses the bytes without a copy. The statement has ended before the bytes become invalid.
@@ -55,9 +56,12 @@ private final class SQLiteLookup: ValueLookup {
         defer { sqlite3_bind_null(statement.handle, 1) }
         try body(session.cursor(statement, select))
       }
-    case (.bool(let isTrue), .bool): try withRows(isTrue ? 1 : 0, isSingle, body)
-    case (.int(let number), _) where isInteger: try withRows(number, isSingle, body)
-    case (.uuid(let uuid), .uuid):
+      return true
+    }
+    switch value {
+    case .bool(let isTrue) where storageType == .bool: try withRows(isTrue ? 1 : 0, isSingle, body)
+    case .int(let number) where isInteger: try withRows(number, isSingle, body)
+    case .uuid(let uuid) where storageType == .uuid:
       let statement = try statement(isSingle)
       withUnsafeBytes(of: uuid.uuid) {
         _ = sqlite3_bind_blob(statement.handle, 1, $0.baseAddress, 16, SQLite.copied)

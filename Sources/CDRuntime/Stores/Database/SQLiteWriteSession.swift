@@ -51,6 +51,7 @@ final class SQLiteWriteSession: StoreWriteSession {
 
   // MARK: Rows
 
+  @_optimize(speed)
   func insert(
     _ entity: EntityPlan, _ key: ObjectKey, _ encode: (RowWriter) -> Void
   ) throws -> RowOutcome {
@@ -127,6 +128,7 @@ final class SQLiteWriteSession: StoreWriteSession {
     return statement
   }
 
+  @_optimize(speed)
   private func run(_ statement: SQLiteStatement, _ entity: EntityPlan) throws -> RowOutcome {
     guard writer.failure == nil else {
       failed = statement

@@ -97,6 +97,7 @@ import CSQLite
     if code != SQLITE_OK, failure == nil { failure = TooLarge() }
   }
 
+  @_optimize(speed)
   private func bindText(_ statement: OpaquePointer, _ value: String) {
     var value = value
     let parameter = next()
@@ -120,6 +121,7 @@ import CSQLite
     }
   }
 
+  @_optimize(speed)
   private func bindBlob(_ statement: OpaquePointer, _ bytes: UnsafeRawBufferPointer) {
     let parameter = next()
     guard let source = bytes.baseAddress, !bytes.isEmpty else {
@@ -230,6 +232,7 @@ extension RowWriter {
   public func optionalUrl(_ value: URL?) { if let value { url(value) } else { null() } }
 
   /// Writes a value that is already an `AttributeValue`.
+  @_optimize(speed)
   package func value(_ value: AttributeValue) {
     switch value {
     case .null: null()
