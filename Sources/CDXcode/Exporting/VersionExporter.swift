@@ -6,7 +6,7 @@ import CDModel
 /// single elements and, as styles, for all elements of a sort. The importer compares the same draft with Xcode's file
 /// to decide what to store, so that an export restores the original file.
 struct VersionExporter {
-  private let version: ModelVersion
+  let version: ModelVersion
   let graph: EntityGraph
   /// The renaming identifiers of elements, if they differ from the names.
   private let identifiers: RenamingIdentifiers
@@ -15,14 +15,6 @@ struct VersionExporter {
     self.version = version
     self.identifiers = identifiers
     graph = EntityGraph(version)
-  }
-
-  /// The root element of the document.
-  ///
-  /// - Parameter modelName: The name of the model.
-  func root(modelName: String) -> MarkupElement {
-    let outdated = OutdatedInfo(version, modelName: modelName).names(in: wholeRoot)
-    return outdated.isEmpty ? wholeRoot : StyleSheet(version: version, outdated: outdated).finished(draft)
   }
 
   /// The root element with all information stored under `info`, even if it is out of date.

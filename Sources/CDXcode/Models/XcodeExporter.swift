@@ -20,11 +20,19 @@ public struct XcodeExporter: Sendable {
         version, base: base, identifiers: base.flatMap { identifiers[$0.number] } ?? RenamingIdentifiers())
       own.apply(infoOf: version)
       identifiers[version.number] = own
-      let root = VersionExporter(version, identifiers: own).root(modelName: model.name)
+      let root = Self.root(of: VersionExporter(version, identifiers: own), modelName: model.name)
       result["\(names[version.number] ?? "").xcdatamodel/contents"] = MarkupText.document(root)
     }
     result[".xccurrentversion"] = CurrentVersionFile.text(name: names[model.currentVersionNumber] ?? "")
     return result
+  }
+
+  /// The root element of a version's document, without information under `info` that is out of date.
+  private static func root(of exporter: VersionExporter, modelName: String) -> MarkupElement {
+    let whole = exporter.wholeRoot
+    let outdated = OutdatedInfo(exporter.version, modelName: modelName).names(in: whole)
+    if outdated.isEmpty { return whole }
+    return StyleSheet(version: exporter.version, outdated: outdated).finished(exporter.draft)
   }
 
   /// The versions' names by number. A version's label is its name if it is a valid folder name and not already used.
@@ -47,7 +55,7 @@ public struct XcodeExporter: Sendable {
   /// `info` that is out of date, and the rules of migrations.
   public var losses: [String] {
     var result: [String] = []
-    for version in model.versions where version.number == model.currentVersionNumber {
+    if let version = model.currentVersion {
       if !version.enums.isEmpty { result.append("enums are written as their raw types") }
       for composite in version.composites {
         for field in composite.fields {
@@ -65,8 +73,6 @@ public struct XcodeExporter: Sendable {
           result.append("fetched property '\(property.name)' of '\(entity.name)': its order is left out")
         }
       }
-    }
-    for version in model.versions where version.number == model.currentVersionNumber {
       let root = VersionExporter(version, identifiers: RenamingIdentifiers()).wholeRoot
       result += OutdatedInfo(version, modelName: model.name).messages(in: root)
     }

@@ -99,14 +99,10 @@ struct OutdatedInfo {
     switch key {
     case .attribute(let place, let number):
       let entity = version.entities[place]
-      let own = entity.attributes[number]
-      let read = reading.entity(entity.name)?.attributes.first { $0.name == own.name }
-      return read.map { changes($0, own) } ?? []
+      return changes(reading.entity(entity.name)?.attributes, entity.attributes[number])
     case .field(let place, let number):
       let composite = version.composites[place]
-      let own = composite.fields[number]
-      let read = reading.composite(composite.name)?.fields.first { $0.name == own.name }
-      return read.map { changes($0, own) } ?? []
+      return changes(reading.composite(composite.name)?.fields, composite.fields[number])
     case .relationship(let place, let number):
       let entity = version.entities[place]
       let own = entity.relationships[number]
@@ -114,6 +110,10 @@ struct OutdatedInfo {
       return read.map { changes($0, own) } ?? []
     default: return []
     }
+  }
+
+  private func changes(_ read: [AttributeDescription]?, _ own: AttributeDescription) -> Set<String> {
+    read?.first { $0.name == own.name }.map { changes($0, own) } ?? []
   }
 
   private func changes(_ read: AttributeDescription, _ own: AttributeDescription) -> Set<String> {
