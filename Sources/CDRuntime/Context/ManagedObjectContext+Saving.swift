@@ -66,12 +66,11 @@ extension ManagedObjectContext {
     let saved = savedObjects(plan)
     let changes = changeNotices.isObserved ? self.changes(of: plan) : nil
     finish(plan)
-    if hooks.hasResolved, !children.isEmpty {
-      invalidateChildren()
-      publishUnwrittenInChildren()
-    }
-    // Before `didSave()`, which may save again: observers learn of changes in the order in which they were saved.
+    if hooks.hasResolved, !children.isEmpty { invalidateChildren() }
+    // Before `didSave()`, which may save again, and before controllers of children fetch, which may find later saves:
+    // observers learn of changes in the order in which they were saved.
     if let changes { changeNotices.publish(changes) }
+    if hooks.hasResolved, !children.isEmpty { publishUnwrittenInChildren() }
     callDidSave(saved)
   }
 

@@ -224,14 +224,23 @@ public final class PersistentContainer: Sendable {
   private static func renewedSaves(for current: () -> ViewContext?) async -> Saves? {
     while true {
       try? await Task.sleep(for: HistoryWatcher.interval)
-      guard !Task.isCancelled, let view = current() else { return nil }
+      // The view context itself is not retained while a server lets the attempt wait.
+      guard !Task.isCancelled, let coordinator = current()?.coordinator else { return nil }
       do {
-        let saves = try view.coordinator.changes()
+        let saves = try await begin(coordinator)
+        guard !Task.isCancelled, let view = current() else { return nil }
         // After the stream has begun, so that no save is missed.
         try view.context.learnOfSaves()
         return saves
       } catch {}
     }
+  }
+
+  /// Begins a stream of saves outside the main actor, which must not wait for a server that does not answer.
+  @concurrent private nonisolated static func begin(_ coordinator: PersistentStoreCoordinator) async throws
+    -> Saves
+  {
+    try coordinator.changes()
   }
 
   deinit {

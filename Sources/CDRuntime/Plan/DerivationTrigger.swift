@@ -1,18 +1,12 @@
 /// A rule that says when a derived attribute of one object changes because another object does. The attribute's
 /// expression reads the other object through relationships.
 struct DerivationTrigger: Sendable {
-  /// The part of the other object that the expression reads.
-  enum Reading: Sendable {
-    case property(String)
-    /// Only whether the object is related.
-    case existence
-  }
-
   /// The index of the entity that declares the attribute.
   let owner: Int
   /// The index of the entity whose objects are read.
   let entity: Int
-  let reading: Reading
+  /// The properties of the other object that the expression reads; empty if only the relation to the object counts.
+  private(set) var properties: Set<String>
   /// The relationships from the object with the attribute to the object that is read.
   let path: [RelationshipPlan]
 
@@ -40,16 +34,30 @@ struct DerivationTrigger: Sendable {
     for step in steps {
       guard case .key(let key) = step else { continue }
       if !path.isEmpty, entity.slot(key) != nil {
-        triggers.append(
-          DerivationTrigger(owner: plan.index, entity: entity.index, reading: .property(key), path: path))
+        add(key, of: entity, path, from: plan, to: &triggers)
       }
       guard let relationship = entity.slot(key)?.relationship else { return }
       path.append(relationship)
       entity = entities[relationship.destination]
     }
-    guard !path.isEmpty else { return }
-    triggers.append(
-      DerivationTrigger(owner: plan.index, entity: entity.index, reading: .existence, path: path))
+    if !path.isEmpty { add(nil, of: entity, path, from: plan, to: &triggers) }
+  }
+
+  /// Adds a property to the trigger of a path, so that a change follows each path only once.
+  private static func add(
+    _ property: String?, of entity: EntityPlan, _ path: [RelationshipPlan], from plan: EntityPlan,
+    to triggers: inout [DerivationTrigger]
+  ) {
+    let properties: Set = property.map { [$0] } ?? []
+    let same = triggers.firstIndex {
+      $0.owner == plan.index && $0.entity == entity.index && $0.path.elementsEqual(path, by: ===)
+    }
+    if let same {
+      triggers[same].properties.formUnion(properties)
+    } else {
+      triggers.append(
+        DerivationTrigger(owner: plan.index, entity: entity.index, properties: properties, path: path))
+    }
   }
 
   /// Whether the attribute may change with a change of the other object.
@@ -57,9 +65,6 @@ struct DerivationTrigger: Sendable {
   /// - Parameter hasChanged: Whether a property has changed; nil if the object is inserted or deleted.
   func isMet(_ hasChanged: ((String) -> Bool)?) -> Bool {
     guard let hasChanged else { return true }
-    return switch reading {
-    case .property(let name): hasChanged(name)
-    case .existence: false
-    }
+    return properties.contains(where: hasChanged)
   }
 }

@@ -77,8 +77,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// The versions of the objects when the results were last fetched, in a child context. Nothing reports the saves of the
   /// parent to the child.
   private var versions: [ManagedObjectID: Int64] = [:]
-  /// The changes that an update could not follow because its task was cancelled; nil if there are none. The next update
-  /// follows them.
+  /// The changes that an update could not follow because it failed; nil if there are none. The next update follows them.
   private var missed: ObjectChanges?
   /// Whether an update for these changes is scheduled.
   private var isUpdateDue = false
@@ -140,25 +139,37 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// - Throws: The errors of ``ManagedObjectContext/fetch(_:)``; the results are unchanged then.
   @discardableResult
   public func update() throws -> FetchedResultsDiff {
-    try update(ObjectChanges(), isExplicit: true)
+    try updateWithMissed(ObjectChanges(), isExplicit: true)
   }
 
   private func follow(_ changes: ObjectChanges) {
-    let changes = missed?.followed(by: changes) ?? changes
-    missed = nil
     do {
       // The changes are saved, whatever becomes of the task that has told of them. Nobody else updates the results later.
-      try MatchBudget.run(isCancellable: false, isAnew: true) { _ = try update(changes) }
+      try MatchBudget.run(isCancellable: false, isAnew: true) { _ = try updateWithMissed(changes) }
     } catch {
       setError(error)
       // A server's answer may have been awaited in vain.
-      if error is CancellationError { followLater(changes) }
+      if error is CancellationError { followLater() }
+    }
+  }
+
+  /// Updates the results for changes, and for those that an earlier update could not follow.
+  private func updateWithMissed(
+    _ changes: ObjectChanges, isExplicit: Bool = false
+  ) throws -> FetchedResultsDiff {
+    let changes = missed?.followed(by: changes) ?? changes
+    missed = nil
+    do {
+      return try update(changes, isExplicit: isExplicit)
+    } catch {
+      // An observer may have missed others meanwhile.
+      missed = missed.map { changes.followed(by: $0) } ?? (changes.isEmpty ? nil : changes)
+      throw error
     }
   }
 
   /// Schedules another update for the time at which the context next notifies its observers.
-  private func followLater(_ changes: ObjectChanges) {
-    missed = changes
+  private func followLater() {
     if isUpdateDue { return }
     isUpdateDue = true
     context.changeNotices.schedule { [weak self] in
@@ -215,7 +226,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     if showCount == count {
       show(new)
     } else {
-      // An observer has updated the results, which are newer than those of this call. It may not know of all other values.
+      // An observer has updated the results, which are newer than those of this call. Its difference may lack values that
+      // only this call knows to have changed.
       diff = difference(to: current)
     }
     // Before observers are told again, who may update the results: the order of the differences is that of the results.
