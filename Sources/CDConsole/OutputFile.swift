@@ -17,7 +17,8 @@ package struct OutputFile {
   /// Whether the path leads to a stream instead of a file.
   package var isStream: Bool { FileSystem.isStream(path) }
 
-  /// The present contents of the file; nil if it does not exist. Those of a stream are all that it will give.
+  /// The present contents of the file; nil if it does not exist. For a stream, the function
+  /// reads until the stream ends, which may never happen.
   package func currentContents() throws -> String? {
     try currentBytes().map { String(decoding: $0, as: UTF8.self) }
   }

@@ -53,8 +53,8 @@ struct PluginTests {
       Set(result.messages) == [
         """
         error: target 'App' uses CDGenPlugin and has no model: add a folder NAME.cdmodel, or a symbolic link to \
-        one, to Sources/App, such as 'swift package --allow-writing-to-package-directory cdgen init App \
-        --directory Sources/App' makes
+        one, to Sources/App, such as this command makes: swift package --allow-writing-to-package-directory \
+        cdgen init App --directory Sources/App
         """
       ], "\(result.output)")
   }

@@ -256,7 +256,15 @@ public struct DataSchema: Sendable {
       switch scalar {
       case "\\":
         guard let escaped = rest.popFirst() else { return false }
-        if !portableEscapes.contains(escaped), escaped != "-" || !isInClass { return false }
+        if escaped == "u" || escaped == "x" {
+          guard
+            let end = rest.index(rest.startIndex, offsetBy: escaped == "u" ? 4 : 2, limitedBy: rest.endIndex),
+            isScalar(rest[..<end])
+          else { return false }
+          rest = rest[end...]
+        } else if !portableEscapes.contains(escaped), escaped != "-" || !isInClass {
+          return false
+        }
       case "[":
         if isInClass { return false }
         isInClass = true
@@ -278,6 +286,12 @@ public struct DataSchema: Sendable {
 
   /// The characters whose meaning after a backslash is the same everywhere.
   private static let portableEscapes = Set("^$\\.*+?()[]{}|/nrtf".unicodeScalars)
+
+  /// Whether hexadecimal digits name a character, and not half of a surrogate pair.
+  private static func isScalar(_ digits: Substring.UnicodeScalarView) -> Bool {
+    digits.allSatisfy(\.properties.isASCIIHexDigit)
+      && UInt32(String(digits), radix: 16).flatMap(Unicode.Scalar.init) != nil
+  }
 
   /// Whether a text is the inside of a quantifier's braces, such as `3`, `3,` or `3,5`.
   private static func isCount(_ text: Substring) -> Bool {

@@ -23,8 +23,9 @@ struct ImportList {
       || names.contains(where: \.needsFoundation) || migrations?.needsFoundation == true
     if needsFoundation { modules.append("Foundation") }
     let qualifiers = names.reduce(into: Set<String>()) { $0.formUnion($1.qualifiers) }
-    // A qualifier that is no known module is an enclosing type, which may come from any module.
+    // A qualifier that is no known module or type is an enclosing type, which may come from any module.
     let known = Set(model.imports.map(Self.topModule)).union(["Foundation", "Swift"])
+      .union(CodableTypeName.standard).union(CodableTypeName.foundation)
     let needsAll = names.contains(where: \.isUnqualified) || !qualifiers.isSubset(of: known)
     for module in model.imports where needsAll || qualifiers.contains(Self.topModule(module)) {
       if !modules.contains(module) { modules.append(module) }
@@ -74,10 +75,10 @@ private struct CodableTypeName {
     character.isLetter || character.isNumber || character == "_"
   }
 
-  private static let standard: Set<String> = [
+  fileprivate static let standard: Set<String> = [
     "Array", "Bool", "Dictionary", "Double", "Float", "Int", "Int8", "Int16", "Int32", "Int64", "Optional",
     "Set", "String", "UInt", "UInt8", "UInt16", "UInt32", "UInt64",
   ]
 
-  private static let foundation = Set(AttributeTraits.all.filter(\.needsFoundation).map(\.name))
+  fileprivate static let foundation = Set(AttributeTraits.all.filter(\.needsFoundation).map(\.name))
 }

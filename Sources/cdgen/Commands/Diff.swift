@@ -44,7 +44,8 @@ struct Diff: ParsableCommand {
     help: ArgumentHelp(
       "The format of the output.",
       discussion:
-        "'text' is for people. 'json' is a list of the steps. 'sarif' is a SARIF log for code review, with the changes "
+        "'text' is for people. 'json' is a list of the steps; without --from, those of all earlier versions, and at the end "
+        + "those that 'text' shows in full. 'sarif' is a SARIF log for code review, with the changes "
         + "that lack a rule and the losses."))
   var format: ReportFormat = .text
 
@@ -113,7 +114,7 @@ struct Diff: ParsableCommand {
 
   /// A line for a step, followed by a line for each loss.
   private static func summary(of step: MigrationStep) -> String {
-    let lines = (step.losses + step.openChanges).map { change in
+    let lines = (step.losses.filter { !$0.isOpen } + step.openChanges).map { change in
       "  \(change.isOpen ? "open" : change.resolution == .mapped ? "mapped" : "confirmed"): \(change)"
     }
     return (["version \(step.source) to version \(step.destination): \(step.conclusion)"] + lines)

@@ -91,7 +91,8 @@ struct Import: ParsableCommand {
       }
       let count = model.versions.count
       try Console.write(
-        line: "\(folder): \(count) version\(count == 1 ? "" : "s"); next run 'cdgen check \(folder)'")
+        line: "\(folder): \(count) version\(count == 1 ? "" : "s"); next run: "
+          + "cdgen check \(SuggestedCommand.word(folder))")
     }
   }
 

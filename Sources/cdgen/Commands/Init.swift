@@ -17,7 +17,7 @@ struct Init: ParsableCommand {
       that you can change. No existing file is overwritten. If the directory belongs to an executable target without \
       source files, the command also creates main.swift: a program that stores an object and fetches it.
 
-      If the directory has another model, the names of the new entities start with NAME. The classes of all models \
+      If the target has another model, the names of the new entities start with NAME. The classes of all models \
       of a target are in one module.
 
         cdgen init ToDo
@@ -37,7 +37,7 @@ struct Init: ParsableCommand {
       if let problem = ModelTemplate.problem(withName: name) { throw Failure(problem) }
       let folder = FileSystem.join(directory, name + ".cdmodel")
       try FileSystem.makeFolder(directory)
-      let isFurther = ModelFolder.hasModel(in: directory)
+      let isFurther = ModelFolder.hasModel(in: ModelFolder.targetFolder(of: directory))
       try FileSystem.makeNewFolder(folder)
       for (file, contents) in ModelTemplate.files(name: name, id: UUID(), isFurther: isFurther) {
         try OutputFile(path: FileSystem.join(folder, file), contents: contents).create()

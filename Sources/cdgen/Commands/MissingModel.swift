@@ -21,8 +21,8 @@ struct MissingModel: ParsableCommand {
     Console.error(
       """
       error: target '\(target)' uses CDGenPlugin and has no model: add a folder NAME.cdmodel, or a symbolic \
-      link to one, to \(folder), such as 'swift package --allow-writing-to-package-directory cdgen init \
-      \(name) --directory \(directory)' makes
+      link to one, to \(folder), such as this command makes: \
+      swift package --allow-writing-to-package-directory cdgen init \(name) --directory \(directory)
       """)
     throw ExitCode.failure
   }

@@ -3,6 +3,12 @@ import CDConsole
 import CDModel
 import CDSchema
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -40,6 +46,23 @@ enum ModelFolder {
       Console.error(excerpt.lines[0])
       Console.error(Terminal.text(excerpt.lines[1], .success, on: .errors))
     }
+  }
+
+  /// The folder of the target that a directory belongs to, where the package manager looks for targets whose paths the
+  /// manifest does not name. The directory itself if it is in no such target.
+  static func targetFolder(of directory: String) -> String {
+    let sources: Set = ["Sources", "Source", "src", "srcs", "Tests"]
+    var package = FileSystem.url(directory, directoryHint: .isDirectory).standardizedFileURL
+    var below: [String] = []
+    while package.pathComponents.count > 1 {
+      if FileManager.default.fileExists(atPath: package.appending(path: "Package.swift").path) {
+        guard below.count > 1, sources.contains(below[0]) else { return directory }
+        return package.appending(path: below[0]).appending(path: below[1]).path
+      }
+      below.insert(package.lastPathComponent, at: 0)
+      package.deleteLastPathComponent()
+    }
+    return directory
   }
 
   /// Whether a folder or one of its subfolders contains a model that the build plugin reads.

@@ -2,11 +2,11 @@ import CDSchema
 
 /// The words of command lines that messages suggest. A user can copy such a line to a shell.
 enum SuggestedCommand {
-  /// A path or a name as one word of a shell, in quotation marks where a shell needs them.
+  /// A path or a name as one word of a shell, in single quotation marks where a shell needs them. Between these, a shell
+  /// expands nothing.
   static func word(_ text: String) -> String {
     if !text.isEmpty, text.unicodeScalars.allSatisfy(isPlain) { return text }
-    let escaped = text.map { "\\\"$`".contains($0) ? "\\\($0)" : String($0) }.joined()
-    return "\"\(escaped)\""
+    return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
   }
 
   private static func isPlain(_ scalar: UnicodeScalar) -> Bool {

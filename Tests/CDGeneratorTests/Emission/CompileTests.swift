@@ -67,6 +67,7 @@ import Testing
       }
       let outcome = try SwiftCompiler().check(files, ["-default-isolation", "MainActor"])
       #expect(outcome.isSuccess == !isolation.isEmpty, "\(outcome.messages)")
+      if isolation.isEmpty { #expect("\(outcome.messages)".contains("main actor"), "\(outcome.messages)") }
     }
   }
 

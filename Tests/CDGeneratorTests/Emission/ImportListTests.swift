@@ -37,5 +37,6 @@ import Testing
 
   @Test func aTypeInATypeOfFoundationNeedsFoundation() throws {
     #expect(try imports([], for: "Date.FormatStyle", perEntity: false) == ["Foundation"])
+    #expect(try imports(["Kit"], for: "Date.FormatStyle", perEntity: false) == ["Foundation"])
   }
 }

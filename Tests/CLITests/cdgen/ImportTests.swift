@@ -23,7 +23,7 @@ import Testing
       imported
         == .init(
           status: 0,
-          output: "Schemas/MyNotes.cdmodel: 2 versions; next run 'cdgen check Schemas/MyNotes.cdmodel'\n",
+          output: "Schemas/MyNotes.cdmodel: 2 versions; next run: cdgen check Schemas/MyNotes.cdmodel\n",
           errors: ""))
     let checked = try BuiltTool.cdgen.run("check", "Schemas/MyNotes.cdmodel", in: folder.url)
     #expect(checked.output == "Schemas/MyNotes.cdmodel: no errors, no warnings\n")
@@ -44,7 +44,7 @@ import Testing
     let result = try BuiltTool.cdgen.run(
       "import", "N.xcdatamodel", "--output", "Mine.cdmodel/", in: folder.url)
     #expect(
-      result.output == "Mine.cdmodel: 1 version; next run 'cdgen check Mine.cdmodel'\n", "\(result)")
+      result.output == "Mine.cdmodel: 1 version; next run: cdgen check Mine.cdmodel\n", "\(result)")
     #expect(folder.exists("Mine.cdmodel/1.yaml"))
   }
 

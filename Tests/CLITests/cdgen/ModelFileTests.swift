@@ -90,6 +90,18 @@ import Testing
     #expect(entities("Kit/New.cdmodel") == ["NewItem", "NewFolder"])
   }
 
+  /// A model in a subfolder is one of the target's, and one of another target is not.
+  @Test func aSecondModelOfATargetMayBeInASubfolder() throws {
+    try folder.write("// swift-tools-version: 6.2\n", to: "Package.swift")
+    try folder.write("", to: "Sources/App/Old.cdmodel/model.yaml")
+    for (name, place) in [("New", "Sources/App/Models"), ("Kit", "Sources/Kit"), ("Root", ".")] {
+      #expect(try BuiltTool.cdgen.run("init", name, "--directory", place, in: folder.url).status == 0)
+    }
+    func text(_ path: String) throws -> String { try folder.text(of: path) }
+    #expect(try text("Sources/App/Models/New.cdmodel/1.yaml").contains("NewItem"))
+    #expect(try !text("Sources/Kit/Kit.cdmodel/1.yaml").contains("KitItem"))
+  }
+
   @Test func theNextCommandsQuoteAFolderWithABlank() throws {
     let manifest = #"let package = Package(name: "App", targets: [.executableTarget(name: "App")])"#
     try folder.write(manifest, to: "My Package/Package.swift")
@@ -98,14 +110,14 @@ import Testing
     #expect(made.output.contains("\n  swift run App\n"))
     #expect(
       made.output.hasSuffix(
-        "\n  swift package cdgen-read check \"My Package/Sources/App/Notes.cdmodel\"\n"))
+        "\n  swift package cdgen-read check 'My Package/Sources/App/Notes.cdmodel'\n"))
   }
 
   /// The plugin runs this command. `init` accepts the name that the message suggests.
   @Test(arguments: [
     ("App", "Sources/App", "App", "Sources/App"), ("my-app", "Sources/my-app", "MyApp", "Sources/my-app"),
-    ("list tool", "Sources/list tool", "ListTool", "\"Sources/list tool\""),
-    ("2do", "a$b", "Do", "\"a\\$b\""), ("1-2", ".", "Model", "."), ("_my_app", ".", "My_app", "."),
+    ("list tool", "Sources/list tool", "ListTool", "'Sources/list tool'"),
+    ("2do", "a$b!'c", "Do", "'a$b!'\\''c'"), ("1-2", ".", "Model", "."), ("_my_app", ".", "My_app", "."),
   ])
   func aTargetWithoutAModelGetsACommandThatWorks(
     target: String, place: String, name: String, directory: String
@@ -116,8 +128,8 @@ import Testing
           status: 1, output: "",
           errors: """
             error: target '\(target)' uses CDGenPlugin and has no model: add a folder NAME.cdmodel, or a \
-            symbolic link to one, to \(place), such as 'swift package --allow-writing-to-package-directory \
-            cdgen init \(name) --directory \(directory)' makes
+            symbolic link to one, to \(place), such as this command makes: \
+            swift package --allow-writing-to-package-directory cdgen init \(name) --directory \(directory)
 
             """))
     #expect(try BuiltTool.cdgen.run("init", name, "--directory", place, in: folder.url).status == 0)
