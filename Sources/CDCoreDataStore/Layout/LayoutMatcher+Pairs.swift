@@ -6,7 +6,7 @@ extension LayoutMatcher {
   mutating func matchToMany(
     _ relationship: RelationshipDescription, of entity: EntityDescription
   ) throws(CoreDataStoreError) {
-    guard !StoredName.isTransient(relationship),
+    guard !XcodeName.isTransient(relationship),
       layout.numbers[relationship.destination] != nil
     else { return }
     let inverse = layout.graph.inverse(of: relationship, in: entity.name)
@@ -24,8 +24,8 @@ extension LayoutMatcher {
   private mutating func matchPairs(
     _ relationship: RelationshipDescription, _ inverse: RelationshipDescription?, of entity: EntityDescription
   ) throws(CoreDataStoreError) -> Bool {
-    let name = StoredName.of(relationship).uppercased()
-    let otherName = inverse.map { StoredName.of($0).uppercased() }
+    let name = XcodeName.of(relationship).uppercased()
+    let otherName = inverse.map { XcodeName.of($0).uppercased() }
     let owner =
       inverse.flatMap { layout.graph.declaringEntity(of: $0.name, in: relationship.destination)?.name }
       ?? relationship.destination
@@ -107,7 +107,7 @@ extension LayoutMatcher {
     guard let number = layout.numbers[entity.name], let table = layout.table(of: relationship.destination)
     else { return false }
     let columns = try schema.columns(of: table)
-    let name = StoredName.of(relationship).uppercased()
+    let name = XcodeName.of(relationship).uppercased()
     for column in ["Z\(number)\(name)", "Z_\(number)\(name)", "Z\(number)_\(name)"] {
       guard let found = columns[column], !used.contains("\(table.uppercased()).\(column)") else { continue }
       used.insert("\(table.uppercased()).\(column)")

@@ -47,13 +47,13 @@ struct LayoutMatcher {
     let found = Set(entities.ofModel.map(\.name))
     let all = layout.version.entities
     var held = Set(all.map(\.name))
-    if found != Set(all.map(StoredName.of)) {
+    if found != Set(all.map(XcodeName.of)) {
       // A store of a configuration has only the entities of that configuration.
       let configuration = layout.version.configurations.first { configuration in
-        Set(all.filter { configuration.entities.contains($0.name) }.map(StoredName.of)) == found
+        Set(all.filter { configuration.entities.contains($0.name) }.map(XcodeName.of)) == found
       }
       guard let configuration else {
-        let wanted = Set(all.map(StoredName.of))
+        let wanted = Set(all.map(XcodeName.of))
         differences += wanted.subtracting(found).sorted().map { "the store has no entity '\($0)'" }
         differences += found.subtracting(wanted).sorted().map { "the version has no entity '\($0)'" }
         return
@@ -61,11 +61,11 @@ struct LayoutMatcher {
       held = Set(configuration.entities)
     }
     for entity in all where held.contains(entity.name) {
-      guard let stored = entities[StoredName.of(entity)] else { continue }
+      guard let stored = entities[XcodeName.of(entity)] else { continue }
       layout.numbers[entity.name] = stored.number
       if entities.isAlone(stored.number) { layout.alone.insert(entity.name) }
       let parent = stored.parent.flatMap { entities.name(of: $0) }
-      let expected = layout.graph.parent(of: entity.name).map(StoredName.of)
+      let expected = layout.graph.parent(of: entity.name).map(XcodeName.of)
       if parent != expected {
         differences.append(
           "'\(stored.name)' inherits from \(parent.map { "'\($0)'" } ?? "nothing") in the store, and from "
@@ -79,7 +79,7 @@ struct LayoutMatcher {
 
   private mutating func matchTable(of root: String) throws(CoreDataStoreError) {
     guard let description = layout.graph.entity(root) else { return }
-    let table = "Z" + StoredName.of(description).uppercased()
+    let table = "Z" + XcodeName.of(description).uppercased()
     guard schema.has(table) else {
       differences.append("the store has no table \(table) for '\(root)'")
       return
@@ -115,10 +115,10 @@ struct LayoutMatcher {
     }
     for entity in members {
       for attribute in entity.attributes where attribute.isStored {
-        let stored = StoredName.of(attribute).uppercased()
+        let stored = XcodeName.of(attribute).uppercased()
         if case .composite(let name) = attribute.type {
           for field in layout.graph.composite(name)?.fields ?? [] {
-            let last = StoredName.of(field, of: name, in: layout.version).uppercased()
+            let last = XcodeName.of(field, of: name, in: layout.version).uppercased()
             let candidates = ["Z\(stored)_\(last)", "Z\(stored)\(last)", "Z\(last)"]
             add(
               candidates.first { columns[$0] != nil } ?? candidates[0],
@@ -137,10 +137,10 @@ struct LayoutMatcher {
         }
       }
       for relationship in entity.relationships
-      where !relationship.isToMany && !StoredName.isTransient(relationship) {
+      where !relationship.isToMany && !XcodeName.isTransient(relationship) {
         let inverse = layout.graph.inverse(of: relationship, in: entity.name)
         add(
-          "Z" + StoredName.of(relationship).uppercased(),
+          "Z" + XcodeName.of(relationship).uppercased(),
           Wanted(
             property: .init(entity: entity.name, name: relationship.name),
             title: "'\(relationship.name)' of '\(entity.name)'", types: ["INTEGER"],

@@ -61,26 +61,3 @@ struct StoreLayout {
 
   func table(of entity: String) -> String? { graph.root(of: entity).flatMap { tables[$0.name] } }
 }
-
-/// The names in Xcode's model. If the import had to change a name, it has kept the original one.
-enum StoredName {
-  static func of(_ entity: EntityDescription) -> String { name(entity.name, entity.info) }
-  static func of(_ attribute: AttributeDescription) -> String { name(attribute.name, attribute.info) }
-  static func of(_ relationship: RelationshipDescription) -> String {
-    name(relationship.name, relationship.info)
-  }
-
-  /// The name of a composite's field. The import keeps it in the version, because a field has no `info` of its own.
-  static func of(_ field: AttributeDescription, of composite: String, in version: ModelVersion) -> String {
-    version.info["xcode.composite.\(composite).\(field.name).name"] ?? field.name
-  }
-
-  private static func name(_ name: String, _ info: [String: String]) -> String {
-    info["xcode.name"] ?? name
-  }
-
-  /// Whether a relationship is transient in Core Data, which does not store it. A store of cdgen does.
-  static func isTransient(_ relationship: RelationshipDescription) -> Bool {
-    relationship.info["xcode.transient"] == "YES"
-  }
-}

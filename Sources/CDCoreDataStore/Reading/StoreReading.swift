@@ -162,7 +162,7 @@ struct StoreReading {
       report.remarks.append("\(column) is empty, and belongs to nothing in the version")
     }
     for entity in layout.graph.version.entities where layout.numbers[entity.name] != nil {
-      for relationship in entity.relationships where StoredName.isTransient(relationship) {
+      for relationship in entity.relationships where XcodeName.isTransient(relationship) {
         report.remarks.append(
           "'\(relationship.name)' of '\(entity.name)' is transient in Core Data, so there is nothing to copy"
         )
@@ -178,7 +178,7 @@ struct StoreReading {
   /// Copies the counters of keys, so that no key is given twice, as in Core Data.
   private func addKeys(to table: StoreTable, _ builder: StoreBuilder) throws {
     for root in layout.roots.sorted() {
-      guard let stored = layout.graph.entity(root).flatMap({ source.entities[StoredName.of($0)] }),
+      guard let stored = layout.graph.entity(root).flatMap({ source.entities[XcodeName.of($0)] }),
         (1..<Int64.max).contains(stored.lastKey)
       else { continue }
       try builder.add([.text(root), .integer(stored.lastKey + 1)], to: table)

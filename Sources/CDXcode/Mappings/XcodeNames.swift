@@ -12,16 +12,12 @@ struct XcodeNames {
   init(_ graph: EntityGraph) {
     self.graph = graph
     for entity in graph.version.entities {
-      entities[Self.original(entity.name, entity.info)] = entity.name
+      entities[XcodeName.of(entity)] = entity.name
       var own: [String: String] = [:]
-      for each in entity.attributes { own[Self.original(each.name, each.info)] = each.name }
-      for each in entity.relationships { own[Self.original(each.name, each.info)] = each.name }
+      for each in entity.attributes { own[XcodeName.of(each)] = each.name }
+      for each in entity.relationships { own[XcodeName.of(each)] = each.name }
       properties[entity.name] = own
     }
-  }
-
-  private static func original(_ name: String, _ info: [String: String]) -> String {
-    info["xcode.name"] ?? name
   }
 
   /// The name that an entity has in the version; nil if there is no such entity.
@@ -64,11 +60,9 @@ struct XcodeNames {
     return names.joined(separator: ".")
   }
 
-  /// The name of a composite's field. The version keeps the original names of fields.
+  /// The name of a composite's field.
   private func field(_ name: String, of composite: String) -> String? {
     let fields = graph.composite(composite)?.fields ?? []
-    return fields.first { field in
-      (graph.version.info["xcode.composite.\(composite).\(field.name).name"] ?? field.name) == name
-    }?.name
+    return fields.first { XcodeName.of($0, of: composite, in: graph.version) == name }?.name
   }
 }
