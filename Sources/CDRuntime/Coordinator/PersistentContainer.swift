@@ -49,12 +49,15 @@ public final class PersistentContainer: Sendable {
   public let persistentStoreCoordinator: PersistentStoreCoordinator
 
   /// The context of the main actor. It reads one snapshot of the store during a turn of the main actor.
+  ///
+  /// If the last reference to the container goes elsewhere, the container releases the context in a later turn of the main
+  /// actor.
   @MainActor public var viewContext: ManagedObjectContext { view.context }
 
   /// Whether ``viewContext`` merges the saves of other contexts and processes as they happen. It merges saves of other
   /// contexts at once, and saves of other processes within a quarter of a second. If the value is false, it merges them
   /// only when it reads the next time. A screen that only shows what it has read does not read again. The default is
-  /// false.
+  /// false. The merging ends with the container.
   ///
   /// If the history is purged of saves that the context has not merged, the context reads everything again. If a store cannot
   /// be read, the context tries again until it can.
@@ -157,20 +160,16 @@ public final class PersistentContainer: Sendable {
 /// Creates the main actor's context at its first use.
 @MainActor private final class ViewContext {
   private let coordinator: PersistentStoreCoordinator
-  private(set) lazy var context: ManagedObjectContext = {
+  /// Nil before the first use.
+  private var owner: ViewContextOwner?
+
+  var context: ManagedObjectContext {
+    if let context = owner?.context { return context }
     let context = ManagedObjectContext(coordinator)
-    context.holdSnapshots { [weak self] in
-      // Runs in the next turn.
-      Task { @MainActor in self?.context.endReading() }
-    }
-    coordinator.engine.observeRemovals(self) { [weak self] in
-      Task { @MainActor in self?.context.noticeRemovalsNow() }
-    }
-    context.undoRegistration.endEvents { [weak self] in
-      Task { @MainActor in self?.context.endUndoEvent() }
-    }
+    _ = MainActorTurns(of: context)
+    owner = ViewContextOwner(context)
     return context
-  }()
+  }
 
   nonisolated init(_ coordinator: PersistentStoreCoordinator) {
     self.coordinator = coordinator
@@ -245,8 +244,42 @@ public final class PersistentContainer: Sendable {
 
   deinit {
     merging?.cancel()
-    coordinator.engine.stopObservingRemovals(ObjectIdentifier(self))
+    guard let owner, !MainQueue.isCurrent else { return }
+    // The last reference to a container can go on any thread, while the main actor uses the context's objects.
+    Task { @MainActor in owner.release() }
   }
+}
+
+/// The only reference of a container to its main actor's context. It can be passed to the main actor.
+@MainActor private final class ViewContextOwner {
+  private(set) var context: ManagedObjectContext?
+
+  init(_ context: ManagedObjectContext) { self.context = context }
+
+  func release() { context = nil }
+}
+
+/// Ends in the main actor's next turn what its context holds during a turn. The context retains this object, because it
+/// can outlive its container.
+@MainActor private final class MainActorTurns {
+  private weak var context: ManagedObjectContext?
+  private let engine: any StoreEngine
+
+  init(of context: ManagedObjectContext) {
+    self.context = context
+    engine = context.engine
+    context.holdSnapshots {
+      Task { @MainActor in self.context?.endReading() }
+    }
+    context.undoRegistration.endEvents {
+      Task { @MainActor in self.context?.endUndoEvent() }
+    }
+    engine.observeRemovals(self) { [weak self] in
+      Task { @MainActor in self?.context?.noticeRemovalsNow() }
+    }
+  }
+
+  deinit { engine.stopObservingRemovals(ObjectIdentifier(self)) }
 }
 
 extension PersistentContainer {
