@@ -57,7 +57,10 @@ public final class PersistentContainer: Sendable {
   /// Whether ``viewContext`` merges the saves of other contexts and processes as they happen. It merges saves of other
   /// contexts at once, and saves of other processes within a quarter of a second. If the value is false, it merges them
   /// only when it reads the next time. A screen that only shows what it has read does not read again. The default is
-  /// false. The merging ends with the container.
+  /// false.
+  ///
+  /// If you set the value to true, the context merges in the next turn what was saved before. The merging ends with the
+  /// container.
   ///
   /// If the history is purged of saves that the context has not merged, the context reads everything again. If a store cannot
   /// be read, the context tries again until it can.
@@ -204,9 +207,10 @@ public final class PersistentContainer: Sendable {
     while !Task.isCancelled {
       do {
         if let saves {
+          // After the stream has begun, so that no save is missed. It does not report what was saved before.
+          guard try learnOfSaves(current) else { return }
           for try await _ in saves {
-            guard let view = current() else { return }
-            try view.context.learnOfSaves()
+            guard try learnOfSaves(current) else { return }
           }
           return
         }
@@ -218,20 +222,23 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// Waits until the store can be read, merges all saves until now, and returns a stream of the later ones. Nil if the
-  /// task was cancelled or the view context was released.
+  /// Merges all saves until now.
+  ///
+  /// - Returns: False if the view context was released.
+  private static func learnOfSaves(_ current: () -> ViewContext?) throws -> Bool {
+    guard let view = current() else { return false }
+    try view.context.learnOfSaves()
+    return true
+  }
+
+  /// Waits until the store can be read, and returns a stream of the later saves. Nil if the task was cancelled or the view
+  /// context was released.
   private static func renewedSaves(for current: () -> ViewContext?) async -> Saves? {
     while true {
       try? await Task.sleep(for: HistoryWatcher.interval)
       // The view context itself is not retained while a server lets the attempt wait.
       guard !Task.isCancelled, let coordinator = current()?.coordinator else { return nil }
-      do {
-        let saves = try await begin(coordinator)
-        guard !Task.isCancelled, let view = current() else { return nil }
-        // After the stream has begun, so that no save is missed.
-        try view.context.learnOfSaves()
-        return saves
-      } catch {}
+      if let saves = try? await begin(coordinator) { return saves }
     }
   }
 
