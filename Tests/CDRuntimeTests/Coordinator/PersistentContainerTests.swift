@@ -23,8 +23,8 @@ import Testing
     /// Makes the main actor's context retain a probe.
     @MainActor func probe(_ released: AsyncStream<Bool>.Continuation) {
       let probe = Probe(released)
-      let container = container.withLock { $0 }
-      container?.viewContext.mergePolicy = MergePolicy { _ in
+      let current = container.withLock { $0 }
+      current?.viewContext.mergePolicy = MergePolicy { _ in
         withExtendedLifetime(probe) { MergePolicy.Resolution.storeWins }
       }
     }

@@ -24,8 +24,8 @@ import Testing
 
   /// A descriptor that is closed twice closes the file that another thread has opened in between.
   @Test(.timeLimit(.minutes(1))) func aLockThatIsNotGrantedClosesNoFileOfOthers() throws {
-    let held = try FolderLock(.exclusive, of: store, timeout: 0)
-    let (store, count) = (self.store, 48)
+    let (url, count) = (store, 48)
+    let held = try FolderLock(.exclusive, of: url, timeout: 0)
     // The system gives the lowest free number to a new descriptor. So those of the locks have numbers below the limit.
     let probe = open("/dev/null", O_RDONLY | O_CLOEXEC)
     #expect(probe >= 0)
@@ -37,7 +37,7 @@ import Testing
       for _ in 0..<count {
         group.enter()
         Thread.detachNewThread {
-          _ = try? FolderLock(.shared, of: store, timeout: 0)
+          _ = try? FolderLock(.shared, of: url, timeout: 0)
           group.leave()
         }
       }
