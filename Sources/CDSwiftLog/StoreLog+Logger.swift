@@ -18,7 +18,9 @@
     /// StoreLog.setLogger(Logger(label: "store"), slowFetches: .milliseconds(100))
     /// ```
     ///
-    /// Call it before you open stores: a store that is already open reports no statements.
+    /// Call it before you open stores: a store that is already open reports no statements. The logger is called on the
+    /// thread that uses the store, while the store is in use. So its log handler must be quick, and must not use a store
+    /// itself.
     ///
     /// - Parameters:
     ///   - logger: The logger.

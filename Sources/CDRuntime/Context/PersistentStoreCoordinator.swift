@@ -95,9 +95,12 @@ public final class PersistentStoreCoordinator: Sendable {
   /// - Unsaved changes of the store's objects make the save throw ``SaveError/validation(_:)`` until they are rolled
   ///   back.
   ///
-  /// A context that has read keeps the file open until it notices the removal. You cannot add a store to a
-  /// coordinator: when a coordinator is created, it is settled which store holds which entity. If no store has the
-  /// identifier, nothing happens.
+  /// A context that has read keeps the file open until it notices the removal. So a store that the main actor's context has
+  /// read can be destroyed in the next turn at the earliest. A sequence of ``changes(after:)`` closes the file by itself, and
+  /// ``destroyPersistentStore(at:formats:)`` waits for this.
+  ///
+  /// You cannot add a store to a coordinator: when a coordinator is created, it is settled which store holds which entity. If
+  /// no store has the identifier, nothing happens.
   ///
   /// - Throws: ``StoreError`` if the remaining stores cannot be opened again; nothing has changed then.
   public func removePersistentStore(withID id: UUID) throws {

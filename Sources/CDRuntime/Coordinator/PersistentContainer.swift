@@ -49,12 +49,18 @@ public final class PersistentContainer: Sendable {
   public let persistentStoreCoordinator: PersistentStoreCoordinator
 
   /// The context of the main actor. It reads one snapshot of the store during a turn of the main actor.
+  ///
+  /// If the last reference to the container goes elsewhere, the container releases the context in a later turn of the main
+  /// actor.
   @MainActor public var viewContext: ManagedObjectContext { view.context }
 
   /// Whether ``viewContext`` merges the saves of other contexts and processes as they happen. It merges saves of other
   /// contexts at once, and saves of other processes within a quarter of a second. If the value is false, it merges them
   /// only when it reads the next time. A screen that only shows what it has read does not read again. The default is
   /// false.
+  ///
+  /// If you set the value to true, the context merges in the next turn what was saved before. The merging ends with the
+  /// container.
   ///
   /// If the history is purged of saves that the context has not merged, the context reads everything again. If a store cannot
   /// be read, the context tries again until it can.
@@ -157,20 +163,16 @@ public final class PersistentContainer: Sendable {
 /// Creates the main actor's context at its first use.
 @MainActor private final class ViewContext {
   private let coordinator: PersistentStoreCoordinator
-  private(set) lazy var context: ManagedObjectContext = {
+  /// Nil before the first use.
+  private var owner: ViewContextOwner?
+
+  var context: ManagedObjectContext {
+    if let context = owner?.context { return context }
     let context = ManagedObjectContext(coordinator)
-    context.holdSnapshots { [weak self] in
-      // Runs in the next turn.
-      Task { @MainActor in self?.context.endReading() }
-    }
-    coordinator.engine.observeRemovals(self) { [weak self] in
-      Task { @MainActor in self?.context.noticeRemovalsNow() }
-    }
-    context.undoRegistration.endEvents { [weak self] in
-      Task { @MainActor in self?.context.endUndoEvent() }
-    }
+    _ = MainActorTurns(of: context)
+    owner = ViewContextOwner(context)
     return context
-  }()
+  }
 
   nonisolated init(_ coordinator: PersistentStoreCoordinator) {
     self.coordinator = coordinator
@@ -205,9 +207,10 @@ public final class PersistentContainer: Sendable {
     while !Task.isCancelled {
       do {
         if let saves {
+          // After the stream has begun, so that no save is missed. It does not report what was saved before.
+          guard try learnOfSaves(current) else { return }
           for try await _ in saves {
-            guard let view = current() else { return }
-            try view.context.learnOfSaves()
+            guard try learnOfSaves(current) else { return }
           }
           return
         }
@@ -219,20 +222,23 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// Waits until the store can be read, merges all saves until now, and returns a stream of the later ones. Nil if the
-  /// task was cancelled or the view context was released.
+  /// Merges all saves until now.
+  ///
+  /// - Returns: False if the view context was released.
+  private static func learnOfSaves(_ current: () -> ViewContext?) throws -> Bool {
+    guard let view = current() else { return false }
+    try view.context.learnOfSaves()
+    return true
+  }
+
+  /// Waits until the store can be read, and returns a stream of the later saves. Nil if the task was cancelled or the view
+  /// context was released.
   private static func renewedSaves(for current: () -> ViewContext?) async -> Saves? {
     while true {
       try? await Task.sleep(for: HistoryWatcher.interval)
       // The view context itself is not retained while a server lets the attempt wait.
       guard !Task.isCancelled, let coordinator = current()?.coordinator else { return nil }
-      do {
-        let saves = try await begin(coordinator)
-        guard !Task.isCancelled, let view = current() else { return nil }
-        // After the stream has begun, so that no save is missed.
-        try view.context.learnOfSaves()
-        return saves
-      } catch {}
+      if let saves = try? await begin(coordinator) { return saves }
     }
   }
 
@@ -245,8 +251,42 @@ public final class PersistentContainer: Sendable {
 
   deinit {
     merging?.cancel()
-    coordinator.engine.stopObservingRemovals(ObjectIdentifier(self))
+    guard let owner, !MainQueue.isCurrent else { return }
+    // The last reference to a container can go on any thread, while the main actor uses the context's objects.
+    Task { @MainActor in owner.release() }
   }
+}
+
+/// The only reference of a container to its main actor's context. It can be passed to the main actor.
+@MainActor private final class ViewContextOwner {
+  private(set) var context: ManagedObjectContext?
+
+  init(_ context: ManagedObjectContext) { self.context = context }
+
+  func release() { context = nil }
+}
+
+/// Ends in the main actor's next turn what its context holds during a turn. The context retains this object, because it
+/// can outlive its container.
+@MainActor private final class MainActorTurns {
+  private weak var context: ManagedObjectContext?
+  private let engine: any StoreEngine
+
+  init(of context: ManagedObjectContext) {
+    self.context = context
+    engine = context.engine
+    context.holdSnapshots {
+      Task { @MainActor in self.context?.endReading() }
+    }
+    context.undoRegistration.endEvents {
+      Task { @MainActor in self.context?.endUndoEvent() }
+    }
+    engine.observeRemovals(self) { [weak self] in
+      Task { @MainActor in self?.context?.noticeRemovalsNow() }
+    }
+  }
+
+  deinit { engine.stopObservingRemovals(ObjectIdentifier(self)) }
 }
 
 extension PersistentContainer {

@@ -64,8 +64,8 @@ extension PersistentStoreCoordinator {
   /// of the history on.
   ///
   /// Saves of this coordinator's contexts arrive at once. Saves of other coordinators and processes arrive within a
-  /// quarter of a second. While anyone iterates over a sequence, the store is checked for changes that often, which
-  /// takes some microseconds. Transactions wait until the iteration takes them. A sequence that has been released costs
+  /// quarter of a second. As long as a sequence exists, the store is checked for changes that often, which takes some
+  /// microseconds. Transactions wait in memory until an iteration takes them. A sequence that has been released costs
   /// nothing.
   ///
   /// ```swift

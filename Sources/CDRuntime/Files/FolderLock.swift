@@ -41,10 +41,8 @@ final class FolderLock {
       let now = ContinuousClock.now
       let last = end ?? now + .seconds(timeout > 0.25 ? min(timeout, 1_000_000) : 0.25)
       end = last
-      guard now < last else {
-        close(descriptor)
-        throw .busy([store])
-      }
+      // All properties are set, so `deinit` runs after this error too. It closes the descriptor.
+      guard now < last else { throw .busy([store]) }
       usleep(1000)
     }
   }

@@ -123,8 +123,11 @@ import Testing
   /// Nothing has to be read for it: an app that lets go of a store can remove its file soon after.
   @MainActor @Test(.needsReopening) func theMainActorsContextIsToldInItsNextTurn() async throws {
     let container = try stores.container()
+    container.automaticallyMergesChangesFromParent = true
     let note = try DiaryStores.fill(container.viewContext).note
     try container.viewContext.save()
+    // By then the watcher of the saves has the files open too.
+    try await Task.sleep(for: .milliseconds(750))
     #expect(try DiaryStores.texts("text != ''", container.viewContext).count == 2)
     try container.persistentStoreCoordinator.removePersistentStore(withID: note.objectID.storeID)
     if stores.kind.hasFiles {
@@ -141,6 +144,23 @@ import Testing
     let ada = try container.viewContext.insert(entityNamed: "Person")
     try ada.setValue("Ada", forKey: "name")
     try container.viewContext.save()
+  }
+
+  /// The watcher of the changes has the files open between its checks.
+  @Test(.needsReopening) func itCanBeDestroyedWhileItsChangesAreFollowed() async throws {
+    let coordinator = try stores.container().persistentStoreCoordinator
+    try {
+      let context = PersistentContainer(coordinator).newContext()
+      _ = try DiaryStores.fill(context)
+      try context.save()
+    }()
+    let changes = try coordinator.changes()
+    try await Task.sleep(for: .milliseconds(750))
+    let notes = try #require(coordinator.storeIDs.last)
+    try coordinator.removePersistentStore(withID: notes)
+    try stores.kind.destroy(stores.notes)
+    #expect(try !stores.kind.exists(stores.notes))
+    withExtendedLifetime(changes) {}
   }
 
   @Test func anyNumberOfThemCanGoAndOthersAreNone() throws {

@@ -3,6 +3,11 @@
 #else
   import Foundation
 #endif
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// The removal of a store with all its files. Large values that a kept backup needs stay.
 struct StoreRemoval {
@@ -38,11 +43,25 @@ struct StoreRemoval {
     withExtendedLifetime(file) {}
   }
 
-  /// Removes the files of a SQLite store, except its large values.
+  /// Removes the files of a SQLite store, except its large values. Waits for connections that are about to be closed.
   ///
   /// - Returns: The large values; nil if the store was not removed.
   @_optimize(none)
   private func removeDatabaseFiles(where isIncluded: (StoreMetadata) -> Bool) throws -> LargeValues? {
+    let end = ContinuousClock.now + StoreFile.patience
+    while true {
+      do {
+        return try removeUnusedDatabaseFiles(where: isIncluded)
+      } catch StoreError.inUse where ContinuousClock.now < end {
+        // Nothing is locked during the pause, so that others in the folder can go on.
+        usleep(10_000)
+      }
+    }
+  }
+
+  /// Removes the files of a SQLite store, except its large values, if the store is not open now.
+  @_optimize(none)
+  private func removeUnusedDatabaseFiles(where isIncluded: (StoreMetadata) -> Bool) throws -> LargeValues? {
     // No other process may open or replace the file until it is removed.
     let lock: FolderLock
     do { lock = try FolderLock(.exclusive, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }

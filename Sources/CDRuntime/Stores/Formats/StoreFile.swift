@@ -118,7 +118,7 @@ final class StoreFile: Sendable {
 
   /// How long to wait for the lock. If this process starts another program, the new process holds this one's locks until it
   /// executes the program, also those of stores that are closed in the meantime.
-  private static let patience = Duration.milliseconds(500)
+  static let patience = Duration.milliseconds(500)
 
   /// Removes the files of an interrupted save or migration. Because of the lock, no save or migration is running.
   private func removeLeftovers() {

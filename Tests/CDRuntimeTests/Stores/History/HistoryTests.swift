@@ -176,6 +176,25 @@ import Testing
     #expect(!container.automaticallyMergesChangesFromParent)
   }
 
+  /// No later save has to come.
+  @MainActor @Test(.timeLimit(.minutes(1)))
+  func theViewContextMergesWhatWasSavedBeforeItIsToldTo() async throws {
+    let id = try saveTag("a", in: container)
+    let tag = try #require(try container.viewContext.existingObject(with: id) as? Tag)
+    #expect(tag.name == "a")
+    try await container.performBackgroundTask { context in
+      try (context.existingObject(with: id) as? Tag)?.name = "b"
+      try context.save()
+    }
+    let changes = container.viewContext.changes
+    container.automaticallyMergesChangesFromParent = true
+    for await change in changes {
+      #expect(change.refreshed == ManagedObjectIDs([id]))
+      break
+    }
+    #expect(tag.name == "b")
+  }
+
   /// The saves that it has not followed yet are gone from the history.
   @MainActor @Test(.timeLimit(.minutes(10)))
   func theViewContextGoesOnMergingAfterAPurge() async throws {
