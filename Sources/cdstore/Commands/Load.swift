@@ -22,8 +22,8 @@ struct Load: ParsableCommand {
       Your own file can contain an object in each line, or a list of objects. "@entity" names the entity, unless \
       --entity names it for all rows. The "@id" is a text or an integer by which other rows refer to the row. \
       Attributes and relationships have their names. The value of a relationship is an "@id", a list of them, or null. \
-      One side of a relationship and its inverse is enough. The file can also contain one object: entity name → list of \
-      rows. Such a file is read into memory as a whole.
+      One side of a relationship and its inverse is enough; if the file has both, they must agree. The file can also \
+      contain one object: entity name → list of rows. Such a file is read into memory as a whole.
 
       Write values that JSON does not have as {"$date": seconds since 1970}, {"$data": base64}, {"$uuid": "…"}, \
       {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too.
