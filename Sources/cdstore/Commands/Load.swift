@@ -26,7 +26,8 @@ struct Load: ParsableCommand {
       contain one object: entity name → list of rows. Such a file is read into memory as a whole.
 
       Write values that JSON does not have as {"$date": seconds since 1970}, {"$data": base64}, {"$uuid": "…"}, \
-      {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too.
+      {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too. A Decimal of more \
+      than 15 digits needs one of these forms.
 
         cdstore load Notes.sqlite notes.json
         cdstore load Notes.sqlite - --id key < notes.json
