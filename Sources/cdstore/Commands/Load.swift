@@ -71,11 +71,11 @@ struct Load: ParsableCommand {
       throw ValidationError("--type is for a store that a dump creates")
     }
     if isNew, let beginning {
-      try write(loadNewStore(beginning, input))
+      write(try loadNewStore(beginning, input))
     } else {
       // A fetch without results prints an empty list of rows.
       let isRows = entity != nil || first.map(Self.isRow) ?? items.hasList
-      try write(load(input, into: store, isRows: isRows))
+      write(try load(input, into: store, isRows: isRows))
     }
   }
 
@@ -192,8 +192,11 @@ struct Load: ParsableCommand {
     }
   }
 
-  private func write(_ report: Report) throws {
-    for count in report.counts { try Lines.write("\(count.entity): \(count.count)") }
+  private func write(_ report: Report) {
+    let counts = report.counts.map { "\($0.entity): \($0.count)" }
+    if !counts.isEmpty {
+      Lines.write(summary: counts.joined(separator: "\n"), of: "the objects are loaded")
+    }
     for line in report.remarks { Lines.error(line) }
   }
 }
