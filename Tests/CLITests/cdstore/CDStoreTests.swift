@@ -320,6 +320,20 @@ import Testing
     )
   }
 
+  @Test func theSizeIsThatOfTheLinkedStore() throws {
+    let scan = String(repeating: "AAAA", count: 100_000)
+    try expect(
+      "load", "n.sqlite", "-", input: #"{"Note": [{"text": "x", "scan": "\#(scan)"}]}"#, output: "Note: 1\n")
+    let path = folder.url.appending(path: "link").path
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "n.sqlite")
+    func size(_ store: String) throws -> Int? {
+      try run("info", store).output.firstMatch(of: /size +([0-9]+) bytes/).flatMap { Int($0.output.1) }
+    }
+    let linked = try #require(try size("link"))
+    let direct = try #require(try size("n.sqlite"))
+    #expect(linked > 300_000 && linked == direct)
+  }
+
   /// Each load is a process of its own. How many there are is up to `CDGEN_STRESS`.
   @Test func severalProcessesAtOnceLoseNothing() async throws {
     let count = ProcessInfo.processInfo.environment["CDGEN_STRESS"].flatMap { Int($0) } ?? 10
