@@ -149,7 +149,7 @@ package final class ObjectImport {
 
   /// Relates an object to others. Objects that the relationship already has stay in it, after the given ones.
   ///
-  /// - Throws: The errors of ``ManagedObjectContext/save()`` for this object and others before it.
+  /// - Throws: ``Contradiction``; the errors of ``ManagedObjectContext/save()`` for this object and others before it.
   package func relate(entity name: String, key: Int64, relationship: String, to keys: [Int64]) throws {
     let plan = try plan(name)
     guard let found = plan.slot(relationship)?.relationship,
@@ -164,6 +164,7 @@ package final class ObjectImport {
         from: target.session.rows(missing, inSubtreeOf: destination), of: destination)
     }
     let related = keys.compactMap { context.registered($0, root: destination.root) }
+    try checkPartners(of: object, found, related)
     withExtendedLifetime(held) {
       if found.isToMany {
         let given = Set(related)
@@ -174,6 +175,67 @@ package final class ObjectImport {
       }
     }
     try noteChange(32 * keys.count)
+  }
+
+  /// The import relates an object to two others, by a relationship that takes one.
+  package struct Contradiction: Error {
+    /// The key of the object among the given ones; nil if it is the object to which they were to be related.
+    package let given: Int64?
+    /// The relationship that takes one object.
+    package let relationship: String
+    /// The object to which the relationship leads already.
+    package let former: ManagedObjectID
+  }
+
+  /// Refuses to take a partner away that this import has set. Otherwise the order of the calls would decide which of the
+  /// partners remains. Partners from before the import can be replaced.
+  ///
+  /// - Parameter related: The objects that become related to the object.
+  private func checkPartners(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ related: [ManagedObject]
+  ) throws {
+    guard let inverse = run.inverse(of: relationship) else { return }
+    let root = object.scope.plan.root
+    let otherRoot = model.entities[relationship.destination].root
+    if case .reference = inverse.storage {
+      for other in related {
+        other._willRead()
+        // A placeholder is negative.
+        let former = other.referenceKey(inverse.slot)
+        guard former > 0, former != object.key,
+          try isNew(other.key, root: otherRoot) || isNew(former, root: root)
+        else { continue }
+        throw Contradiction(
+          given: other.key, relationship: inverse.name, former: try identifier(former, root, object))
+      }
+    }
+    guard !relationship.isToMany, let other = related.first else { return }
+    let former: ObjectKey
+    if case .inverseReference = relationship.storage {
+      former = context.partner(of: object, relationship)?.key ?? 0
+    } else {
+      object._willRead()
+      former = object.referenceKey(relationship.slot)
+    }
+    guard former > 0, former != other.key,
+      try isNew(object.key, root: root) || isNew(former, root: otherRoot)
+    else { return }
+    throw Contradiction(
+      given: nil, relationship: relationship.name, former: try identifier(former, otherRoot, other))
+  }
+
+  /// Whether this import has inserted an object.
+  private func isNew(_ key: ObjectKey, root: Int) throws -> Bool {
+    try key >= firstKey(of: model.entities[root])
+  }
+
+  /// The identifier of an object in the same store as a neighbour.
+  private func identifier(
+    _ key: ObjectKey, _ root: Int, _ neighbour: ManagedObject
+  ) throws -> ManagedObjectID {
+    try context.fetchObject(key, model.entities[root])?.objectID
+      ?? ManagedObjectID(
+        storeID: neighbour.scope.storeID, entityName: model.entities[root].name, key: key)
   }
 
   /// Relates an object to objects of stores that are not open, in the order of the list.

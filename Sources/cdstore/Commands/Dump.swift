@@ -28,6 +28,7 @@ struct Dump: ParsableCommand {
   var store: String
 
   func run() throws {
+    try CoreDataModel.refuse(store)
     let container = try ModelSource.open(store, isReadOnly: true)
     let coordinator = container.persistentStoreCoordinator
     guard let version = coordinator.managedObjectModel.currentVersion,

@@ -101,9 +101,11 @@ struct Info: ParsableCommand {
     }
   }
 
-  /// The total size of the store's file, its write-ahead log and its large values.
+  /// The total size of the store's file, its write-ahead log and its large values. If the name is a link, the other files
+  /// are beside the file that it leads to.
   private var size: Int64 {
     let files = FileManager.default
+    let store = FileSystem.realPath(self.store) ?? self.store
     func size(_ path: String) -> Int64 {
       ((try? files.attributesOfItem(atPath: path))?[.size] as? NSNumber)?.int64Value ?? 0
     }

@@ -22,11 +22,12 @@ struct Load: ParsableCommand {
       Your own file can contain an object in each line, or a list of objects. "@entity" names the entity, unless \
       --entity names it for all rows. The "@id" is a text or an integer by which other rows refer to the row. \
       Attributes and relationships have their names. The value of a relationship is an "@id", a list of them, or null. \
-      One side of a relationship and its inverse is enough. The file can also contain one object: entity name → list of \
-      rows. Such a file is read into memory as a whole.
+      One side of a relationship and its inverse is enough; if the file has both, they must agree. The file can also \
+      contain one object: entity name → list of rows. Such a file is read into memory as a whole.
 
       Write values that JSON does not have as {"$date": seconds since 1970}, {"$data": base64}, {"$uuid": "…"}, \
-      {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too.
+      {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too. A Decimal of more \
+      than 15 digits needs one of these forms.
 
         cdstore load Notes.sqlite notes.json
         cdstore load Notes.sqlite - --id key < notes.json
@@ -70,11 +71,11 @@ struct Load: ParsableCommand {
       throw ValidationError("--type is for a store that a dump creates")
     }
     if isNew, let beginning {
-      try write(loadNewStore(beginning, input))
+      write(try loadNewStore(beginning, input))
     } else {
       // A fetch without results prints an empty list of rows.
       let isRows = entity != nil || first.map(Self.isRow) ?? items.hasList
-      try write(load(input, into: store, isRows: isRows))
+      write(try load(input, into: store, isRows: isRows))
     }
   }
 
@@ -191,8 +192,11 @@ struct Load: ParsableCommand {
     }
   }
 
-  private func write(_ report: Report) throws {
-    for count in report.counts { try Lines.write("\(count.entity): \(count.count)") }
+  private func write(_ report: Report) {
+    let counts = report.counts.map { "\($0.entity): \($0.count)" }
+    if !counts.isEmpty {
+      Lines.write(summary: counts.joined(separator: "\n"), of: "the objects are loaded")
+    }
     for line in report.remarks { Lines.error(line) }
   }
 }

@@ -109,7 +109,9 @@ struct Migrate: ParsableCommand {
       result: result, hasNewIndexes: before.layoutHash != after.layoutHash,
       objects: try objects(PersistentContainer(coordinator).newContext(), after.modelVersion),
       keepsBackup: keepBackup, findings: verify ? findings.map(\.description) : nil)
-    try Lines.write(format == .json ? outcome.json.canonicalText : outcome.text)
+    Lines.write(
+      summary: format == .json ? outcome.json.canonicalText : outcome.text,
+      of: "the store has version \(outcome.destination)")
     if !findings.isEmpty { throw ExitCode.failure }
   }
 

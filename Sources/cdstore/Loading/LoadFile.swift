@@ -15,6 +15,14 @@ struct LoadFile {
   private var rows: [Row] = []
   /// The objects by the root of their entity and by their `"@id"`.
   private var objects: [String: [String: ManagedObject]] = [:]
+  /// What the rows have said of relationships that take one object.
+  private var partners: [Side: (partner: ManagedObject, place: String)] = [:]
+
+  /// A relationship of an object.
+  private struct Side: Hashable {
+    let object: ManagedObject
+    let relationship: String
+  }
 
   private struct Row {
     let object: ManagedObject
@@ -131,20 +139,23 @@ struct LoadFile {
     }
   }
 
-  private func relate(_ row: Row, _ relationship: RelationshipDescription, _ json: JSONValue) throws {
-    func object(_ id: JSONValue) throws -> ManagedObject {
-      guard let key = Self.key(id) else { throw Failure("takes the @id of a row, not \(id.kindName)") }
-      let root = graph.root(of: relationship.destination)?.name ?? relationship.destination
-      guard let object = objects[root]?[key] else {
-        throw Failure("there is no row of '\(relationship.destination)' with the @id '\(key)'")
-      }
-      return object
+  private func object(_ id: JSONValue, of entity: String) throws -> ManagedObject {
+    guard let key = Self.key(id) else { throw Failure("takes the @id of a row, not \(id.kindName)") }
+    guard let object = objects[graph.root(of: entity)?.name ?? entity]?[key] else {
+      throw Failure("there is no row of '\(entity)' with the @id '\(key)'")
     }
+    return object
+  }
+
+  private mutating func relate(
+    _ row: Row, _ relationship: RelationshipDescription, _ json: JSONValue
+  ) throws {
     switch json {
     case .null: if relationship.isToMany { throw Failure("takes a list of @ids") }
     case .array(let ids):
       guard relationship.isToMany else { throw Failure("takes one @id or null, not a list") }
-      let related = try ids.map(object)
+      let related = try ids.map { try object($0, of: relationship.destination) }
+      for (id, other) in zip(ids, related) { try notePartners(row, relationship, other, id) }
       // One side is enough: objects that the inverse has already added stay.
       let known = try row.object.value(forKey: relationship.name).objects
       let given = Set(related)
@@ -152,7 +163,34 @@ struct LoadFile {
       try row.object.setValue(related + rest, forKey: relationship.name)
     default:
       guard !relationship.isToMany else { throw Failure("takes a list of @ids, not \(json.kindName)") }
-      try row.object.setValue(try object(json), forKey: relationship.name)
+      let other = try object(json, of: relationship.destination)
+      try notePartners(row, relationship, other, json)
+      try row.object.setValue(other, forKey: relationship.name)
     }
+  }
+
+  /// Notes what a row says of the sides that take one object.
+  ///
+  /// - Throws: ``Failure`` if another row has named another object. The order of the rows would decide which one counts.
+  private mutating func notePartners(
+    _ row: Row, _ relationship: RelationshipDescription, _ other: ManagedObject, _ id: JSONValue
+  ) throws {
+    if let inverse = graph.inverse(of: relationship, in: row.entity), !inverse.isToMany {
+      let side = Side(object: other, relationship: inverse.name)
+      try note(row.object, of: side, "'\(Self.key(id) ?? "")'", row.place)
+    }
+    if !relationship.isToMany {
+      try note(other, of: Side(object: row.object, relationship: relationship.name), "the object", row.place)
+    }
+  }
+
+  private mutating func note(
+    _ partner: ManagedObject, of side: Side, _ subject: String, _ place: String
+  ) throws {
+    if let known = partners[side], known.partner !== partner {
+      throw Failure(
+        "\(subject) already has another '\(side.relationship)', because of \(known.place); keep one of the two")
+    }
+    partners[side] = (partner, place)
   }
 }

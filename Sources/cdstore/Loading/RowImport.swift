@@ -36,6 +36,8 @@ struct RowImport {
   private var externalAttributes: [String: Set<String>] = [:]
   /// The lines of the objects that are not written yet, or were written last.
   private var lines: [ManagedObjectID: Int] = [:]
+  /// The index of the mistake about an object that rows relate to two others, and the first of these.
+  private var contradiction: (mistake: Int, former: ManagedObjectID)?
 
   private static let maximumMistakes = 100
 
@@ -234,6 +236,7 @@ struct RowImport {
       try pass(2, "relating", objects) { line, row, key, _, rows in
         try rows.relate(row, key, line, objects)
       }
+      try completeContradiction()
       try throwMistakes()
     }
     try reserveKeys(of: objects)
@@ -266,6 +269,8 @@ struct RowImport {
         try body(item.line, row, key, item.size, &self)
       }
       if mistakes.isEmpty { try objects.save() }
+    } catch SaveError.conflict(let conflicts) where conflicts.allSatisfy({ $0.reason == .partnerTaken }) {
+      throw try failure(conflicts)
     } catch let error as SaveError {
       throw failure(error)
     }
@@ -343,10 +348,32 @@ struct RowImport {
         guard !found.isEmpty, mistakes.isEmpty else { continue }
         try objects.relate(
           entity: row.entity, key: key, relationship: member.key, to: found.map(\.key))
+      } catch let found as ObjectImport.Contradiction {
+        contradiction = (mistakes.count, found.former)
+        let object = subject(of: found, member.value, relationship, objects)
+        try note("line \(line), \(member.key): \(object) already has another '\(found.relationship)'")
       } catch let failure as Failure {
         try note("line \(line), \(member.key): \(failure)")
       }
     }
+  }
+
+  /// The object that has another partner, as the row names it.
+  private func subject(
+    of contradiction: ObjectImport.Contradiction, _ json: JSONValue, _ relationship: RelationshipDescription,
+    _ objects: ObjectImport
+  ) -> String {
+    guard let key = contradiction.given else { return "the object" }
+    var ids = [json]
+    if case .array(let list) = json { ids = list }
+    for id in ids where (try? target(id, relationship, objects))?.key == key {
+      switch id {
+      case .string(let text): return "'\(text)'"
+      case .int(let number): return "'\(number)'"
+      default: break
+      }
+    }
+    return "one of the objects"
   }
 
   /// Relates an object to objects of another store. The object's own store contains the relationship, or the other one.
@@ -434,28 +461,59 @@ struct RowImport {
     }
   }
 
+  /// The error about objects that all have the same partner in a one-to-one relationship.
+  private mutating func failure(_ conflicts: [SaveConflict]) throws -> Failure {
+    let pairs = conflicts.map { conflict in [conflict.otherID, conflict.objectID].compactMap { $0 } }
+    let found = try findLines(of: Set(pairs.joined().map { object($0) }))
+    return Failure(
+      zip(conflicts, pairs).map { conflict, pair in
+        let places = pair.map { id in found[object(id)].map { "line \($0)" } ?? "\(id)" }
+        return
+          "\(places.joined(separator: " and ")), \(conflict.keys.joined(separator: ", ")): two objects name the same "
+          + "one, which can belong to only one of them; keep one of the two"
+      }.joined(separator: "\n"))
+  }
+
+  /// Adds the place of the first partner to the mistake about an object with two.
+  private mutating func completeContradiction() throws {
+    guard let contradiction, contradiction.mistake < mistakes.count else { return }
+    let former = object(contradiction.former)
+    let line = try findLines(of: [former])[former]
+    let place = line.map { "the object of line \($0)" } ?? "\(contradiction.former)"
+    mistakes[contradiction.mistake] += ", \(place); keep one of the two"
+  }
+
   /// Translates an error at the end of the import, which names objects by their identifiers: finds their lines.
   mutating func translated(_ error: any Error) throws -> any Error {
     guard case BatchError.invalid(let mistakes) = error else { return error }
-    var wanted: [ManagedObjectID: Int] = [:]
-    for mistake in mistakes { if let id = mistake.objectID { wanted[id] = 0 } }
+    let found = try findLines(of: Set(mistakes.compactMap(\.objectID).map { object($0) }))
+    return Failure(
+      mistakes.map { mistake in
+        let line = mistake.objectID.flatMap { found[object($0)] }
+        let place = line.map { "line \($0)" } ?? mistake.objectID?.description ?? mistake.entity
+        return "\(place), \(mistake.property ?? mistake.entity): \(mistake.reason)"
+      }.joined(separator: "\n"))
+  }
+
+  /// An object of the store, with the root of its entity.
+  private func object(_ id: ManagedObjectID) -> RowKeys.Target {
+    RowKeys.Target(entity: root(id.entityName), key: id.number)
+  }
+
+  private func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
+
+  /// Finds the lines of inserted objects. The file is read again.
+  private mutating func findLines(of wanted: Set<RowKeys.Target>) throws -> [RowKeys.Target: Int] {
+    var found: [RowKeys.Target: Int] = [:]
     keys.restart()
     try forEachItem(2, "checking") { item in
       guard item.json[DumpForm.header] == nil, item.json[DumpForm.trailer] == nil, let row = try row(item),
         let key = row.id.flatMap({ keys.key(of: $0, entity: row.entity) })
           ?? keys.repeatedKey(of: row.entity)
       else { return }
-      let root = graph.root(of: row.entity)?.name
-      for object in wanted.keys where object.number == key && graph.root(of: object.entityName)?.name == root
-      {
-        wanted[object] = item.line
-      }
+      let object = RowKeys.Target(entity: root(row.entity), key: key)
+      if wanted.contains(object) { found[object] = item.line }
     }
-    return Failure(
-      mistakes.map { mistake in
-        let line = mistake.objectID.flatMap { wanted[$0] } ?? 0
-        let place = line > 0 ? "line \(line)" : mistake.objectID?.description ?? mistake.entity
-        return "\(place), \(mistake.property ?? mistake.entity): \(mistake.reason)"
-      }.joined(separator: "\n"))
+    return found
   }
 }

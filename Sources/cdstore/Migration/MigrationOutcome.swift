@@ -26,11 +26,8 @@ struct MigrationOutcome {
       lines.append("  time     \(Quantity.time(result.duration))")
       lines.append("  made     " + Self.way(result))
       if let backup = result.backup {
-        let name =
-          FileSystem.url(store).deletingLastPathComponent().relativePath + "/" + backup.lastPathComponent
         lines.append(
-          "  backup   \(name.hasPrefix("./") ? String(name.dropFirst(2)) : name)"
-            + (keepsBackup ? "" : ", until the store is opened the next time"))
+          "  backup   \(name(of: backup))" + (keepsBackup ? "" : ", until the store is opened the next time"))
       }
     } else if source != destination || hasNewIndexes {
       let way =
@@ -46,6 +43,16 @@ struct MigrationOutcome {
       lines.append(findings.isEmpty ? "the store is whole" : Quantity.count(findings.count, "finding"))
     }
     return lines.joined(separator: "\n")
+  }
+
+  /// The path of a backup, in the form of the store's path. If that is a link, the backup is beside the store itself, and
+  /// has an absolute path.
+  private func name(of backup: URL) -> String {
+    let path = backup.path(percentEncoded: false)
+    let name =
+      FileSystem.url(store).deletingLastPathComponent().relativePath + "/" + backup.lastPathComponent
+    guard let real = FileSystem.realPath(name), real == FileSystem.realPath(path) else { return path }
+    return name.hasPrefix("./") ? String(name.dropFirst(2)) : name
   }
 
   private static func way(_ result: MigrationResult) -> String {

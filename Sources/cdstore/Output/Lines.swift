@@ -6,6 +6,16 @@ enum Lines {
   static func write(_ text: String) throws { try Console.write(line: text) }
   static func error(_ text: String) { Console.error(text) }
 
+  /// Writes the summary of work that is complete. If it cannot be written, a warning says what was done, and the command
+  /// succeeds. Otherwise its caller would do the work again.
+  static func write(summary: String, of work: String) {
+    do { try write(summary) } catch let failure as OutputFailure {
+      error("warning: \(work), but \(failure)")
+    } catch {
+      // The reader has closed the pipe, and does not want the summary.
+    }
+  }
+
   /// Rows of text in aligned columns. Control characters, which could move the terminal's cursor, are replaced by
   /// visible ones.
   static func table(_ header: [String], _ rows: [[String]]) -> String {

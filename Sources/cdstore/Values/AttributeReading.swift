@@ -54,16 +54,34 @@ struct AttributeReading {
     case (.double, .int(let number)): return .double(Double(number))
     case (.double, .double(let number)): return .double(number)
     case (.decimal, .int(let number)): return .decimal(Decimal(number))
-    case (.decimal, .double(let number)): return Decimal(wholeText: "\(number)").map { .decimal($0) }
+    case (.decimal, .double(let number)):
+      // A double distinguishes all numbers of 15 digits. The text of a longer one may have been another number.
+      guard Self.countDigits(number) <= 15 else {
+        throw Failure(
+          "a number of more than 15 digits may lose some of them; write it as a text, or as {\"$decimal\": \"…\"}")
+      }
+      return Decimal(wholeText: "\(number)").map { .decimal($0) }
     case (.decimal, .string(let text)): return Decimal(wholeText: text).map { .decimal($0) }
     case (.date, .string(let text)): return DateLiteral.date(text).map { .date($0) }
     case (_, .int(let number)):
       return type.traits?.integerRange.flatMap { $0.contains(number) ? .int(number) : nil }
     case (_, .double(let number)) where type != .bool:
-      return try Int64(exactly: number).flatMap { try plain(.int($0), type) }
+      guard let integer = Int64(exactly: number), let value = try plain(.int(integer), type) else { return nil }
+      // From here on, several integers have the same double.
+      guard integer.magnitude < 1 << 53 else {
+        throw Failure("a number this large may lose digits; write it without a point and an exponent")
+      }
+      return value
     case (_, .string(let text)): return AttributeValue(text: text, of: type)
     default: return nil
     }
+  }
+
+  /// The number of significant digits in the shortest text that means a double.
+  private static func countDigits(_ number: Double) -> Int {
+    var digits = "\(number)".prefix { $0 != "e" }.filter(\.isNumber)
+    while digits.last == "0" { digits.removeLast() }
+    return digits.drop { $0 == "0" }.count
   }
 
   private func composite(_ json: JSONValue, _ name: String) throws -> AttributeValue {

@@ -1,4 +1,5 @@
 import CDModel
+import CDSchema
 import Foundation
 
 /// Writes values of attributes as JSON. ``AttributeReading`` reads it as the same value.
@@ -63,12 +64,18 @@ struct ValueJSON {
     }
   }
 
-  /// A value in a table cell: text, numbers and dates in a form for people.
+  /// A value in a table cell: text, numbers and dates in a form for people. A date outside the years 1 to 9999 is the
+  /// number of seconds since 2001, because ISO 8601 has no text for it.
   static func text(_ value: AttributeValue) -> String {
     switch value {
-    case .date(let date): date.formatted(.iso8601)
+    case .date(let date): text(date) ?? value.plainText ?? ""
     case .composite: json(value).canonicalText
     default: value.plainText ?? ""
     }
+  }
+
+  /// The day and the time with all its digits.
+  private static func text(_ date: Date) -> String? {
+    DateLiteral.text(of: date).map { $0.contains("T") ? $0 : $0 + "T00:00:00Z" }
   }
 }

@@ -285,6 +285,33 @@ import Testing
     #expect((error as? MigrationError)?.reason == .newerStore(current: 1))
   }
 
+  /// Who may not migrate must not be told to migrate a store that is too new.
+  @Test(arguments: [true, false]) func aNewerStoreIsNotCalledAnOlderOne(_ isReadOnly: Bool) throws {
+    func change(_ description: inout PersistentStoreDescription) {
+      description.isReadOnly = isReadOnly
+      description.migratesStoreAutomatically = isReadOnly
+    }
+    let old = MigrationFixture.model([Self.base])
+    let new = MigrationFixture.model([Self.base, Self.sibling(2)])
+    let newer = try store(of: new)
+    let refusal = #expect(throws: MigrationError.self) { try newer.open(old) { change(&$0) } }
+    #expect(refusal?.reason == .newerStore(current: 1))
+    #expect(refusal?.situation == .newerStore)
+    // The model has the version.
+    #expect(throws: StoreError.needsMigration(newer.shownURL, model: "Matrix", from: 2, to: 1)) {
+      try newer.open(MigrationFixture.model([Self.base, Self.sibling(2)], current: 1)) { change(&$0) }
+    }
+    let older = try store(of: old)
+    let error = #expect(throws: StoreError.self) { try older.open(new) { change(&$0) } }
+    #expect(error?.situation == .olderStore)
+    // The newest version stores the same as the first one, from which a migration would start.
+    var third = Self.base
+    third.number = 3
+    third.basedOn = [1]
+    let same = try store(of: MigrationFixture.model([Self.base, third]))
+    #expect(throws: StoreError.self) { try same.open(new) { change(&$0) } }
+  }
+
   /// The hash of the old version is the same, but its program does not know what a rule has done to the rows. It would write
   /// its own number, and the next program of the new version would follow the rule again.
   @Test func aProgramWithoutTheVersionOfTheRowsIsRefused() throws {

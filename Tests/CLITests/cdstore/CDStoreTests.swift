@@ -113,6 +113,26 @@ import Testing
       errors: "Error: none of the entities has a String attribute 'nope' for --id\n")
   }
 
+  /// In the Gregorian calendar for all years, as 'cdstore load' reads them.
+  @Test func datesArePrintedExactly() throws {
+    let dates = [
+      "0001-01-01T00:00:00Z", "1500-03-01T12:30:00Z", "1969-12-31T23:59:59.5Z", "2030-01-02T00:00:00Z",
+      "2030-01-02T03:04:05.125Z", "9999-12-31T23:59:59Z",
+    ]
+    let notes = dates.enumerated().map {
+      #"{"@id": "n\#($0.offset)", "text": "x", "made": "\#($0.element)"}"#
+    }
+    let late = #"{"@id": "n6", "text": "x", "made": {"$referenceDate": 1e15}}"#
+    try expect(
+      "load", "n.sqlite", "-", "--id", "key",
+      input: #"{"Note": [\#((notes + [late]).joined(separator: ", "))]}"#, output: "Note: 7\n")
+    let rows = try run("fetch", "n.sqlite", "Item", "--id", "key", "--sort", "key", "--format", "csv").output
+    let lines = (dates + ["1000000000000000.0"]).enumerated().map { "n\($0.offset),\($0.element)\n" }
+    #expect(rows == "@id,made\n" + lines.joined())
+    let table = try run("fetch", "n.sqlite", "Item", "--id", "key", "--sort", "key").output
+    for date in dates { #expect(table.contains(date), "\(table)") }
+  }
+
   @Test func conditionsArgumentsAndCounts() throws {
     try load()
     for evaluator in ["store", "memory"] {
@@ -298,6 +318,20 @@ import Testing
         "Entity  Objects", "------  -------", "Item    0", "Note    2", "Folder  1", "Tag     1", "",
       ]
     )
+  }
+
+  @Test func theSizeIsThatOfTheLinkedStore() throws {
+    let scan = String(repeating: "AAAA", count: 100_000)
+    try expect(
+      "load", "n.sqlite", "-", input: #"{"Note": [{"text": "x", "scan": "\#(scan)"}]}"#, output: "Note: 1\n")
+    let path = folder.url.appending(path: "link").path
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "n.sqlite")
+    func size(_ store: String) throws -> Int? {
+      try run("info", store).output.firstMatch(of: /size +([0-9]+) bytes/).flatMap { Int($0.output.1) }
+    }
+    let linked = try #require(try size("link"))
+    let direct = try #require(try size("n.sqlite"))
+    #expect(linked > 300_000 && linked == direct)
   }
 
   /// Each load is a process of its own. How many there are is up to `CDGEN_STRESS`.

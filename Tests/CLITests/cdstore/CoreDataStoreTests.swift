@@ -259,6 +259,13 @@ import Testing
     #expect(info.status == 0 && info.output.hasSuffix("Folder  1\nNote    2\n"), "\(info)")
   }
 
+  /// The commands without the option --model do not recommend it.
+  @Test(arguments: ["dump", "verify"]) func aStoreIsToBeConvertedFirst(_ command: String) throws {
+    try expect(
+      command, "old.sqlite", status: 1,
+      errors: "Error: old.sqlite is a store of Core Data; convert it with 'cdstore convert'\n")
+  }
+
   /// With a Core Data model named, each kind of other file is told by what it is.
   @Test func whatIsNoStoreOfCoreDataIsNamed() throws {
     try folder.write(Self.model, to: "Notes.xcdatamodeld/Notes.xcdatamodel/contents")

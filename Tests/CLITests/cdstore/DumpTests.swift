@@ -390,6 +390,38 @@ import Testing
     }
   }
 
+  @Test func numbersThatWouldLoseDigitsAreRefused() throws {
+    try create("a")
+    let row = #"{"@entity": "Thing", "#
+    try refuse(
+      row + #""amount": 123456789012345678.25}"# + "\n" + row + #""large": 9007199254740993.0}"# + "\n" + row
+        + #""large": -9007199254740993.0}"#,
+      #"""
+      line 1, amount: a number of more than 15 digits may lose some of them; write it as a text, or as {"$decimal": "…"}
+      line 2, large: a number this large may lose digits; write it without a point and an exponent
+      line 3, large: a number this large may lose digits; write it without a point and an exponent
+      """#)
+    try refuse(
+      #"{"Thing": [{"amount": 0.1234567890123456}]}"#,
+      #"Thing row 1, amount: a number of more than 15 digits may lose some of them; write it as a text, or as "#
+        + #"{"$decimal": "…"}"#)
+    let numbers = [
+      ("amount", "9.99", "9.99"), ("amount", "1e3", "1000"),
+      ("amount", "-0.00123456789012345", "-0.00123456789012345"),
+      ("amount", "\"123456789012345678.25\"", "123456789012345678.25"),
+      ("amount", "1e20", "100000000000000000000"), ("large", "9007199254740993", "9007199254740993"),
+      ("large", "9007199254740991.0", "9007199254740991"), ("large", "1e3", "1000"),
+    ]
+    for (name, number, expected) in numbers {
+      try succeed("load", "a", "-", input: row + #""text": "\#(expected)", "\#(name)": \#(number)}"#)
+    }
+    let dump = try succeed("dump", "a")
+    for (name, _, expected) in numbers {
+      let value = name == "large" ? expected : #"{"$decimal":"\#(expected)"}"#
+      #expect(dump.contains(#""\#(name)":\#(value)"#), "\(value)\n\(dump)")
+    }
+  }
+
   @Test func theBeginningOfAFileIsRead() throws {
     try create("a")
     try refuse(#"{"@entity": "Owner", "name" "x"}"#, "line 1, column 29: expected ':'")

@@ -81,6 +81,22 @@ import Testing
     #expect(!folder.exists("n.sqlite-before-1"))
   }
 
+  @Test func theBackupOfALinkedStoreIsNamed() throws {
+    let files = FileManager.default
+    try files.createDirectory(at: folder.url.appending(path: "data"), withIntermediateDirectories: false)
+    for name in try folder.names() where name.hasPrefix("n.sqlite") {
+      try files.moveItem(
+        at: folder.url.appending(path: name), to: folder.url.appending(path: "data/\(name)"))
+    }
+    try files.createSymbolicLink(
+      atPath: folder.url.appending(path: "n.sqlite").path, withDestinationPath: "data/n.sqlite")
+    let result = try migrate("--keep-backup")
+    #expect(result.status == 0, "\(result)")
+    let backup = try #require(result.output.firstMatch(of: /backup +(.+)/)?.output.1)
+    #expect(backup.hasPrefix("/") && backup.hasSuffix("data/n.sqlite-before-1"), "\(backup)")
+    #expect(files.fileExists(atPath: String(backup)), "\(backup)")
+  }
+
   @Test func otherCommandsDoNotMigrate() throws {
     for arguments in [["load", "n.sqlite", "data.json"], ["fetch", "n.sqlite", "Note"]] {
       let result = try BuiltTool.cdstore.run(arguments + ["--model", "Notes.cdmodel"], in: folder.url)

@@ -32,8 +32,8 @@ package struct StoreVersionCheck {
   /// - Parameter tables: The tables of the store.
   /// - Returns: The metadata that the store should have. Its indexes may differ from the ones of the store.
   /// - Throws: ``StoreError/otherModel(_:found:expected:)``, ``StoreError/needsMigration(_:model:from:to:)`` or
-  ///   ``StoreError/otherConfiguration(_:holds:configuration:asked:)``; or a ``MigrationError`` if the data are the same,
-  ///   but the rows are those of a version that the model does not have yet.
+  ///   ``StoreError/otherConfiguration(_:holds:configuration:asked:)``; or a ``MigrationError`` if the data or the rows are
+  ///   those of a version that the model does not have yet.
   package func check(_ found: StoreMetadata, tables: Set<String>) throws -> StoreMetadata {
     let source = model.source(ofStore: storeIndex)
     guard found.modelID == source.model.id else {
@@ -52,9 +52,44 @@ package struct StoreVersionCheck {
     }
     guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found) else {
       if found.dataHash != wanted.dataHash { try checkConfiguration(found, tables: tables) }
+      if let outdated = outdatedModel(found, tables: tables, source.model) {
+        throw MigrationError(url, .newerStore(current: outdated.currentVersionNumber))
+      }
       throw needsMigration(found, to: source)
     }
     return wanted
+  }
+
+  /// Returns the model, or the part of a merged model, that has no version of a newer store, so that a migration would
+  /// refuse the store too. Nil if a migration may be possible.
+  @_optimize(none)
+  private func outdatedModel(
+    _ found: StoreMetadata, tables: Set<String>, _ model: ManagedObjectModel
+  ) -> ManagedObjectModel? {
+    guard let stored = try? ModelVersion(canonicalJSON: found.version) else { return nil }
+    let hashes = stored.hashes.entities
+    func isLater(_ number: Int, than model: ManagedObjectModel) -> Bool {
+      model.versions.allSatisfy { $0.number < number }
+    }
+    // A migration starts from an earlier version if that stores the same.
+    if model.parts.isEmpty {
+      guard isLater(found.versionNumber, than: model) else { return nil }
+      let graph = EntityGraph(stored)
+      let held = hashes.filter { tables.contains(graph.root(of: $0.key)?.name ?? $0.key) }
+      let isWhole = self.model.isWhole(store: storeIndex)
+      let fits = model.versions.contains { version in
+        let own = version.hashes.entities
+        return held.allSatisfy { own[$0.key]?.data == $0.value.data }
+          && (!isWhole || own.count == hashes.count)
+      }
+      return fits ? nil : model
+    }
+    return model.parts.first { part in
+      guard let number = found.partVersions[part.id], isLater(number, than: part) else { return false }
+      return !part.versions.contains { version in
+        version.hashes.entities.allSatisfy { hashes[$0.key]?.data == $0.value.data }
+      }
+    }
   }
 
   /// Returns the error for a store of another version. For a store of several merged models, the error names the first
