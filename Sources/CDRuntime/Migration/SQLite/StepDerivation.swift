@@ -12,37 +12,67 @@ struct StepDerivation {
       && (!plan.sourceMappings.isEmpty || plan.hasCustom)
   }
 
+  /// Computes the values and writes them.
+  ///
+  /// - Parameter read: Opens the step's result, to be read as objects.
   @_optimize(none)
   func run(_ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator) throws {
     let coordinator = try read()
+    let model = coordinator.plan
     let evaluator = PredicateEvaluator(now: plan.now)
-    // The reader uses the file while values are collected, so the values of each batch are written after the batch was
-    // read.
-    for entity in coordinator.plan.entities
-    where entity.storeIndex == 0 && !entity.derivedSlots.isEmpty && !entity.description.isAbstract {
-      session.entity = entity.name
-      var last: ObjectKey = 0
-      while let batch = try self.batch(entity, after: &last, coordinator, evaluator, session) {
-        try session.execute("BEGIN")
-        for (key, values) in batch {
-          for (column, value) in values {
-            try session.run(
-              "UPDATE \(raw: SQLText.quoted(entity.table)) SET \(raw: SQLText.quoted(column)) = \(bind: value) WHERE _pk = \(bind: .int(key))"
-            )
-          }
+    // An attribute may be derived from another object's derived attribute. Each pass reads what the one before has written.
+    let isChained = model.triggers.contains { !$0.properties.isDisjoint(with: model.derivedNames) }
+    let lastPass = isChained ? model.derivedCount : 0
+    for pass in 0...lastPass {
+      var result = PassResult()
+      for entity in model.entities
+      where entity.storeIndex == 0 && !entity.derivedSlots.isEmpty && !entity.description.isAbstract {
+        session.entity = entity.name
+        var last: ObjectKey = 0
+        while let rows = try batch(entity, after: &last, coordinator, evaluator, &result) {
+          try write(rows, of: entity, session)
         }
-        try session.execute("COMMIT")
       }
+      // A derivation that failed may have read a value that was not computed yet.
+      let isFinished = pass == lastPass || !result.hasChanged
+      if isFinished, let failure = result.failure { throw failure }
+      if isFinished { break }
     }
     session.entity = nil
   }
 
   private typealias Row = (key: ObjectKey, values: [(column: String, value: AttributeValue)])
 
+  private struct PassResult {
+    /// Whether a value differs from the stored one.
+    var hasChanged = false
+    /// The first derivation that failed.
+    var failure: MigrationError?
+  }
+
+  /// Writes the values of a batch. The reader uses the file while the values are collected, so they are written after the
+  /// batch was read.
+  @_optimize(none)
+  private func write(_ rows: [Row], of entity: EntityPlan, _ session: MigrationSession) throws {
+    guard rows.contains(where: { !$0.values.isEmpty }) else { return }
+    try session.execute("BEGIN")
+    for (key, values) in rows {
+      for (column, value) in values {
+        try session.run(
+          "UPDATE \(raw: SQLText.quoted(entity.table)) SET \(raw: SQLText.quoted(column)) = \(bind: value) WHERE _pk = \(bind: .int(key))"
+        )
+      }
+    }
+    try session.execute("COMMIT")
+  }
+
+  /// Reads the next rows of an entity.
+  ///
+  /// - Returns: The values of each row that differ from the stored ones; nil if there are no further rows.
   @_optimize(none)
   private func batch(
     _ entity: EntityPlan, after last: inout ObjectKey, _ coordinator: PersistentStoreCoordinator,
-    _ evaluator: PredicateEvaluator, _ session: MigrationSession
+    _ evaluator: PredicateEvaluator, _ passResult: inout PassResult
   ) throws -> [Row]? {
     let context = ManagedObjectContext(coordinator)
     let reader = try context.reader()
@@ -66,12 +96,17 @@ struct StepDerivation {
           else {
             throw FetchError.evaluation("the derivation has no value of the attribute's type")
           }
+          if value == object.storedValue(number) { continue }
           values.append((entity.columns[slot.columns.lowerBound].name, value))
+          // Attributes that follow may be derived from this one.
+          object.setStoredValues([number: value])
         } catch {
-          throw plan.error(
-            .invalidValue(property: slot.name, reason: "\(error)"), entity.name, object.objectID.key)
+          let reason = MigrationError.Reason.invalidValue(property: slot.name, reason: "\(error)")
+          let failure = plan.error(reason, entity.name, object.objectID.key)
+          passResult.failure = passResult.failure ?? failure
         }
       }
+      if !values.isEmpty { passResult.hasChanged = true }
       result.append((object.objectID.key, values))
     }
     return result

@@ -85,6 +85,41 @@ import Testing
     #expect(try fixture.column("SELECT open FROM Box") == ["5", "5", "5"])
   }
 
+  /// The reader of a value is declared before the value, in an entity and among the entities.
+  @Test func derivedAttributesMayReadOthers() throws {
+    let box = entity(
+      "Box",
+      [try Self.derived("further", "item.shelf.width + 1"), try Self.derived("width", "item.total + 1")],
+      relationships: [toOne("item", "Item", inverse: nil)])
+    let item = entity(
+      "Item",
+      [attribute("n", .int64), try Self.derived("total", "more + n"), try Self.derived("more", "n + 1")],
+      relationships: [toOne("shelf", "Shelf", inverse: nil)])
+    let shelf = entity(
+      "Shelf", [try Self.derived("width", "item.total + 2")],
+      relationships: [toOne("item", "Item", inverse: nil)])
+    let fixture = try migrate(
+      [box, item, shelf], [box, item, shelf],
+      EntityRule(
+        destination: "Item",
+        attributes: [PropertyMapping(name: "n", value: try ValueExpression(format: "n * 10"))]),
+      values: ["n": 1]
+    ) { object in
+      let context = try #require(object.managedObjectContext)
+      let shelf = try context.insert(entityNamed: "Shelf")
+      let box = try context.insert(entityNamed: "Box")
+      for owner in [shelf, box] { try owner.setValue(.object(object), forKey: "item") }
+      try object.setValue(.object(shelf), forKey: "shelf")
+    }
+    #expect(
+      try fixture.rows("SELECT n, more, total FROM Item ORDER BY _pk")
+        == [["10", "11", "21"], ["20", "21", "41"], ["30", "31", "61"]])
+    #expect(try fixture.column("SELECT width FROM Shelf ORDER BY width") == ["23", "43", "63"])
+    #expect(
+      try fixture.rows("SELECT width, further FROM Box ORDER BY width")
+        == [["22", "24"], ["42", "44"], ["62", "64"]])
+  }
+
   /// What no derivation reads may change in place.
   @Test func newNamesStayInTheFile() throws {
     let twice = try Self.derived("twice", "x * 2")
