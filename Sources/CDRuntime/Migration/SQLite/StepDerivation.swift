@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 /// Computes the derived attributes of a step's result. It reads the result as objects.
@@ -12,12 +13,75 @@ struct StepDerivation {
       && (!plan.sourceMappings.isEmpty || plan.hasCustom)
   }
 
-  /// Computes the values and writes them.
+  /// The rules for duplicates that compare derived values. They decide only when these are computed.
+  @_optimize(none)
+  var laterRules: [DuplicateRule] {
+    guard isNeeded else { return [] }
+    return plan.mapping.duplicates.filter { rule in
+      guard let entity = plan.destination.entity(rule.entity) else { return false }
+      return rule.properties.contains { entity.slot($0)?.isDerived == true }
+    }
+  }
+
+  /// The unique indexes that may refuse a row before all derived values are computed: those of derived values, and all if
+  /// a rule for duplicates changes references afterwards.
+  @_optimize(none)
+  var laterIndexes: [IndexLayout] {
+    guard isNeeded else { return [] }
+    let unique = SQLSchema(plan.destination, store: 0).indexes.filter(\.isUnique)
+    if !laterRules.isEmpty { return unique }
+    var columns: [String: Set<String>] = [:]
+    for entity in plan.destination.entities {
+      for number in entity.derivedSlots {
+        columns[entity.table, default: []].formUnion(
+          entity.columns[entity.slots[number].columns].map { SQLText.quoted($0.name) })
+      }
+    }
+    return unique.filter { index in columns[index.table]?.isDisjoint(with: index.columns) == false }
+  }
+
+  /// Computes the values and writes them. Then makes the objects unique, as far as this depends on the values.
   ///
   /// - Parameter read: Opens the step's result, to be read as objects.
   @_optimize(none)
   func run(_ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator) throws {
+    let indexes = laterIndexes
+    // A step within a copy of the file keeps indexes. They would refuse a new value that another row is still to lose.
+    for index in indexes { try session.execute("DROP INDEX IF EXISTS \(SQLText.quoted(index.name))") }
     let coordinator = try read()
+    try compute(session, coordinator)
+    let uniqueness = StepUniqueness(plan: plan, session: session, schema: "main")
+    var counted = laterRules
+    if !counted.isEmpty {
+      try session.execute("PRAGMA foreign_keys = OFF")
+      // Deleted objects change what others derive from them, such as counts.
+      while try deduplicate(uniqueness, counting: counted) {
+        counted = []
+        try compute(session, coordinator)
+      }
+      try session.verifyReferences("main", routeStep: plan)
+    }
+    try uniqueness.makeIndexes(indexes)
+  }
+
+  /// Applies all rules for duplicates, because those that compare derived values change references, which others compare.
+  ///
+  /// - Returns: Whether objects were deleted.
+  @_optimize(none)
+  private func deduplicate(_ uniqueness: StepUniqueness, counting counted: [DuplicateRule]) throws -> Bool {
+    let session = uniqueness.session
+    let columns = plan.destination.fileColumns(ofStore: 0)
+    try session.execute("BEGIN")
+    try session.listFiles(of: columns, in: "main", at: plan.now)
+    let hasDeleted = try uniqueness.deduplicate(by: plan.mapping.duplicates, counting: counted)
+    try session.keepFiles(of: columns, in: "main")
+    try session.execute("COMMIT")
+    return hasDeleted
+  }
+
+  /// Computes the values of all objects and writes them.
+  @_optimize(none)
+  private func compute(_ session: MigrationSession, _ coordinator: PersistentStoreCoordinator) throws {
     let model = coordinator.plan
     let evaluator = PredicateEvaluator(now: plan.now)
     // An attribute may be derived from another object's derived attribute. Each pass reads what the one before has written.
