@@ -55,6 +55,52 @@ struct MigrationStepTests {
     #expect(again.mapping.entityMappings.count >= step.mapping.entityMappings.count)
   }
 
+  // MARK: Uniqueness
+
+  /// Entities whose text and numbers are unique.
+  private func uniqueItems(
+    _ number: Int, _ type: AttributeType, at date: AttributeType
+  ) throws -> ModelVersion {
+    let attributes = [
+      AttributeDescription(name: "name", type: .string),
+      AttributeDescription(name: "number", type: type),
+      AttributeDescription(name: "at", type: date),
+      AttributeDescription(
+        name: "label", type: .string, isOptional: true, derivation: try ValueExpression(format: "key")),
+      AttributeDescription(
+        name: "key", type: .string, isOptional: true,
+        derivation: try ValueExpression(format: "lowercase:(name)")),
+    ]
+    return ModelVersion(
+      number: number, basedOn: number > 1 ? [number - 1] : [],
+      entities: [
+        EntityDescription(
+          name: "Item", attributes: attributes, uniquenessConstraints: [["label"], ["number"], ["at"]])
+      ])
+  }
+
+  @Test func `Unique lists stay proven if their values stay different`() throws {
+    let old = try uniqueItems(1, .int32, at: .date)
+    let wider = try uniqueItems(2, .int64, at: .date)
+    #expect(MigrationStep(from: old, to: wider).openChanges.isEmpty)
+    #expect(MigrationStep(from: old, to: try uniqueItems(2, .decimal, at: .date)).openChanges.isEmpty)
+  }
+
+  @Test func `Unique lists are not proven if different values may become equal`() throws {
+    let old = try uniqueItems(1, .int64, at: .date)
+    // The text of a date has only milliseconds.
+    let texts = MigrationStep(from: old, to: try uniqueItems(2, .int64, at: .string))
+    #expect(texts.openChanges.map(\.kind).contains(.uniqueConstraintAdded(entity: "Item", properties: ["at"])))
+    let rule = EntityRule(
+      destination: "Item",
+      attributes: [PropertyMapping(name: "name", value: try ValueExpression(format: "'a'"))])
+    let derived = MigrationStep(
+      from: old, to: try uniqueItems(2, .int64, at: .date),
+      rules: MappingRules(source: 1, destination: 2, entities: [rule]))
+    #expect(
+      derived.openChanges.map(\.kind) == [.uniqueConstraintAdded(entity: "Item", properties: ["label"])])
+  }
+
   // MARK: Several versions
 
   @Test func `A step over several versions follows the renames of properties`() {
