@@ -30,8 +30,8 @@ enum ReservedNames {
   /// and the type of an object's identity.
   static let hiddenClasses: Set<String> = ["ID", "Root"]
 
-  /// Names that mean other types where generated code names an enumeration or a composite. `Value` is the generic parameter of a
-  /// composite's fields, `Comparand` the type that values are compared with, and `CodingKeys` a type within each composite.
+  /// Names that mean other types where generated code names an enumeration or a composite. `Value` is the generic parameter
+  /// of a composite's fields, `Comparand` the type that values are compared with, and `CodingKeys` a type within a composite.
   static let hiddenValues: Set<String> = hiddenClasses.union(["CodingKeys", "Comparand", "Value"])
 
   /// The public members of `ManagedObject`, and names that no Swift property can have.
