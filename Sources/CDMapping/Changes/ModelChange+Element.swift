@@ -23,7 +23,7 @@ extension ModelChange {
       .undecided(let element, _):
       (.destination, element)
     case .attributeRemoved(let name): (.source, .attribute(name.property))
-    case .relationshipRemoved(let name, _): (.source, .relationship(name))
+    case .relationshipRemoved(let name, _, _): (.source, .relationship(name))
     case .attributeAdded(let name), .attributeRenamed(_, let name), .attributeMoved(_, let name),
       .attributeTypeChanged(let name, _, _, _), .codableChanged(let name, _, _),
       .attributeBecameOptional(let name), .attributeBecameMandatory(let name),

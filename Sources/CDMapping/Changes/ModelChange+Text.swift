@@ -66,7 +66,9 @@ extension ModelChange: CustomStringConvertible {
   private var relationshipSummary: String? {
     switch kind {
     case .relationshipAdded(let name): "relationship \(name) is new"
-    case .relationshipRemoved(let name, _): "relationship \(name) is gone from version \(destination)"
+    case .relationshipRemoved(let name, losesOnlyOrder: true, isDeclared: true):
+      "relationship \(name) gets its objects from its inverse"
+    case .relationshipRemoved(let name, _, _): "relationship \(name) is gone from version \(destination)"
     case .relationshipRenamed(let from, let to): "relationship \(from) is now \(to)"
     case .relationshipMoved(let from, let to): "relationship \(from) is declared by '\(to.entity)' now"
     case .relationshipDestinationChanged(let name, let from, let to, _) where from == to:
@@ -145,7 +147,7 @@ extension ModelChange {
     case .ownedObjectsLeft: "they are lost too"
     case .entityLeftConfiguration: "its objects in stores of that configuration are lost"
     case .attributeTypeChanged: "values lose digits"
-    case .relationshipRemoved(_, losesOnlyOrder: true): "the order of its objects is lost"
+    case .relationshipRemoved(_, losesOnlyOrder: true, isDeclared: _): "the order of its objects is lost"
     case .relationshipRemoved: "the relations between objects are lost"
     case .relationshipBecameUnordered: "the order is lost"
     case .relationshipDestinationChanged(_, _, let to, let lost):

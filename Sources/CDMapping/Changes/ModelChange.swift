@@ -139,8 +139,9 @@ extension ModelChange {
     /// The objects have a new relationship.
     case relationshipAdded(PropertyName)
     /// The objects no longer have a relationship. `losesOnlyOrder` is true if the relationship was ordered and its inverse
-    /// still contains which objects are related.
-    case relationshipRemoved(PropertyName, losesOnlyOrder: Bool = false)
+    /// still contains which objects are related. The new version may declare the relationship all the same, and the objects
+    /// get it from the inverse.
+    case relationshipRemoved(PropertyName, losesOnlyOrder: Bool = false, isDeclared: Bool = false)
     /// A relationship has another name.
     case relationshipRenamed(from: PropertyName, to: PropertyName)
     /// Another entity declares the relationship.

@@ -47,7 +47,7 @@ struct ChangeCollector {
     let name: String? =
       switch kind {
       case .entityRemoved(let name): name
-      case .attributeRemoved(let name), .relationshipRemoved(let name, _): name.name
+      case .attributeRemoved(let name), .relationshipRemoved(let name, _, _): name.name
       default: nil
       }
     if let close = name.flatMap({ closestName(to: $0, in: candidates) }) { return [close] }

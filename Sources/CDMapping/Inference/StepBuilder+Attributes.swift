@@ -25,6 +25,9 @@ extension StepBuilder {
         mapNew(stored, of: mappingIndex)
       }
     }
+    for stored in mappings[mappingIndex].newValues where isPartOfNil(stored) {
+      limitDefault(of: stored, of: mappingIndex)
+    }
   }
 
   /// The stored value of the source that a stored value of the destination was before; nil if there is none.
@@ -211,12 +214,55 @@ extension StepBuilder {
 
   private func mapNew(_ stored: StoredValue, of mappingIndex: Int) {
     mappings[mappingIndex].newValues.append(stored)
-    let value = newValue(of: stored, in: originComposite(of: stored, in: mappings[mappingIndex]))
+    let composite = originComposite(of: stored, in: mappings[mappingIndex])
+    let value =
+      composite == nil && isPartOfNil(stored)
+      ? partOfNil(stored, in: mappings[mappingIndex]) : newValue(of: stored, in: composite)
     note(
       addition(of: stored, mappingIndex), value == nil ? .needsRule : .automatic, of: mappingIndex,
       hasRule: false)
     guard let value else { return }
     mappings[mappingIndex].mapping.attributes.append(PropertyMapping(name: stored.path, value: value))
+  }
+
+  /// Whether a value is a field of an attribute that is nil in a new object. The defaults of the fields are for the
+  /// composites that the app creates.
+  private func isPartOfNil(_ stored: StoredValue) -> Bool {
+    stored.field != nil && stored.attribute.isOptional && stored.attribute.defaultValue == nil
+  }
+
+  /// The value of a field without a rule, in a new composite attribute that is nil in a new object; nil if only a rule can
+  /// give it. If other fields have rules, the objects get a composite, which needs its mandatory fields.
+  private func partOfNil(_ stored: StoredValue, in builder: MappingBuilder) -> ValueExpression? {
+    let prefix = stored.attribute.name + "."
+    guard builder.attributeRules.keys.contains(where: { $0.hasPrefix(prefix) }) else { return .null }
+    if let value = stored.defaultValue?.expression { return value }
+    return stored.field?.isOptional == true ? ValueExpression.null : nil
+  }
+
+  /// Gives the default of a field only to the objects for which the rules of other fields make a composite. A composite is
+  /// present if its mandatory fields have values; if none of these has a rule, one field with a value is enough.
+  private func limitDefault(of stored: StoredValue, of mappingIndex: Int) {
+    let builder = mappings[mappingIndex]
+    guard originComposite(of: stored, in: builder) == nil, case .composite(let type) = stored.attribute.type,
+      let fields = destination.composite(type)?.fields,
+      let place = builder.mapping.attributes.firstIndex(where: { $0.name == stored.path }),
+      builder.mapping.attributes[place].value != .null
+    else { return }
+    func path(_ field: AttributeDescription) -> String { "\(stored.attribute.name).\(field.name)" }
+    let ruled = fields.filter { builder.attributeRules[path($0)] != nil }
+    let mandatory = ruled.filter { !$0.isOptional }
+    let deciding = (mandatory.isEmpty ? ruled : mandatory).map(path)
+    let values = builder.mapping.attributes.filter { deciding.contains($0.name) }.map(\.value)
+    func isAlwaysSet(_ value: ValueExpression) -> Bool {
+      if case .constant = value.kind { value != .null } else { false }
+    }
+    let isPresent =
+      mandatory.isEmpty ? values.contains(where: isAlwaysSet) : values.allSatisfy(isAlwaysSet)
+    if isPresent { return }
+    let conditions = values.filter { !isAlwaysSet($0) }.map { FetchPredicate($0, .notEqualTo, .null) }
+    builder.mapping.attributes[place].value = .ternary(
+      mandatory.isEmpty ? .or(conditions) : .and(conditions), builder.mapping.attributes[place].value, .null)
   }
 
   /// The value of a new attribute, or of a field that is new in a composite; nil if only a rule can give it.

@@ -354,8 +354,13 @@ extension StepBuilder {
         }
         .map(\.name)
       }
+      let isDeclared = mappingIndices.contains { mappingIndex in
+        mappings[mappingIndex].properties[relationship.name] == relationship.name
+      }
       add(
-        .relationshipRemoved(name, losesOnlyOrder: isKeptByInverse), relationship.name, mappingIndices,
+        .relationshipRemoved(
+          name, losesOnlyOrder: isKeptByInverse, isDeclared: isKeptByInverse && isDeclared),
+        relationship.name, mappingIndices,
         candidates: candidates, isMeant: isInverseDropped(relationship, of: entity))
     }
   }
@@ -407,7 +412,7 @@ extension StepBuilder {
       renames(name.name, candidates) + [
         .drop(entity: destinationEntity(of: name.entity, entities), property: name.name)
       ]
-    case .relationshipRemoved(let name, _):
+    case .relationshipRemoved(let name, _, _):
       renames(name.name, candidates) + [
         .drop(entity: destinationEntity(of: name.entity, entities), property: name.name)
       ]

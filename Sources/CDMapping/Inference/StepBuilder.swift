@@ -610,7 +610,55 @@ extension StepBuilder {
       ?? mappings[mappingIndex].mapping.relationships.first { $0.name == property }.flatMap {
         if case .objects(let value) = $0.value { value } else { nil }
       }
-    return value == .keyPath([name])
+    guard let value else { return keepsDerivedValue(property, of: name, in: mappingIndex) }
+    let path = ValueExpression.keyPath(name.split(separator: ".").map(String.init))
+    if value == path { return true }
+    guard case .cast(path, .attribute(let type), otherwise: nil) = value.kind,
+      case .attribute(let old)? = source.property(name, of: mappings[mappingIndex].sourceName)
+    else { return false }
+    return Self.keepsDifferences(from: TypeRules.rawType(old.type, in: source), to: type)
+  }
+
+  /// Whether a conversion is known to give different values for different ones. Two dates may have the same text, for
+  /// example.
+  private static func keepsDifferences(from old: AttributeType, to new: AttributeType) -> Bool {
+    TypeRules.isExact(old, as: new) || old == .float && new == .double || old == .uuid && new == .data
+  }
+
+  /// Whether a derived attribute keeps its values: both versions derive it in the same way, and the attributes of the object
+  /// that the derivation reads are unchanged copies. Derivations that read other objects are not examined.
+  ///
+  /// - Parameter readers: The derived attributes that read this one. A model that was not checked may have a circle.
+  private func keepsDerivedValue(
+    _ property: String, of name: String, in mappingIndex: Int, for readers: Set<String> = []
+  ) -> Bool {
+    let builder = mappings[mappingIndex]
+    guard case .attribute(let new)? = destination.property(property, of: builder.destinationName),
+      case .attribute(let old)? = source.property(name, of: builder.sourceName), old.type == new.type,
+      let derivation = new.derivation, derivation == old.derivation, derivation.isRepeatable,
+      !readers.contains(property)
+    else { return false }
+    var walk = KeyPathWalk()
+    walk.visit(derivation)
+    return walk.paths.allSatisfy { steps in
+      let keys = steps.compactMap { step -> String? in if case .key(let key) = step { key } else { nil } }
+      guard let first = keys.first,
+        case .attribute(let attribute)? = destination.property(first, of: builder.destinationName)
+      else { return false }
+      if attribute.derivation != nil {
+        return keepsDerivedValue(first, of: first, in: mappingIndex, for: readers.union([property]))
+      }
+      var fields = [keys]
+      if case .composite(let type) = attribute.type {
+        guard let composite = destination.composite(type) else { return false }
+        fields = composite.fields.filter { keys.count == 1 || $0.name == keys[1] }.map { [first, $0.name] }
+      }
+      return !fields.isEmpty
+        && fields.allSatisfy { field in
+          let path = field.joined(separator: ".")
+          return builder.mapping.attributes.first { $0.name == path }?.value == .keyPath(field)
+        }
+    }
   }
 
   /// Reports changes that do not affect stored objects. Some of them were probably meant to.

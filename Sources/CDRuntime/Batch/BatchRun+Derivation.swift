@@ -73,7 +73,7 @@ extension BatchRun {
     let known = unwritten.union(own.map(rowID))
     var waiting = new + own + others
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
-    for round in 0...model.triggers.count where !waiting.isEmpty {
+    for round in 0...model.derivedCount where !waiting.isEmpty {
       var changed: [FetchedKey] = []
       var seen: Set<Place> = []
       let targets = waiting.filter {
@@ -111,6 +111,8 @@ extension BatchRun {
       let column = own.columns[slot.columns.lowerBound].name
       if let value = try reading.derivedValue(of: object, slot, evaluator) {
         values.append((column, value))
+        // Attributes that follow may be derived from this one.
+        object.setStoredValues([slot.number: value])
       } else if own.isTyped, slot.attribute?.isOptional == false {
         // The row may have no value. A property that cannot be nil has the empty value then, such as 0, and this may be the
         // derived one.

@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     var objects = pending.filter(\.isPending)
     var stored: [ManagedObject] = []
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
-    for round in 0...model.triggers.count where !objects.isEmpty {
+    for round in 0...model.derivedCount where !objects.isEmpty {
       var changed: [ManagedObject] = []
       for object in objects where !object.flags.contains(.deleted) {
         if derive(object, evaluator, &errors) { changed.append(object) }

@@ -52,6 +52,7 @@ package final class EntityPlan: Sendable {
   /// The slots that have columns, in order.
   package let storedSlots: [Int]
   let transientSlots: [Int]
+  /// The slots of derived attributes. Each follows the others that its derivation reads from the same object.
   let derivedSlots: [Int]
   /// The slots whose large values are stored in files beside the store.
   package let externalSlots: [Int]
@@ -99,6 +100,7 @@ package final class EntityPlan: Sendable {
     lifecycle = Atomic(traits.findLifecycle == nil ? Self.lacksLifecycle : Self.mayHaveLifecycle)
     var lists = SlotLists(isTyped: traits.isTyped)
     for slot in slots { lists.add(slot) }
+    lists.orderDerived(slots)
     slotNumbers = lists.numbers
     relationships = lists.relationships
     initialValues = lists.initialValues
@@ -236,6 +238,43 @@ private struct SlotLists {
       }
     }
     initialValues.append(initial)
+  }
+
+  /// Moves the slot of each derived attribute behind those of the derived attributes that its derivation reads from the
+  /// same object, so that they can be computed one after the other.
+  ///
+  /// - Parameter slots: All slots, in the order of their numbers.
+  @_optimize(none)
+  mutating func orderDerived(_ slots: [PropertyPlan]) {
+    guard derived.count > 1 else { return }
+    var uses: [Int: [Int]] = [:]
+    for number in derived {
+      guard let derivation = slots[number].attribute?.derivation else { continue }
+      var walk = KeyPathWalk()
+      walk.visit(derivation)
+      for steps in walk.paths {
+        for case .key(let key) in steps {
+          if let used = numbers[key], slots[used].isDerived { uses[number, default: []].append(used) }
+          break
+        }
+      }
+    }
+    if uses.isEmpty { return }
+    var ordered: [Int] = []
+    var reached: Set<Int> = []
+    var finished: Set<Int> = []
+    for number in derived {
+      var waiting = [number]
+      while let last = waiting.last {
+        if reached.insert(last).inserted {
+          waiting += (uses[last] ?? []).filter { !reached.contains($0) }
+        } else {
+          waiting.removeLast()
+          if finished.insert(last).inserted { ordered.append(last) }
+        }
+      }
+    }
+    derived = ordered
   }
 
   private mutating func add(_ relationship: RelationshipPlan, of number: Int) {

@@ -30,6 +30,9 @@ package final class ModelPlan: Sendable {
   let triggers: [DerivationTrigger]
   /// The names of derived attributes, of any entity.
   let derivedNames: Set<String>
+  /// The number of derived attributes. An inherited one counts once. No value depends on a longer chain of others, because
+  /// the schema allows no circles.
+  let derivedCount: Int
   /// The references without an inverse that the store clears when the row that they lead to is deleted, by the root of
   /// that row. The history does not record that they were cleared.
   package let clearedReferences: [Int: [(entity: EntityPlan, slot: Int)]]
@@ -108,6 +111,9 @@ package final class ModelPlan: Sendable {
     self.entities = entities
     self.joins = joins
     derivedNames = Set(entities.flatMap { plan in plan.derivedSlots.map { plan.slots[$0].name } })
+    derivedCount = entities.reduce(0) { count, plan in
+      count + plan.derivedSlots.count(where: { plan.slots[$0].owner == plan.name })
+    }
     triggers = derivedNames.isEmpty ? [] : DerivationTrigger.all(in: entities)
     hasExternalSlots = entities.contains { !$0.externalSlots.isEmpty }
     var cleared: [Int: [(entity: EntityPlan, slot: Int)]] = [:]

@@ -51,7 +51,12 @@ public enum NameRules {
   /// Whether an entity's class can have this name.
   public static func isClassName(_ name: String, ofModel model: String) -> Bool {
     isIdentifier(name) && !ReservedNames.types.contains(name)
-      && name != ManagedObjectModel.typeName(ofModel: model)
+      && !ReservedNames.hiddenClasses.contains(name) && name != ManagedObjectModel.typeName(ofModel: model)
+  }
+
+  /// Whether an enumeration or a composite can have this name.
+  public static func isValueTypeName(_ name: String, ofModel model: String) -> Bool {
+    isClassName(name, ofModel: model) && !ReservedNames.hiddenValues.contains(name)
   }
 
   /// Whether a named fetch of the schema can have this name.

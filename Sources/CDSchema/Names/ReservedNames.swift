@@ -26,6 +26,14 @@ enum ReservedNames {
     "ManagedObjectModel", "PersistentContainer", "PersistentStoreCoordinator",
   ]
 
+  /// Names that mean other types where generated code names an entity's class: the generic parameter of the fields' extensions,
+  /// and the type of an object's identity.
+  static let hiddenClasses: Set<String> = ["ID", "Root"]
+
+  /// Names that mean other types where generated code names an enumeration or a composite. `Value` is the generic parameter
+  /// of a composite's fields, `Comparand` the type that values are compared with, and `CodingKeys` a type within a composite.
+  static let hiddenValues: Set<String> = hiddenClasses.union(["CodingKeys", "Comparand", "Value"])
+
   /// The public members of `ManagedObject`, and names that no Swift property can have.
   static let properties: Set<String> = [
     "objectID", "entity", "managedObjectContext", "value", "setValue", "values", "changedValues",

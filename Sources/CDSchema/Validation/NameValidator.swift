@@ -81,9 +81,12 @@ struct NameValidator {
       report.error(element, "class", "'\(swiftName)' is not a valid name of a Swift class")
       return
     }
+    let hidden = noun == "entity" ? ReservedNames.hiddenClasses : ReservedNames.hiddenValues
     let problem: String
     if ReservedNames.types.contains(swiftName) {
       problem = "a type called '\(swiftName)' would hide the one of that name that generated code needs"
+    } else if hidden.contains(swiftName) {
+      problem = "in generated code, '\(swiftName)' means another type"
     } else if swiftName == ManagedObjectModel.typeName(ofModel: modelName) {
       problem = "generated code itself declares '\(swiftName)'"
     } else {

@@ -102,7 +102,7 @@ struct HistoryMappings {
     guard change.verdict == .losesData else { return true }
     switch change.kind {
     case .entityRemoved: return hasNewEntity
-    case .attributeRemoved(let name), .relationshipRemoved(let name, _):
+    case .attributeRemoved(let name), .relationshipRemoved(let name, _, _):
       // An undecided part may use the removed property.
       return isLike(name.name, change.candidates) || rules.entities.contains { !$0.undecided.isEmpty }
     case .attributeTypeChanged, .entityBecameAbstract, .entityUnmapped: return true

@@ -80,7 +80,7 @@ struct NameTable {
     for element in root.children("composite") {
       guard let name = element["name"], composites[name] == nil else { continue }
       var new = Self.valid(name)
-      while taken.contains(new) || !NameRules.isClassName(new, ofModel: modelName) { new += "Value" }
+      while taken.contains(new) || !NameRules.isValueTypeName(new, ofModel: modelName) { new += "Value" }
       taken.insert(new)
       composites[name] = new
     }

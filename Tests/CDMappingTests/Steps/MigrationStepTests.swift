@@ -55,6 +55,112 @@ struct MigrationStepTests {
     #expect(again.mapping.entityMappings.count >= step.mapping.entityMappings.count)
   }
 
+  // MARK: Uniqueness
+
+  /// Entities whose text and numbers are unique.
+  private func uniqueItems(
+    _ number: Int, _ type: AttributeType, at date: AttributeType
+  ) throws -> ModelVersion {
+    let attributes = [
+      AttributeDescription(name: "name", type: .string),
+      AttributeDescription(name: "number", type: type),
+      AttributeDescription(name: "at", type: date),
+      AttributeDescription(
+        name: "label", type: .string, isOptional: true, derivation: try ValueExpression(format: "key")),
+      AttributeDescription(
+        name: "key", type: .string, isOptional: true,
+        derivation: try ValueExpression(format: "lowercase:(name)")),
+    ]
+    return ModelVersion(
+      number: number, basedOn: number > 1 ? [number - 1] : [],
+      entities: [
+        EntityDescription(
+          name: "Item", attributes: attributes, uniquenessConstraints: [["label"], ["number"], ["at"]])
+      ])
+  }
+
+  @Test func `Unique lists stay proven if their values stay different`() throws {
+    let old = try uniqueItems(1, .int32, at: .date)
+    let wider = try uniqueItems(2, .int64, at: .date)
+    #expect(MigrationStep(from: old, to: wider).openChanges.isEmpty)
+    let exact = try uniqueItems(2, .decimal, at: .date)
+    #expect(MigrationStep(from: old, to: exact).openChanges.isEmpty)
+  }
+
+  @Test func `Unique lists are not proven if different values may become equal`() throws {
+    let old = try uniqueItems(1, .int64, at: .date)
+    // The text of a date has only milliseconds.
+    let texts = MigrationStep(from: old, to: try uniqueItems(2, .int64, at: .string))
+    let open = texts.openChanges.map(\.kind)
+    #expect(open.contains(.uniqueConstraintAdded(entity: "Item", properties: ["at"])))
+    let rule = EntityRule(
+      destination: "Item",
+      attributes: [PropertyMapping(name: "name", value: try ValueExpression(format: "'a'"))])
+    let derived = MigrationStep(
+      from: old, to: try uniqueItems(2, .int64, at: .date),
+      rules: MappingRules(source: 1, destination: 2, entities: [rule]))
+    #expect(
+      derived.openChanges.map(\.kind) == [.uniqueConstraintAdded(entity: "Item", properties: ["label"])])
+  }
+
+  // MARK: Composites
+
+  /// Maps notes to notes with an optional address, whose fields have a default, may be nil, and neither.
+  ///
+  /// - Parameter rules: Expressions for the fields, by their paths.
+  private func stepToAddress(_ rules: [String: String]) throws -> MigrationStep {
+    func version(_ number: Int, _ attributes: [AttributeDescription]) -> ModelVersion {
+      ModelVersion(
+        number: number, basedOn: number > 1 ? [number - 1] : [],
+        composites: [
+          CompositeDescription(
+            name: "Address",
+            fields: [
+              AttributeDescription(name: "street", type: .string),
+              AttributeDescription(name: "city", type: .string, isOptional: true),
+              AttributeDescription(name: "zip", type: .string, defaultValue: .value(.string("0000"))),
+            ])
+        ], entities: [EntityDescription(name: "Note", attributes: attributes)])
+    }
+    let text = AttributeDescription(name: "text", type: .string, isOptional: true)
+    let home = AttributeDescription(name: "home", type: .composite("Address"), isOptional: true)
+    let attributes = try rules.sorted { $0.key < $1.key }.map { name, value in
+      PropertyMapping(name: name, value: try ValueExpression(format: value))
+    }
+    return MigrationStep(
+      from: version(1, [text]), to: version(2, [text, home]),
+      rules: MappingRules(
+        source: 1, destination: 2,
+        entities: attributes.isEmpty ? [] : [EntityRule(destination: "Note", attributes: attributes)]))
+  }
+
+  private func value(_ path: String, in step: MigrationStep) -> ValueExpression? {
+    step.mapping.entityMappings.first?.attributes.first { $0.name == path }?.value
+  }
+
+  @Test func `A new optional composite is nil, whatever defaults its fields have`() throws {
+    let step = try stepToAddress([:])
+    #expect(step.isProven)
+    for field in ["street", "city", "zip"] { #expect(value("home.\(field)", in: step) == .null) }
+  }
+
+  @Test func `A field's default is for the objects that get the composite by rules`() throws {
+    let step = try stepToAddress(["home.street": "text"])
+    #expect(step.isProven)
+    let present = FetchPredicate(.keyPath(["text"]), .notEqualTo, .null)
+    let zip = ValueExpression.constant(.string("0000"))
+    #expect(value("home.zip", in: step) == .ternary(present, zip, .null))
+    #expect(value("home.city", in: step) == .null)
+    let always = try stepToAddress(["home.street": "'-'"])
+    #expect(value("home.zip", in: always) == zip)
+  }
+
+  @Test func `A composite that rules make needs all its mandatory fields`() throws {
+    let step = try stepToAddress(["home.city": "text"])
+    #expect(step.openChanges.count == 1)
+    #expect(!step.isProven)
+  }
+
   // MARK: Several versions
 
   @Test func `A step over several versions follows the renames of properties`() {

@@ -23,7 +23,8 @@ struct StepCopy {
   @inline(never)
   private func newTable(_ table: String) -> String { "\(schema).\(SQLText.quoted(table))" }
 
-  /// Creates everything except the derived values, which are computed from the finished store.
+  /// Creates everything except the derived values, which are computed from the finished store, and the uniqueness that
+  /// depends on them.
   ///
   /// - Parameter read: Opens the old store, to be read as objects.
   @_optimize(none)
@@ -51,8 +52,12 @@ struct StepCopy {
     plan.mayFail = false
     let madeCount = try plan.hasCustom ? runPolicies(nextKeys, read) : relate()
     session.report(0.9)
-    try deduplicate()
-    try makeIndexes(layout)
+    let uniqueness = StepUniqueness(plan: plan, session: session, schema: schema)
+    let derivation = StepDerivation(plan: plan)
+    let laterRules = derivation.laterRules
+    try uniqueness.deduplicate(by: plan.mapping.duplicates.filter { !laterRules.contains($0) })
+    let later = Set(derivation.laterIndexes.map(\.name))
+    try uniqueness.makeIndexes(layout.indexes.filter { !later.contains($0.name) })
     session.report(0.95)
     // A rehearsal leaves out the rows that could not be created, and has reported them.
     if session.log?.hasProblems != true { try verify(madeCount) }
@@ -551,127 +556,8 @@ extension StepCopy {
   }
 }
 
-// The last part of a step, after all rows are written: duplicates, indexes and verification.
+// The last part of a step, after all rows are written: the verification.
 extension StepCopy {
-  /// Applies the rules for duplicates. A constraint may contain a reference, and a rule changes the references to deleted
-  /// objects, which can make further objects equal. The rules are then applied again.
-  @_optimize(none)
-  private func deduplicate() throws {
-    let rules = plan.mapping.duplicates
-    let readsReferences = rules.contains { rule in
-      rule.properties.contains { plan.destination.entity(rule.entity)?.slot($0)?.relationship != nil }
-    }
-    var isFirst = true
-    var hasDeleted = true
-    while hasDeleted, isFirst || readsReferences {
-      hasDeleted = false
-      for rule in rules {
-        if try deduplicate(by: rule, isFirst: isFirst) { hasDeleted = true }
-      }
-      isFirst = false
-    }
-  }
-
-  /// Deletes objects that have the same values of a new constraint's properties, except one. References to the deleted
-  /// objects are changed to the one that stays.
-  ///
-  /// - Returns: Whether objects were deleted.
-  @_optimize(none)
-  private func deduplicate(by rule: DuplicateRule, isFirst: Bool) throws -> Bool {
-    guard let entity = plan.destination.entity(rule.entity), entity.storeIndex == 0 else { return false }
-    session.entity = entity.name
-    defer { session.entity = nil }
-    let columns = entity.columnNames(ofUnique: rule.properties).map(SQLText.quoted)
-    guard !columns.isEmpty else { return false }
-    var conditions = columns.map { "\($0) IS NOT NULL" }
-    if entity.root != entity.index {
-      let names = entity.subtree.map { SQLText.literal(plan.destination.entities[$0].name) }
-      conditions.append("_entity IN (\(names.joined(separator: ", ")))")
-    }
-    let survivor = rule.survivor == .keepFirst ? "min" : "max"
-    try session.execute("DROP TABLE IF EXISTS temp.gone")
-    try session.execute("CREATE TEMP TABLE gone (pk INTEGER PRIMARY KEY, kept INTEGER NOT NULL)")
-    try session.execute(
-      "INSERT INTO temp.gone SELECT _pk, kept FROM (SELECT _pk, \(survivor)(_pk) OVER "
-        + "(PARTITION BY \(columns.joined(separator: ", "))) AS kept FROM \(newTable(entity.table)) "
-        + "WHERE \(conditions.joined(separator: " AND "))) WHERE _pk <> kept")
-    let hasDeleted = try session.number("SELECT count(*) FROM temp.gone") > 0
-    if isFirst || hasDeleted { try session.log?.countDuplicates(rule, session) }
-    if hasDeleted {
-      try redirect(to: entity)
-      try session.execute("DELETE FROM \(newTable(entity.table)) WHERE _pk IN (SELECT pk FROM temp.gone)")
-    }
-    try session.execute("DROP TABLE temp.gone")
-    return hasDeleted
-  }
-
-  @_optimize(none)
-  private func redirect(to entity: EntityPlan) throws {
-    let model = plan.destination
-    var seen: Set<String> = []
-    for plan in model.entities where plan.storeIndex == 0 {
-      for column in plan.columns where column.isReference {
-        guard let relationship = plan.slots[column.slot].relationship,
-          model.entities[relationship.destination].root == entity.root,
-          seen.insert("\(plan.table)\u{0}\(column.name)").inserted
-        else { continue }
-        let name = SQLText.quoted(column.name)
-        if relationship.isOneToOne, relationship.description.isOptional {
-          try clearSurplus(name, in: newTable(plan.table), isOwn: plan.table == entity.table)
-        }
-        try session.execute(
-          "UPDATE \(newTable(plan.table)) SET \(name) = (SELECT kept FROM temp.gone WHERE pk = \(name)) "
-            + "WHERE \(name) IN (SELECT pk FROM temp.gone)")
-      }
-    }
-    for join in model.joins where model.entities[join.source].storeIndex == 0 {
-      for (column, side) in [("_source", join.source), ("_target", join.target)]
-      where model.entities[side].root == entity.root {
-        let table = newTable(join.table)
-        try session.execute(
-          "UPDATE OR IGNORE \(table) SET \(column) = (SELECT kept FROM temp.gone WHERE pk = \(column)) "
-            + "WHERE \(column) IN (SELECT pk FROM temp.gone)")
-        try session.execute("DELETE FROM \(table) WHERE \(column) IN (SELECT pk FROM temp.gone)")
-      }
-    }
-  }
-
-  /// Clears one-to-one references that would lead to the same object after duplicates are deleted, except one. The
-  /// reference that led to this object before stays.
-  ///
-  /// - Parameter isOwn: Whether the table contains the duplicates.
-  @_optimize(none)
-  private func clearSurplus(_ column: String, in table: String, isOwn: Bool) throws {
-    let condition = isOwn ? " AND o._pk NOT IN (SELECT pk FROM temp.gone)" : ""
-    try session.execute(
-      "UPDATE \(table) SET \(column) = NULL WHERE _pk IN (SELECT pk FROM (SELECT o._pk AS pk, "
-        + "row_number() OVER (PARTITION BY coalesce(g.kept, o.\(column)) ORDER BY g.kept IS NOT NULL, o._pk) AS n "
-        + "FROM \(table) AS o LEFT JOIN temp.gone AS g ON g.pk = o.\(column) "
-        + "WHERE o.\(column) IS NOT NULL\(condition)) WHERE n > 1)")
-  }
-
-  @_optimize(none)
-  private func makeIndexes(_ layout: SQLSchema) throws {
-    let present = Set(
-      try session.rows("SELECT name FROM \(schema).sqlite_master WHERE type = 'index'").compactMap {
-        $0[0]
-      })
-    for index in layout.indexes where !present.contains(index.name) {
-      let unique = index.sql.hasPrefix("CREATE UNIQUE INDEX ")
-      let start = unique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
-      do {
-        try session.execute(start + "\(schema)." + index.sql.dropFirst(start.count))
-      } catch {
-        guard unique, (error as? MigrationError)?.isConstraintViolation == true else { throw error }
-        if let log = session.log {
-          try log.findDuplicates(index.name, of: plan, session, schema: schema)
-          continue
-        }
-        throw try plan.duplicate(index.name, session, schema: schema)
-      }
-    }
-  }
-
   /// Verifies the references and the number of objects of the new store.
   ///
   /// - Parameter madeCount: The number of objects beyond those that rules have created.

@@ -39,9 +39,9 @@ struct LossCount {
       (try values(removed(name, by: change)), .values)
     case .attributeTypeChanged(let name, _, _, _), .attributeBecameDerived(let name):
       (try values(origins(of: name, in: change)), .values)
-    case .relationshipRemoved(let name, losesOnlyOrder: true):
+    case .relationshipRemoved(let name, losesOnlyOrder: true, isDeclared: _):
       (try pairs(removed(name, by: change), where: "p.position IS NOT NULL"), .relations)
-    case .relationshipRemoved(let name, _): (try pairs(removed(name, by: change)), .relations)
+    case .relationshipRemoved(let name, _, _): (try pairs(removed(name, by: change)), .relations)
     case .relationshipDestinationChanged(let name, _, _, let lost):
       (try pairs(origins(of: name, in: change), to: lost), .relations)
     case .relationshipBecameUnordered(let name):

@@ -220,6 +220,8 @@ struct RehearsalRun {
     guard migration.log?.hasProblems != true else { return false }
     files.linkExternalFiles(target)
     try migration.derive(plan, at: result, stepPosition: stepPosition)
+    // Derived values may break a unique constraint.
+    guard migration.log?.hasProblems != true else { return false }
     if stepPosition.step == stepPosition.of - 1 { try migration.finish(plan, at: target) }
     if file != migration.url { try FileManager.default.removeItem(at: file) }
     file = result
