@@ -82,6 +82,14 @@ struct NameValidator {
       return
     }
     let hidden = noun == "entity" ? ReservedNames.hiddenClasses : ReservedNames.hiddenValues
+    // A name that only sometimes means another type may be in use already.
+    func mistake(_ key: String?, _ text: String) {
+      if ReservedNames.types.contains(swiftName) || !hidden.contains(swiftName) {
+        report.error(element, key, text)
+      } else {
+        report.mistake(element, key, text)
+      }
+    }
     let problem: String
     if ReservedNames.types.contains(swiftName) {
       problem = "a type called '\(swiftName)' would hide the one of that name that generated code needs"
@@ -93,11 +101,11 @@ struct NameValidator {
       return
     }
     if noun != "entity" {
-      report.error(element, nil, "\(problem); choose another name for the \(noun)")
+      mistake(nil, "\(problem); choose another name for the \(noun)")
     } else if swiftName != name {
-      report.error(element, "class", "\(problem); choose another class")
+      mistake("class", "\(problem); choose another class")
     } else {
-      report.error(element, nil, "\(problem); give the entity's class another name: class: \(name)Object")
+      mistake(nil, "\(problem); give the entity's class another name: class: \(name)Object")
     }
   }
 

@@ -46,12 +46,20 @@ struct StepDerivation {
   @_optimize(none)
   func run(_ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator) throws {
     let indexes = laterIndexes
-    // A step within a copy of the file keeps indexes. They would refuse a new value that another row is still to lose.
-    for index in indexes { try session.execute("DROP INDEX IF EXISTS \(SQLText.quoted(index.name))") }
+    var counted = laterRules
+    // A step within a copy of the file keeps indexes. They would refuse a new value that another row still has and is about to
+    // lose.
+    try drop(indexes, session)
+    if !counted.isEmpty {
+      // Derivations find related objects by the indexes of references.
+      for var index in indexes {
+        index.isUnique = false
+        try session.execute(index.sql)
+      }
+    }
     let coordinator = try read()
     try compute(session, coordinator)
     let uniqueness = StepUniqueness(plan: plan, session: session, schema: "main")
-    var counted = laterRules
     if !counted.isEmpty {
       try session.execute("PRAGMA foreign_keys = OFF")
       // Deleted objects change what others derive from them, such as counts.
@@ -60,8 +68,14 @@ struct StepDerivation {
         try compute(session, coordinator)
       }
       try session.verifyReferences("main", routeStep: plan)
+      try drop(indexes, session)
     }
     try uniqueness.makeIndexes(indexes)
+  }
+
+  @_optimize(none)
+  private func drop(_ indexes: [IndexLayout], _ session: MigrationSession) throws {
+    for index in indexes { try session.execute("DROP INDEX IF EXISTS \(SQLText.quoted(index.name))") }
   }
 
   /// Applies all rules for duplicates, because those that compare derived values change references, which others compare.
@@ -85,15 +99,19 @@ struct StepDerivation {
     let model = coordinator.plan
     let evaluator = PredicateEvaluator(now: plan.now)
     // An attribute may be derived from another object's derived attribute. Each pass reads what the one before has written.
-    let isChained = model.triggers.contains { !$0.properties.isDisjoint(with: model.derivedNames) }
+    let isChained = model.triggers.contains { trigger in
+      trigger.properties.contains { model.entities[trigger.entity].slot($0)?.isDerived == true }
+    }
     let lastPass = isChained ? model.derivedCount : 0
     for pass in 0...lastPass {
-      var result = PassResult()
+      var result = PassResult(isFirst: pass == 0, mayFail: isChained)
       for entity in model.entities
       where entity.storeIndex == 0 && !entity.derivedSlots.isEmpty && !entity.description.isAbstract {
         session.entity = entity.name
         var last: ObjectKey = 0
         while let rows = try batch(entity, after: &last, coordinator, evaluator, &result) {
+          // Rows without changes are not written, so that the session would not look.
+          try session.checkCancelled()
           try write(rows, of: entity, session)
         }
       }
@@ -108,6 +126,9 @@ struct StepDerivation {
   private typealias Row = (key: ObjectKey, values: [(column: String, value: AttributeValue)])
 
   private struct PassResult {
+    let isFirst: Bool
+    /// Whether a derivation may fail and succeed in a later pass.
+    let mayFail: Bool
     /// Whether a value differs from the stored one.
     var hasChanged = false
     /// The first derivation that failed.
@@ -154,6 +175,8 @@ struct StepDerivation {
           let derivation = attribute.derivation,
           slot.isStored
         else { continue }
+        // A random value would be another one in each pass.
+        if !passResult.isFirst, !derivation.isRepeatable, object.storedValue(number) != .null { continue }
         do {
           guard
             let value = try evaluator.value(of: derivation, for: object).single.flatMap(storageType.fitted)
@@ -167,6 +190,7 @@ struct StepDerivation {
         } catch {
           let reason = MigrationError.Reason.invalidValue(property: slot.name, reason: "\(error)")
           let failure = plan.error(reason, entity.name, object.objectID.key)
+          guard passResult.mayFail else { throw failure }
           passResult.failure = passResult.failure ?? failure
         }
       }

@@ -29,14 +29,7 @@ actor HistoryWatcher: HistoryListener {
   private var session: (any StoreSession)?
   private var lastMark: String?
 
-  init(_ engine: any StoreEngine) {
-    self.engine = engine
-    engine.observeRemovals(self) { [weak self] in
-      Task { await self?.dropSession() }
-    }
-  }
-
-  deinit { engine.stopObservingRemovals(ObjectIdentifier(self)) }
+  init(_ engine: any StoreEngine) { self.engine = engine }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -65,11 +58,6 @@ actor HistoryWatcher: HistoryListener {
     guard listeners.isEmpty else { return }
     polling?.cancel()
     polling = nil
-    dropSession()
-  }
-
-  /// After the removal of a store, the session would keep the store open.
-  private func dropSession() {
     session = nil
     lastMark = nil
   }
@@ -77,8 +65,8 @@ actor HistoryWatcher: HistoryListener {
   private func poll() {
     guard !listeners.isEmpty else { return }
     do {
-      // The notice of a removal can come later than this check.
-      if session?.stores.removals != engine.stores.removals { dropSession() }
+      // After the removal of a store, the old session would keep the store open.
+      if session?.stores.removals != engine.stores.removals { session = nil }
       let session = try session ?? engine.takeSession()
       self.session = session
       let mark = try session.changeMark()
