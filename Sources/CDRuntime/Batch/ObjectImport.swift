@@ -217,9 +217,7 @@ package final class ObjectImport {
       object._willRead()
       former = object.referenceKey(relationship.slot)
     }
-    guard former > 0, former != other.key,
-      try isNew(object.key, root: root) || isNew(former, root: otherRoot)
-    else { return }
+    guard former > 0, former != other.key else { return }
     throw Contradiction(
       given: nil, relationship: relationship.name, former: try identifier(former, otherRoot, other))
   }

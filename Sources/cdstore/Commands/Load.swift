@@ -22,12 +22,13 @@ struct Load: ParsableCommand {
       Your own file can contain an object in each line, or a list of objects. "@entity" names the entity, unless \
       --entity names it for all rows. The "@id" is a text or an integer by which other rows refer to the row. \
       Attributes and relationships have their names. The value of a relationship is an "@id", a list of them, or null. \
-      One side of a relationship and its inverse is enough; if the file has both, they must agree. The file can also \
+      One side of a relationship and its inverse is enough. Rows that relate an object to two others, by a relationship \
+      that takes one, are refused. The file can also \
       contain one object: entity name → list of rows. Such a file is read into memory as a whole.
 
       Write values that JSON does not have as {"$date": seconds since 1970}, {"$data": base64}, {"$uuid": "…"}, \
-      {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too. A Decimal of more \
-      than 15 digits needs one of these forms.
+      {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too. A Decimal with a \
+      fraction or an exponent and more than 15 digits needs one of these forms.
 
         cdstore load Notes.sqlite notes.json
         cdstore load Notes.sqlite - --id key < notes.json

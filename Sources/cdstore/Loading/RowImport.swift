@@ -36,8 +36,8 @@ struct RowImport {
   private var externalAttributes: [String: Set<String>] = [:]
   /// The lines of the objects that are not written yet, or were written last.
   private var lines: [ManagedObjectID: Int] = [:]
-  /// The index of the mistake about an object that rows relate to two others, and the first of these.
-  private var contradiction: (mistake: Int, former: ManagedObjectID)?
+  /// The first partner of an object that rows relate to two others.
+  private var former: ManagedObjectID?
 
   private static let maximumMistakes = 100
 
@@ -70,7 +70,8 @@ struct RowImport {
     }
   }
 
-  private func throwMistakes() throws {
+  private mutating func throwMistakes() throws {
+    try completeContradiction()
     if !mistakes.isEmpty { throw Failure(mistakes.joined(separator: "\n")) }
   }
 
@@ -236,7 +237,6 @@ struct RowImport {
       try pass(2, "relating", objects) { line, row, key, _, rows in
         try rows.relate(row, key, line, objects)
       }
-      try completeContradiction()
       try throwMistakes()
     }
     try reserveKeys(of: objects)
@@ -349,7 +349,7 @@ struct RowImport {
         try objects.relate(
           entity: row.entity, key: key, relationship: member.key, to: found.map(\.key))
       } catch let found as ObjectImport.Contradiction {
-        contradiction = (mistakes.count, found.former)
+        former = found.former
         let object = subject(of: found, member.value, relationship, objects)
         try note("line \(line), \(member.key): \(object) already has another '\(found.relationship)'")
       } catch let failure as Failure {
@@ -467,20 +467,24 @@ struct RowImport {
     let found = try findLines(of: Set(pairs.joined().map { object($0) }))
     return Failure(
       zip(conflicts, pairs).map { conflict, pair in
+        let names = conflict.keys.joined(separator: ", ")
+        if let other = conflict.otherID, found[object(other)] == nil {
+          let line = found[object(conflict.objectID)].map { "line \($0)" } ?? "\(conflict.objectID)"
+          return "\(line), \(names): \(other) in the store has the same one; remove it there first"
+        }
         let places = pair.map { id in found[object(id)].map { "line \($0)" } ?? "\(id)" }
         return
-          "\(places.joined(separator: " and ")), \(conflict.keys.joined(separator: ", ")): two objects name the same "
+          "\(places.joined(separator: " and ")), \(names): two objects name the same "
           + "one, which can belong to only one of them; keep one of the two"
       }.joined(separator: "\n"))
   }
 
-  /// Adds the place of the first partner to the mistake about an object with two.
+  /// Adds the place of the first partner to the mistake about an object with two, which is the first mistake.
   private mutating func completeContradiction() throws {
-    guard let contradiction, contradiction.mistake < mistakes.count else { return }
-    let former = object(contradiction.former)
-    let line = try findLines(of: [former])[former]
-    let place = line.map { "the object of line \($0)" } ?? "\(contradiction.former)"
-    mistakes[contradiction.mistake] += ", \(place); keep one of the two"
+    guard let former, !mistakes.isEmpty else { return }
+    self.former = nil
+    let line = try findLines(of: [object(former)])[object(former)]
+    mistakes[0] += ", \(line.map { "the object of line \($0)" } ?? "\(former)"); keep one of the two"
   }
 
   /// Translates an error at the end of the import, which names objects by their identifiers: finds their lines.

@@ -36,6 +36,8 @@ struct AttributeReading {
       if tagged.type == type { return tagged }
       // A tagged double is also a valid value for other number types.
       guard case .double(let number) = tagged else { throw mistake(json, type) }
+      // The tag says that the number is a double, so that no digits are missing.
+      if type == .decimal, let decimal = Decimal(wholeText: "\(number)") { return .decimal(decimal) }
       json = .double(number)
     }
     if let value = try plain(json, type) { return value }
@@ -58,7 +60,8 @@ struct AttributeReading {
       // A double distinguishes all numbers of 15 digits. The text of a longer one may have been another number.
       guard Self.countDigits(number) <= 15 else {
         throw Failure(
-          "a number of more than 15 digits may lose some of them; write it as a text, or as {\"$decimal\": \"…\"}")
+          "a number of more than 15 digits may lose some of them; write it as a text, or as {\"$decimal\": \"…\"}"
+        )
       }
       return Decimal(wholeText: "\(number)").map { .decimal($0) }
     case (.decimal, .string(let text)): return Decimal(wholeText: text).map { .decimal($0) }
@@ -66,7 +69,9 @@ struct AttributeReading {
     case (_, .int(let number)):
       return type.traits?.integerRange.flatMap { $0.contains(number) ? .int(number) : nil }
     case (_, .double(let number)) where type != .bool:
-      guard let integer = Int64(exactly: number), let value = try plain(.int(integer), type) else { return nil }
+      guard let integer = Int64(exactly: number), let value = try plain(.int(integer), type) else {
+        return nil
+      }
       // From here on, several integers have the same double.
       guard integer.magnitude < 1 << 53 else {
         throw Failure("a number this large may lose digits; write it without a point and an exponent")
