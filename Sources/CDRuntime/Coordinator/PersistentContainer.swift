@@ -50,8 +50,8 @@ public final class PersistentContainer: Sendable {
 
   /// The context of the main actor. It reads one snapshot of the store during a turn of the main actor.
   ///
-  /// If the last reference to the container goes elsewhere, the container releases the context in a later turn of the main
-  /// actor.
+  /// If the container is released on another thread, its context is released in a later turn of the main actor, and keeps the
+  /// stores open until then. So the main thread must not wait for a thread that opens or destroys the store again.
   @MainActor public var viewContext: ManagedObjectContext { view.context }
 
   /// Whether ``viewContext`` merges the saves of other contexts and processes as they happen. It merges saves of other
@@ -186,39 +186,29 @@ public final class PersistentContainer: Sendable {
     merging?.cancel()
     merging = nil
     guard isWanted else { return }
-    // If a store cannot be read now, the task begins later.
-    let changes = try? coordinator.changes()
     // The task does not retain the view context while it waits.
-    merging = Task { @MainActor [weak self] in
-      await ViewContext.mergeSaves(changes) { self }
-    }
+    merging = Task { @MainActor [weak self] in await ViewContext.mergeSaves { self } }
   }
 
   private typealias Saves = AsyncThrowingStream<HistoryTransaction, any Error>
 
-  /// Merges the saves of a stream into the context, and those of its renewals, until the task is cancelled or the view
-  /// context is released.
+  /// Merges saves into the context until the task is cancelled or the view context is released.
   ///
-  /// - Parameters:
-  ///   - saves: The stream; nil if it could not begin yet.
-  ///   - current: Returns the view context; nil if it was released.
-  private static func mergeSaves(_ saves: Saves?, into current: () -> ViewContext?) async {
-    var saves = saves
+  /// - Parameter current: Returns the view context; nil if it was released.
+  private static func mergeSaves(into current: () -> ViewContext?) async {
     while !Task.isCancelled {
       do {
-        if let saves {
-          // After the stream has begun, so that no save is missed. It does not report what was saved before.
+        guard let saves = try await begin(current) else { return }
+        // After the stream has begun, so that no save is missed. The stream does not report what was saved before.
+        guard !Task.isCancelled, try learnOfSaves(current) else { return }
+        for try await _ in saves {
           guard try learnOfSaves(current) else { return }
-          for try await _ in saves {
-            guard try learnOfSaves(current) else { return }
-          }
-          return
         }
+        return
       } catch {
         // Saves were purged from the history before the stream had them, or a store cannot be read now.
+        try? await Task.sleep(for: HistoryWatcher.interval)
       }
-      guard let renewed = await renewedSaves(for: current) else { return }
-      saves = renewed
     }
   }
 
@@ -231,15 +221,10 @@ public final class PersistentContainer: Sendable {
     return true
   }
 
-  /// Waits until the store can be read, and returns a stream of the later saves. Nil if the task was cancelled or the view
-  /// context was released.
-  private static func renewedSaves(for current: () -> ViewContext?) async -> Saves? {
-    while true {
-      try? await Task.sleep(for: HistoryWatcher.interval)
-      // The view context itself is not retained while a server lets the attempt wait.
-      guard !Task.isCancelled, let coordinator = current()?.coordinator else { return nil }
-      if let saves = try? await begin(coordinator) { return saves }
-    }
+  /// Begins a stream of saves. Nil if the view context was released; it is not retained while a server lets the attempt wait.
+  private static func begin(_ current: () -> ViewContext?) async throws -> Saves? {
+    guard let coordinator = current()?.coordinator else { return nil }
+    return try await begin(coordinator)
   }
 
   /// Begins a stream of saves outside the main actor, which must not wait for a server that does not answer.
@@ -275,11 +260,13 @@ public final class PersistentContainer: Sendable {
   init(of context: ManagedObjectContext) {
     self.context = context
     engine = context.engine
-    context.holdSnapshots {
-      Task { @MainActor in self.context?.endReading() }
+    // The context's closures retain this object. The tasks must not: they would keep the files of a released container open
+    // until the next turn, which may never come.
+    context.holdSnapshots { [self] in
+      Task { @MainActor [weak self] in self?.context?.endReading() }
     }
-    context.undoRegistration.endEvents {
-      Task { @MainActor in self.context?.endUndoEvent() }
+    context.undoRegistration.endEvents { [self] in
+      Task { @MainActor [weak self] in self?.context?.endUndoEvent() }
     }
     engine.observeRemovals(self) { [weak self] in
       Task { @MainActor in self?.context?.noticeRemovalsNow() }

@@ -76,7 +76,8 @@ extension PersistentStoreCoordinator {
   /// Removes a store: its file, the files that SQLite keeps beside it, and its large values. A symbolic link to the
   /// file stays, and so do other files in the folder of the large values.
   ///
-  /// The method waits up to half a second for others that have the store open and are about to close it.
+  /// If the store is open, the method waits for a while, up to about a second, because others may be about to close it. Call
+  /// it outside the main actor if that is too long.
   ///
   /// Backups that were kept with ``PersistentStoreDescription/keepsBackup`` stay too, with their large values. To remove
   /// a backup, call this method with the backup's URL.
