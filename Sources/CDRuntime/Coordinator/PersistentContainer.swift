@@ -59,8 +59,8 @@ public final class PersistentContainer: Sendable {
   /// only when it reads the next time. A screen that only shows what it has read does not read again. The default is
   /// false.
   ///
-  /// If you set the value to true, the context merges in the next turn what was saved before. The merging ends with the
-  /// container.
+  /// If you set the value to true, the context also merges what was saved before, as soon as the store can be read. The merging
+  /// ends with the container.
   ///
   /// If the history is purged of saves that the context has not merged, the context reads everything again. If a store cannot
   /// be read, the context tries again until it can.

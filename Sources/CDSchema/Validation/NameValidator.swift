@@ -82,7 +82,7 @@ struct NameValidator {
       return
     }
     let hidden = noun == "entity" ? ReservedNames.hiddenClasses : ReservedNames.hiddenValues
-    // A name that only sometimes means another type may be in use already.
+    // A hidden name compiles in some models, so that a locked version may have it.
     func mistake(_ key: String?, _ text: String) {
       if ReservedNames.types.contains(swiftName) || !hidden.contains(swiftName) {
         report.error(element, key, text)

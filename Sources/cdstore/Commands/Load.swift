@@ -27,8 +27,8 @@ struct Load: ParsableCommand {
       contain one object: entity name → list of rows. Such a file is read into memory as a whole.
 
       Write values that JSON does not have as {"$date": seconds since 1970}, {"$data": base64}, {"$uuid": "…"}, \
-      {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too. A Decimal with a \
-      fraction or an exponent and more than 15 digits needs one of these forms.
+      {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too. Write a Decimal \
+      in one of these forms if it has more than 15 digits and a fraction or an exponent, or if it is beyond 64 bits.
 
         cdstore load Notes.sqlite notes.json
         cdstore load Notes.sqlite - --id key < notes.json

@@ -189,7 +189,8 @@ struct LoadFile {
   ) throws {
     if let known = partners[side], known.partner !== partner {
       throw Failure(
-        "\(subject) already has another '\(side.relationship)', because of \(known.place); keep one of the two")
+        "\(subject) already has another '\(side.relationship)', because of \(known.place); keep one of the two"
+      )
     }
     partners[side] = (partner, place)
   }

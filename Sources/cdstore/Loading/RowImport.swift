@@ -470,7 +470,9 @@ struct RowImport {
         let names = conflict.keys.joined(separator: ", ")
         if let other = conflict.otherID, found[object(other)] == nil {
           let line = found[object(conflict.objectID)].map { "line \($0)" } ?? "\(conflict.objectID)"
-          return "\(line), \(names): \(other) in the store has the same one; remove it there first"
+          return
+            "\(line), \(names): the store's object \(other) has the same one, which can belong to only one; set "
+            + "its '\(names)' to nil first"
         }
         let places = pair.map { id in found[object(id)].map { "line \($0)" } ?? "\(id)" }
         return

@@ -36,7 +36,7 @@ struct AttributeReading {
       if tagged.type == type { return tagged }
       // A tagged double is also a valid value for other number types.
       guard case .double(let number) = tagged else { throw mistake(json, type) }
-      // The tag says that the number is a double, so that no digits are missing.
+      // A number tagged as a double has no more digits than the double.
       if type == .decimal, let decimal = Decimal(wholeText: "\(number)") { return .decimal(decimal) }
       json = .double(number)
     }

@@ -58,7 +58,8 @@ import Testing
       #"""
       {"Category": [{"@id": "work", "toDos": ["call"]}, {"@id": "home", "toDos": ["call"]}],
        "ToDo": [{"@id": "call", "category": "work"}]}
-      """#, [
+      """#,
+      [
         "Error: Category row 2, toDos: 'call' already has another 'category', because of Category row 1; "
       ])
     try refuse(

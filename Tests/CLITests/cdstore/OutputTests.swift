@@ -82,7 +82,8 @@ import Testing
     for _ in 0..<2 {
       let migrated = try shell("$cdstore migrate n.sqlite --model Notes.cdmodel >/dev/full")
       #expect(migrated.status == 0 && migrated.output.isEmpty, "\(migrated)")
-      #expect(migrated.errors.contains("warning: the store has version 2, but standard output"), "\(migrated)")
+      #expect(
+        migrated.errors.contains("warning: the store has version 2, but standard output"), "\(migrated)")
     }
     #expect(try shell("$cdstore info n.sqlite").output.contains("Notes, version 2"))
     // A reader that goes does not want the summary.

@@ -1,25 +1,26 @@
 extension ValueExpression {
   /// Whether the expression has the same value each time that it is evaluated with the same objects.
-  package var isRepeatable: Bool {
-    switch kind {
-    case .function(.now, _): return false
-    case .function(let function, _) where function.isNewForEachCall: return false
-    default:
-      var isRepeatable = true
-      forEachPart { isRepeatable = isRepeatable && $0.isRepeatable }
-      return isRepeatable
-    }
+  package var isRepeatable: Bool { !contains { $0 == .now || $0.isNewForEachCall } }
+
+  /// Whether the expression has a random part, which is another one at each evaluation, even at the same time.
+  package var isRandom: Bool { contains(\.isNewForEachCall) }
+
+  fileprivate func contains(_ isIncluded: (ExpressionFunction) -> Bool) -> Bool {
+    if case .function(let function, _) = kind, isIncluded(function) { return true }
+    var isFound = false
+    forEachPart { isFound = isFound || $0.contains(isIncluded) }
+    return isFound
   }
 }
 
 extension ExpressionPart {
-  fileprivate var isRepeatable: Bool {
+  fileprivate func contains(_ isIncluded: (ExpressionFunction) -> Bool) -> Bool {
     switch self {
-    case .value(let value): return value.isRepeatable
+    case .value(let value): return value.contains(isIncluded)
     case .predicate(let predicate):
-      var isRepeatable = true
-      predicate.forEachPart { isRepeatable = isRepeatable && $0.isRepeatable }
-      return isRepeatable
+      var isFound = false
+      predicate.forEachPart { isFound = isFound || $0.contains(isIncluded) }
+      return isFound
     }
   }
 }

@@ -23,8 +23,8 @@ struct StepCopy {
   @inline(never)
   private func newTable(_ table: String) -> String { "\(schema).\(SQLText.quoted(table))" }
 
-  /// Creates everything except the derived values, which are computed from the finished store, and the uniqueness that
-  /// depends on them.
+  /// Creates everything except the derived values, and the unique indexes and rules for duplicates that need them.
+  /// ``StepDerivation`` does both with the finished store.
   ///
   /// - Parameter read: Opens the old store, to be read as objects.
   @_optimize(none)

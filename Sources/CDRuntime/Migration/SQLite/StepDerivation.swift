@@ -103,14 +103,15 @@ struct StepDerivation {
       trigger.properties.contains { model.entities[trigger.entity].slot($0)?.isDerived == true }
     }
     let lastPass = isChained ? model.derivedCount : 0
+    var hasFailed = false
     for pass in 0...lastPass {
-      var result = PassResult(isFirst: pass == 0, mayFail: isChained)
+      var result = PassResult(isComplete: pass > 0 && !hasFailed, mayFail: isChained)
       for entity in model.entities
       where entity.storeIndex == 0 && !entity.derivedSlots.isEmpty && !entity.description.isAbstract {
         session.entity = entity.name
         var last: ObjectKey = 0
         while let rows = try batch(entity, after: &last, coordinator, evaluator, &result) {
-          // Rows without changes are not written, so that the session would not look.
+          // Only statements look for a cancellation, and a batch without changes runs none.
           try session.checkCancelled()
           try write(rows, of: entity, session)
         }
@@ -119,6 +120,7 @@ struct StepDerivation {
       let isFinished = pass == lastPass || !result.hasChanged
       if isFinished, let failure = result.failure { throw failure }
       if isFinished { break }
+      hasFailed = result.failure != nil
     }
     session.entity = nil
   }
@@ -126,7 +128,8 @@ struct StepDerivation {
   private typealias Row = (key: ObjectKey, values: [(column: String, value: AttributeValue)])
 
   private struct PassResult {
-    let isFirst: Bool
+    /// Whether the pass before has computed all values.
+    let isComplete: Bool
     /// Whether a derivation may fail and succeed in a later pass.
     let mayFail: Bool
     /// Whether a value differs from the stored one.
@@ -176,7 +179,7 @@ struct StepDerivation {
           slot.isStored
         else { continue }
         // A random value would be another one in each pass.
-        if !passResult.isFirst, !derivation.isRepeatable, object.storedValue(number) != .null { continue }
+        if passResult.isComplete, derivation.isRandom { continue }
         do {
           guard
             let value = try evaluator.value(of: derivation, for: object).single.flatMap(storageType.fitted)

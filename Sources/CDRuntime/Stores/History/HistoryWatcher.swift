@@ -66,7 +66,7 @@ actor HistoryWatcher: HistoryListener {
     guard !listeners.isEmpty else { return }
     do {
       // After the removal of a store, the old session would keep the store open.
-      if session?.stores.removals != engine.stores.removals { session = nil }
+      if session?.stores.removals != engine.stores.removals { (session, lastMark) = (nil, nil) }
       let session = try session ?? engine.takeSession()
       self.session = session
       let mark = try session.changeMark()

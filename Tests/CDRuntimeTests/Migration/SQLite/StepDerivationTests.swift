@@ -159,7 +159,8 @@ import Testing
     #expect(report.steps.flatMap(\.losses).map(\.count) == [1])
     try fixture.open(model)
     try fixture.verify(model)
-    #expect(try fixture.rows("SELECT name, key FROM User ORDER BY _pk") == [["Ada", "ada"], ["Bob", "bob"]])
+    #expect(
+      try fixture.rows("SELECT name, key FROM User ORDER BY _pk") == [["Ada", "ada"], ["Bob", "bob"]])
     #expect(try fixture.column("SELECT members FROM Team") == ["2"])
     #expect(
       try fixture.column("SELECT u.name FROM Note n JOIN User u ON u._pk = n.user ORDER BY u._pk")
