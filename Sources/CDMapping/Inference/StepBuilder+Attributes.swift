@@ -240,8 +240,9 @@ extension StepBuilder {
     return stored.field?.isOptional == true ? ValueExpression.null : nil
   }
 
-  /// Gives the default of a field only to the objects for which the rules of other fields make a composite. A composite is
-  /// present if its mandatory fields have values; if none of these has a rule, one field with a value is enough.
+  /// Gives the default of a field only to the objects for which the rules of other fields make a composite. An
+  /// object has a composite if all mandatory fields of it have values. If no mandatory field has a rule, one field with a
+  /// value is enough.
   private func limitDefault(of stored: StoredValue, of mappingIndex: Int) {
     let builder = mappings[mappingIndex]
     guard originComposite(of: stored, in: builder) == nil, case .composite(let type) = stored.attribute.type,

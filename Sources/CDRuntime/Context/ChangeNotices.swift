@@ -51,8 +51,8 @@ final class ChangeNotices {
     for handler in handlers.values { handler(changes) }
   }
 
-  /// Makes the observers that follow the present state look again, after a save that had nothing to write. Streams tell of
-  /// what was written, and get nothing.
+  /// Tells the observers of the context's present state to look again, after a save that had nothing to write. Streams
+  /// report only what was written, so they report nothing here.
   func publishUnwritten() { for handler in handlers.values { handler(ObjectChanges()) } }
 
   // MARK: Later notifications

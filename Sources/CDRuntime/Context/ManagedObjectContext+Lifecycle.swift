@@ -41,7 +41,7 @@ extension ManagedObjectContext {
   /// Learns of the saves of others if the save will insert a row again. The history may have the deletion of the former row.
   /// If the context read it after the save, it would take the object for deleted.
   ///
-  /// Only the histories of the stores of such rows count: other stores may be on a server that is away.
+  /// The context reads only the histories of the stores that get such a row. Another store may be on a server that is away.
   private func learnOfFormerRows() throws {
     guard parent == nil, importTarget == nil else { return }
     var storeIndices: Set<Int> = []

@@ -8,7 +8,7 @@ extension Fields where Root: Book {
 }
 
 extension Fields where Root: Review {
-  /// The library has none of these.
+  /// The test library has no attributes of these types.
   fileprivate var weight: Attribute<Float> { Attribute("weight") }
   fileprivate var length: Attribute<Float?> { Attribute("length") }
 }

@@ -222,6 +222,7 @@ import Testing
   func anObserverMayUpdateTheResults(isSaving: Bool) async throws {
     _ = Tag(name: "a", in: context)
     try context.save()
+    // The registrar calls the observer on this thread, before `update()` and `save()` return.
     nonisolated(unsafe) let owner = context
     nonisolated(unsafe) var results: FetchedResultsController<Tag>? = try FetchedResultsController(
       request(), in: context)

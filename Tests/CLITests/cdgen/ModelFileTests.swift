@@ -229,7 +229,7 @@ import Testing
     #expect(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) is [String: Any])
   }
 
-  /// A pipe cannot be compared with what is to be written: reading from it would never end.
+  /// The command must not compare the output with what the path has: reading from the pipe would never end.
   @Test(arguments: ["compile", "generate"])
   func theOutputCanBeAPipe(_ command: String) throws {
     try SampleModel.make(in: folder, version: "entities: { Note: { attributes: { text: String } } }\n")
