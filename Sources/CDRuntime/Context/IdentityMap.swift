@@ -95,11 +95,15 @@ final class IdentityMap {
   /// - Returns: The objects that other code holds.
   func disown() -> OrphanTable? {
     var table = orphans
+    let held = count
     let (old, oldCapacity) = takeEntries()
     for index in 0..<oldCapacity {
       guard let object = old[index].object else { continue }
       if !Self.isOnlyReference(&old[index].object) {
-        if table == nil { table = OrphanTable() }
+        if table == nil {
+          table = OrphanTable()
+          table?.expect(held)
+        }
         table?.add(object.takeUnretainedValue())
       }
     }

@@ -66,24 +66,32 @@ extension ManagedObjectContext {
     guard let map = registry.map(of: plan) else { return [] }
     registry.sweepIfDue(map)
     defer { map.expectHeld(objects.count) }
-    guard rows.isMixed else {
-      guard let kind = rowKind(of: plan, rows) else { return [] }
-      while try rows.next() {
+    var last: ObjectKey = 0
+    var isAscending = true
+    if rows.isMixed {
+      var current: (name: String, kind: RowKind)?
+      try rows.forEach {
+        let name = rows.entityName
+        if current?.name != name {
+          // The model does not have the row's entity, so no object is made of the row.
+          guard let entity = model.entity(name), let kind = rowKind(of: entity, rows) else { return }
+          current = (name, kind)
+        }
+        guard let current, let object = object(of: current.kind, rows, map) else { return }
+        isAscending = isAscending && object.key > last
+        last = object.key
+        objects.append(consume object)
+      }
+    } else if let kind = rowKind(of: plan, rows) {
+      try rows.forEach {
+        guard let object = object(of: kind, rows, map) else { return }
+        isAscending = isAscending && object.key > last
+        last = object.key
         // Consumed: the array takes the reference over that the map has left.
-        if let object = object(of: kind, rows, map) { objects.append(consume object) }
+        objects.append(consume object)
       }
-      return objects
     }
-    var current: (name: String, kind: RowKind)?
-    while try rows.next() {
-      let name = rows.entityName
-      if current?.name != name {
-        // The model does not have the row's entity, so no object is made of the row.
-        guard let entity = model.entity(name), let kind = rowKind(of: entity, rows) else { continue }
-        current = (name, kind)
-      }
-      if let current, let object = object(of: current.kind, rows, map) { objects.append(consume object) }
-    }
+    if rows.isUnordered, !isAscending { objects.sort { $0.key < $1.key } }
     return objects
   }
 

@@ -52,6 +52,12 @@ final class OrphanTable {
 
   var isEmpty: Bool { objects.isEmpty }
 
+  /// Prepares the table for the objects of a released context, nearly all of which may be alive.
+  func expect(_ count: Int) {
+    objects.reserveCapacity(objects.count + count)
+    limit = max(limit, (objects.count + count) * 2)
+  }
+
   func add(_ object: ManagedObject) {
     if objects.count >= limit {
       objects = objects.filter { $0.value.object != nil }

@@ -139,7 +139,7 @@ final class SaveRun {
   private func writeRows() throws {
     for object in plan.deleted { try delete(object) }
     try update()
-    for object in plan.inserted { try insert(object) }
+    try insert()
     if !refused.isEmpty { try findUniquenessConflicts() }
     guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
     if let error = notUnique() { throw error }
@@ -235,7 +235,7 @@ extension SaveRun {
   ///
   /// - Returns: Whether the row exists.
   private func noteConflictOfNewRow(_ object: ManagedObject) throws -> Bool {
-    guard object.version != 0, let store = try storedValues(of: object) else { return false }
+    guard let store = try storedValues(of: object) else { return false }
     conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
     return true
   }
@@ -288,19 +288,51 @@ extension SaveRun {
     return nil
   }
 
+  /// Inserts the rows of new objects, those of one entity together.
   @_optimize(speed)
-  func insert(_ object: ManagedObject) throws {
-    let entity = object.scope.plan
-    switch try session.insert(entity, object.key, { encode(object, entity.storedSlots, $0) }) {
-    case .done, .missing:
-      // Other contexts may still have read the former row, so a row that is inserted again continues its versions.
-      if object.version != 0 {
-        try session.setVersion(object.nextVersion(plan.versionStamp), of: entity, object.key)
+  private func insert() throws {
+    let objects = plan.inserted
+    var first = 0
+    while first < objects.count {
+      let entity = objects[first].scope.plan
+      guard objects[first].version == 0 else {
+        try insertAgain(objects[first])
+        first += 1
+        continue
       }
-    case .notUnique(let properties):
-      if try noteConflictOfNewRow(object) { return }
-      try noteRefusal(of: object, properties)
-    case .unwritable: try throwFailure(of: object, entity.storedSlots)
+      var end = first + 1
+      while end < objects.count, objects[end].scope.plan === entity, objects[end].version == 0 { end += 1 }
+      try session.insert(entity, count: end - first) {
+        objects[first + $0].key
+      } _: {
+        encode(objects[first + $0], entity.storedSlots, $1)
+      } refused: {
+        try noteRefusal(of: objects[first + $0], $1)
+      }
+      first = end
+    }
+  }
+
+  /// Inserts the row of an object that had one before. Other contexts may still have read the former row, so the new one
+  /// continues its versions.
+  @_optimize(none)
+  private func insertAgain(_ object: ManagedObject) throws {
+    let entity = object.scope.plan
+    let outcome = try session.insert(entity, object.key) { encode(object, entity.storedSlots, $0) }
+    switch outcome {
+    case .done, .missing:
+      try session.setVersion(object.nextVersion(plan.versionStamp), of: entity, object.key)
+    case .notUnique, .unwritable:
+      if case .notUnique = outcome, try noteConflictOfNewRow(object) { return }
+      try noteRefusal(of: object, outcome)
+    }
+  }
+
+  private func noteRefusal(of object: ManagedObject, _ outcome: RowOutcome) throws {
+    switch outcome {
+    case .done, .missing: break
+    case .notUnique(let properties): try noteRefusal(of: object, properties)
+    case .unwritable: try throwFailure(of: object, object.scope.plan.storedSlots)
     }
   }
 

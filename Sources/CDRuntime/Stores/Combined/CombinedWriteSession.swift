@@ -141,6 +141,17 @@ final class CombinedWriteSession: StoreWriteSession {
     try writeRow(entity) { try $0.insert(entity, key, encode) }
   }
 
+  func insert(
+    _ entity: EntityPlan, count: Int, key: (Int) -> ObjectKey, _ encode: (Int, RowWriter) -> Void,
+    refused: (Int, RowOutcome) throws -> Void
+  ) throws {
+    state.last = map.engine(of: entity) ?? 0
+    try session(of: entity).insert(entity, count: count, key: key, encode) { number, outcome in
+      if case .notUnique = outcome, !state.isRowByRow { throw UnexpectedRows() }
+      try refused(number, outcome)
+    }
+  }
+
   func setVersion(_ version: Int64, of entity: EntityPlan, _ key: ObjectKey) throws {
     try session(of: entity).setVersion(version, of: entity, key)
   }

@@ -25,9 +25,30 @@ struct SQLiteQuery: StoreAnswer {
   /// - Parameter isSorted: Whether the rows must be in the query's order.
   func rows(_ window: StoreWindow, isSorted: Bool) throws -> RowCursor {
     let select = session.sql.selects[entity.index]
+    if !isSorted || compiled.terms == nil, let rows = try passedRows(window, select) { return rows }
     let statement = try session.connection.statement(select.sql + rest(window, isSorted))
     statement.bind(compiled.bindings)
     return session.cursor(statement, select)
+  }
+
+  /// Returns rows in the order of insertion, which SQLite passes to a function; nil if this is not possible or not worth
+  /// it. The order is left to the context, which seldom has to sort the objects.
+  private func passedRows(_ window: StoreWindow, _ select: EntitySelect) throws -> RowCursor? {
+    guard window.offset == 0, let feed = session.connection.rowFeed, let sql = feed.select(select) else {
+      return nil
+    }
+    var last: String?
+    if let limit = window.limit {
+      // An aggregate cannot be limited, but the key of the last row can be found before. For few rows, that takes longer than
+      // it saves. With a predicate, it would be evaluated twice.
+      guard limit > 100, query.predicate == nil else { return nil }
+      last =
+        "t0._pk <= (SELECT max(_pk) FROM (SELECT t0._pk FROM \(table) AS t0" + compiled.whereClause()
+        + " ORDER BY t0._pk LIMIT \(limit)))"
+    }
+    let statement = try session.connection.statement(sql + compiled.whereClause(excluding: last))
+    statement.bind(compiled.bindings)
+    return RowCursor(statement, select, passedBy: feed)
   }
 
   func versions(_ window: StoreWindow, isSorted: Bool) throws -> RowCursor {

@@ -116,14 +116,18 @@ final class SQLiteSession: StoreSession {
     of relationship: RelationshipPlan, of key: ObjectKey, _ entity: EntityPlan
   ) throws -> RowCursor {
     let select = sql.selects[relationship.destination]
+    // An ordered relationship has its order in the rows.
+    let feed = relationship.isOrdered ? nil : connection.rowFeed
+    let passing = feed?.select(select)
     let statement = try connection.statement(
       .init(purpose: .related, index: -1 - entity.index, detail: .init(relationship.slot))
     ) {
       let related = RelatedSQL(relationship, model, sql.dialect)
-      return select.sql + related.join + " WHERE \(related.owner) = ?1"
-        + (select.condition.map { " AND " + $0 } ?? "") + " ORDER BY \(related.order)"
+      return (passing ?? select.sql) + related.join + " WHERE \(related.owner) = ?1"
+        + (select.condition.map { " AND " + $0 } ?? "") + (passing == nil ? " ORDER BY \(related.order)" : "")
     }
     statement.bind(key, at: 1)
+    if let feed, passing != nil { return RowCursor(statement, select, passedBy: feed) }
     return cursor(statement, select)
   }
 

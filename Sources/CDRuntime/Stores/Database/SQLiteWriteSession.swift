@@ -15,6 +15,7 @@ final class SQLiteWriteSession: StoreWriteSession {
   private let writer = RowWriter()
   /// The last statement of each operation. The next row usually needs the same statement.
   private var lastInsert: (entity: Int, statement: SQLiteStatement)?
+  private var lastInsertOfMany: (entity: Int, statement: SQLiteStatement)?
   private var lastUpdate: (entity: Int, changed: SlotSet, statement: SQLiteStatement, slots: [Int])?
   private var lastDelete: (root: Int, statement: SQLiteStatement)?
   private var lastPositions: (relationship: RelationshipPlan, sql: PositionSQL)?
@@ -68,6 +69,86 @@ final class SQLiteWriteSession: StoreWriteSession {
       session.sql.rows[entity.index].insert
     }
     lastInsert = (entity.index, statement)
+    return statement
+  }
+
+  // MARK: Several rows by one statement
+
+  /// The number of rows that one statement inserts. With more of them, an insertion is not faster.
+  private static let rowsOfStatement = 10
+
+  private enum ManyOutcome {
+    case done
+    /// A unique index refused the properties of a row. The rows before it are written.
+    case notUnique(row: Int, [String])
+    /// The statement was not run.
+    case unsuitable
+  }
+
+  @_optimize(speed)
+  func insert(
+    _ entity: EntityPlan, count: Int, key: (Int) -> ObjectKey, _ encode: (Int, RowWriter) -> Void,
+    refused: (Int, RowOutcome) throws -> Void
+  ) throws {
+    var many = count >= Self.rowsOfStatement ? try insertStatement(ofManyRows: entity) : nil
+    var number = 0
+    while number < count {
+      if let statement = many, count - number >= Self.rowsOfStatement {
+        switch try insertMany(statement, entity, from: number, key, encode) {
+        case .done:
+          number += Self.rowsOfStatement
+          continue
+        case .notUnique(let row, let properties):
+          number += row
+          try refused(number, .notUnique(properties))
+          number += 1
+          continue
+        // The rows are too long for many of them to be in memory at a time, or one of them has an error.
+        case .unsuitable: many = nil
+        }
+      }
+      let outcome = try insert(entity, key(number)) { encode(number, $0) }
+      switch outcome {
+      case .done, .missing: break
+      case .notUnique, .unwritable: try refused(number, outcome)
+      }
+      number += 1
+    }
+  }
+
+  @_optimize(speed)
+  private func insertMany(
+    _ statement: SQLiteStatement, _ entity: EntityPlan, from first: Int, _ key: (Int) -> ObjectKey,
+    _ encode: (Int, RowWriter) -> Void
+  ) throws -> ManyOutcome {
+    writer.start(statement.handle)
+    for number in first..<first + Self.rowsOfStatement {
+      writer.int64(key(number))
+      encode(number, writer)
+      if writer.failure != nil || writer.hasOverflowed { return .unsuitable }
+    }
+    do {
+      try statement.run()
+    } catch let error as StoreError where error.isUniquenessViolation {
+      return .notUnique(
+        row: Int(sqlite3_changes(connection.handle)), error.refusedProperties(of: entity))
+    }
+    return .done
+  }
+
+  /// Returns nil for an entity with too many columns.
+  private func insertStatement(ofManyRows entity: EntityPlan) throws -> SQLiteStatement? {
+    if let lastInsertOfMany, lastInsertOfMany.entity == entity.index { return lastInsertOfMany.statement }
+    let sql = session.sql.rows[entity.index]
+    let limit = Int(sqlite3_limit(connection.handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1))
+    guard sql.parameterCount * Self.rowsOfStatement <= limit else { return nil }
+    let statement = try connection.statement(.init(purpose: .insertMany, index: entity.index)) {
+      // After an error, the rows before the refused one stay. Otherwise SQLite would have to copy each page before it
+      // changes it, to be able to take the rows back.
+      let rows = Array(repeating: sql.insertedRow, count: Self.rowsOfStatement).joined(separator: ", ")
+      return "INSERT OR FAIL INTO \(sql.insertedColumns) VALUES \(rows)"
+    }
+    lastInsertOfMany = (entity.index, statement)
     return statement
   }
 

@@ -23,7 +23,13 @@ package struct EntitySQL: Sendable {
   /// Like `selectByKey`, but with the value of a column that it may leave out, by the number of the column.
   package let selectsWithColumn: [Int: String]
   /// Inserts a row with version 1. The parameters are the key and the values of the columns.
-  package let insert: String
+  package var insert: String { "INSERT INTO \(insertedColumns) VALUES \(insertedRow)" }
+  /// The table and the columns of an INSERT.
+  package let insertedColumns: String
+  /// The values of one row of an INSERT. The parameters are those of ``insert``.
+  package let insertedRow: String
+  /// The number of parameters of a row.
+  package let parameterCount: Int
   /// Deletes the row of a key and a version.
   package let delete: String
 
@@ -48,9 +54,9 @@ package struct EntitySQL: Sendable {
     let system = entity == nil ? ["_pk", "_version"] : ["_pk", "_version", "_entity"]
     let parameters =
       ["?", "1"] + (entity.map { [SQLText.literal($0)] } ?? []) + names.map { _ in "?" }
-    insert =
-      "INSERT INTO \(table) (\((system + names).joined(separator: ", "))) "
-      + "VALUES (\(parameters.joined(separator: ", ")))"
+    insertedColumns = "\(table) (\((system + names).joined(separator: ", ")))"
+    insertedRow = "(\(parameters.joined(separator: ", ")))"
+    parameterCount = names.count + 1
     delete = "DELETE FROM \(table) WHERE _pk = ? AND _version = ?"
   }
 }
@@ -62,6 +68,8 @@ package final class EntitySelect: Sendable {
   package let sql: String
   /// The columns of `sql`, for statements that add more columns.
   package let columns: String
+  /// The number of ``columns``.
+  package let columnCount: Int
   /// `FROM … AS t0`.
   package let source: String
   /// Like `sql`, but with only `_pk` and `_version`, for rows whose objects are already in memory.
@@ -108,6 +116,7 @@ package final class EntitySelect: Sendable {
     if entityColumn != nil { columns.append("t0._entity") }
     source = "FROM \(dialect.table(plan.table)) AS t0"
     self.columns = columns.joined(separator: ", ")
+    columnCount = columns.count
     keysSQL = "SELECT t0._pk, t0._version " + source
     sql = "SELECT \(self.columns) \(source)"
     condition =

@@ -21,13 +21,15 @@ package final class SQLiteConnection {
   private var rowStatements: [SQLiteStatement?] = []
   private var faultStatements: [SQLiteStatement?] = []
   private var scanGuard: ScanGuard?
+  /// Nil for a file of another program.
+  private(set) var rowFeed: RowFeed?
   private var pageCache = PageCache()
   /// The records that sessions have read. A session may live for one lookup only, and the connection for all of them.
   var recentOrigins = RecentOrigins()
 
   /// The key of a statement that serves one entity or join.
   struct StatementKey: Hashable {
-    enum Purpose { case insert, update, delete, related }
+    enum Purpose { case insert, insertMany, update, delete, related }
     let purpose: Purpose
     let index: Int
     var detail = SlotSet()
@@ -61,7 +63,10 @@ package final class SQLiteConnection {
     csqlite_protect(handle)
     csqlite_defend(handle, isDefensive ? 1 : 0)
     wait(forOthers: busyTimeout)
-    if evaluatesPredicates { PredicateFunctions.install(on: handle) }
+    if evaluatesPredicates {
+      PredicateFunctions.install(on: handle)
+      rowFeed = RowFeed(handle)
+    }
     StatementReports.install(on: handle)
     try execute("PRAGMA foreign_keys = ON")
   }

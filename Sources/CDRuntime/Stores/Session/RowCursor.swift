@@ -10,6 +10,10 @@ package struct RowCursor {
   /// The handle of `statement`. To read it from the statement would retain and release the statement for each row.
   private let handle: OpaquePointer?
   private let source: (any RowSource)?
+  /// Passes the rows of `statement`; nil if they are not passed to a function.
+  private let feed: RowFeed?
+  /// The row that `feed` passes.
+  private let passed: UnsafePointer<RowFeed.Row>?
   /// The column with the name of the row's entity; negative if all rows are of one entity.
   private let entityColumn: Int32
   /// The SELECT that has the statement's columns for each entity; nil if all rows are of one entity. The columns themselves
@@ -23,21 +27,49 @@ package struct RowCursor {
     self.statement = statement
     handle = statement.handle
     source = nil
+    feed = nil
+    passed = nil
     entityColumn = select?.entityColumn ?? -1
     self.select = select
+  }
+
+  /// A cursor over the rows that SQLite passes to a function while it runs a statement.
+  ///
+  /// - Parameter statement: The statement with the function. Its parameters are bound.
+  init(_ statement: SQLiteStatement, _ select: EntitySelect, passedBy feed: RowFeed) {
+    self.statement = statement
+    handle = nil
+    source = nil
+    self.feed = feed
+    passed = UnsafePointer(feed.row)
+    entityColumn = select.entityColumn ?? -1
+    self.select = select.entityColumn == nil ? nil : select
   }
 
   /// A cursor over the rows of another engine.
   package init(_ source: any RowSource) {
     statement = nil
     handle = nil
+    feed = nil
+    passed = nil
     self.source = source
     entityColumn = source.isMixed ? 0 : -1
     select = nil
   }
 
+  /// Calls a body for each row, which is then the current one. This is the way to read the rows of queries: SQLite may pass
+  /// them to a function while it runs a statement.
+  @inline(__always) func forEach(_ body: () throws -> Void) throws {
+    if let feed, let statement { return try feed.run(statement, body) }
+    while try next() { try body() }
+  }
+
+  /// Whether ``forEach(_:)`` may call its body in an order other than that of insertion.
+  var isUnordered: Bool { feed != nil }
+
   /// Moves to the next row. Returns false if there is none.
   @inline(__always) package func next() throws -> Bool {
+    assert(feed == nil, "the rows are to be read by forEach")
     if let handle {
       switch sqlite3_step(handle) {
       case SQLITE_ROW: return true
@@ -63,12 +95,14 @@ package struct RowCursor {
   /// The key of the row's object.
   @inline(__always) package var key: ObjectKey {
     if let handle { return sqlite3_column_int64(handle, 0) }
+    if let passed { return passed.pointee[0].map(sqlite3_value_int64) ?? 0 }
     return source?.key ?? 0
   }
 
   /// The version of the row.
   @inline(__always) package var version: Int64 {
     if let handle { return sqlite3_column_int64(handle, 1) }
+    if let passed { return passed.pointee[1].map(sqlite3_value_int64) ?? 0 }
     return source?.version ?? 0
   }
 
@@ -77,6 +111,10 @@ package struct RowCursor {
 
   /// The name of the row's entity. Valid only if ``isMixed`` is true.
   package var entityName: String {
+    if let passed {
+      guard let text = sqlite3_value_text(passed.pointee[entityColumn]) else { return "" }
+      return String(cString: text)
+    }
     if let statement { return statement.string(entityColumn) ?? "" }
     return source?.entityName ?? ""
   }
@@ -84,6 +122,10 @@ package struct RowCursor {
   /// Returns a reader for the rows of an entity, which is valid now and after each ``next()``. Returns nil if the rows
   /// cannot be of that entity.
   package func reader(of entity: EntityPlan, _ report: RowReport?) -> RowReader? {
+    if let passed {
+      guard isMixed else { return RowReader(passed: passed, map: nil, report: report) }
+      return select?.maps[entity.index].map { RowReader(passed: passed, map: $0, report: report) }
+    }
     guard let statement else {
       return source?.values(of: entity).map { RowReader(values: $0, report: report) }
     }

@@ -6,13 +6,16 @@ import CSQLite
   public import Foundation
 #endif
 
-/// The row that an object reads its values from: a row of a SQLite statement, or a list of values.
+/// The row that an object reads its values from: a row of a SQLite statement, which the statement returns or passes to a
+/// function, or a list of values.
 ///
 /// `EntityGraph.columns(of:)` defines the column numbers. Reading never fails: if a value has the wrong type, the
 /// reader returns the empty value of the expected type and notes the column in the report for the context.
 @_spi(Generated) public struct RowReader {
-  /// The statement whose current row is read; nil if the values are in `values`.
+  /// The statement whose current row is read; nil if the values are elsewhere.
   let statement: OpaquePointer?
+  /// The row that SQLite passes to a function; nil if the values are elsewhere.
+  private let passed: UnsafePointer<RowFeed.Row>?
   /// The statement's column for each column of the entity, if the statement selects the columns of several entities.
   let map: [Int32]?
   let values: ValueRow?
@@ -26,6 +29,16 @@ import CSQLite
 
   init(statement: OpaquePointer, map: [Int32]?, report: RowReport?) {
     self.statement = statement
+    passed = nil
+    self.map = map
+    values = nil
+    self.report = report
+  }
+
+  /// A reader of the rows that SQLite passes to a function.
+  init(passed: UnsafePointer<RowFeed.Row>, map: [Int32]?, report: RowReport?) {
+    statement = nil
+    self.passed = passed
     self.map = map
     values = nil
     self.report = report
@@ -34,6 +47,7 @@ import CSQLite
   /// A reader of a list of values.
   package init(values: ValueRow, report: RowReport? = nil) {
     statement = nil
+    passed = nil
     map = nil
     self.values = values
     self.report = report
@@ -50,8 +64,22 @@ import CSQLite
     return column < map.count ? map[column] : Int32.max
   }
 
+  private var isSQLite: Bool { statement != nil || passed != nil }
+
+  /// SQLite's value of a column; nil if the values are not SQLite's, or if the row does not have the column.
+  @inline(__always) private func cell(_ column: Int) -> OpaquePointer? {
+    if let statement { return sqlite3_column_value(statement, index(column)) }
+    return passedCell(column)
+  }
+
+  /// The value of a column that SQLite passes to a function.
+  @inline(__always) private func passedCell(_ column: Int) -> OpaquePointer? {
+    if let passed { passed.pointee[index(column)] } else { nil }
+  }
+
   package func isNull(_ column: Int) -> Bool {
     if let statement { return sqlite3_column_type(statement, index(column)) == SQLITE_NULL }
+    if let cell = passedCell(column) { return sqlite3_value_type(cell) == SQLITE_NULL }
     return values?.isNull(column) ?? true
   }
 
@@ -175,8 +203,7 @@ package final class RowReport {
 
 extension RowReader {
   public func string(_ column: Int) -> String {
-    if let statement {
-      let value = sqlite3_column_value(statement, index(column))
+    if let value = cell(column) {
       guard let bytes = sqlite3_value_text(value) else { return "" }
       return text(bytes, Int(sqlite3_value_bytes(value)), column)
     }
@@ -205,6 +232,7 @@ extension RowReader {
 
   public func bool(_ column: Int) -> Bool {
     if let statement { return sqlite3_column_int64(statement, index(column)) != 0 }
+    if let cell = passedCell(column) { return sqlite3_value_int64(cell) != 0 }
     if case .bool(let value)? = values?[column] { return value }
     wrongType(column)
     return false
@@ -212,6 +240,7 @@ extension RowReader {
 
   public func int64(_ column: Int) -> Int64 {
     if let statement { return sqlite3_column_int64(statement, index(column)) }
+    if let cell = passedCell(column) { return sqlite3_value_int64(cell) }
     if case .int(let value)? = values?[column] { return value }
     wrongType(column)
     return 0
@@ -228,6 +257,7 @@ extension RowReader {
 
   public func double(_ column: Int) -> Double {
     if let statement { return sqlite3_column_double(statement, index(column)) }
+    if let cell = passedCell(column) { return sqlite3_value_double(cell) }
     if case .double(let value)? = values?[column] { return value }
     wrongType(column)
     return 0
@@ -236,7 +266,7 @@ extension RowReader {
   public func float(_ column: Int) -> Float { Float(double(column)) }
 
   public func decimal(_ column: Int) -> Decimal {
-    if statement != nil {
+    if isSQLite {
       if let value = DecimalText.decode(string(column)) { return value }
     } else if case .decimal(let value)? = values?[column] {
       return value
@@ -246,8 +276,8 @@ extension RowReader {
   }
 
   public func date(_ column: Int) -> Date {
-    if let statement {
-      let seconds = sqlite3_column_double(statement, index(column))
+    if let cell = cell(column) {
+      let seconds = sqlite3_value_double(cell)
       if seconds.isFinite { return Date(timeIntervalSinceReferenceDate: seconds) }
     } else if case .date(let value)? = values?[column] {
       return value
@@ -257,8 +287,7 @@ extension RowReader {
   }
 
   public func data(_ column: Int) -> Data {
-    if let statement {
-      let value = sqlite3_column_value(statement, index(column))
+    if let value = cell(column) {
       if sqlite3_value_type(value) == SQLITE_TEXT { return external(column) }
       guard let bytes = sqlite3_value_blob(value) else { return Data() }
       return Data(bytes: bytes, count: Int(sqlite3_value_bytes(value)))
@@ -281,8 +310,7 @@ extension RowReader {
   }
 
   public func uuid(_ column: Int) -> UUID {
-    if let statement {
-      let value = sqlite3_column_value(statement, index(column))
+    if let value = cell(column) {
       if let bytes = sqlite3_value_blob(value), sqlite3_value_bytes(value) == 16 {
         // A UUID is its bytes, in their order; RowReaderTests checks it.
         return bytes.loadUnaligned(as: UUID.self)
@@ -295,7 +323,7 @@ extension RowReader {
   }
 
   public func url(_ column: Int) -> URL {
-    if statement != nil {
+    if isSQLite {
       if let value = URL(string: string(column)) { return value }
     } else if case .url(let value)? = values?[column] {
       return value
@@ -306,6 +334,7 @@ extension RowReader {
 
   public func key(_ column: Int) -> ObjectKey {
     if let statement { return sqlite3_column_int64(statement, index(column)) }
+    if let cell = passedCell(column) { return sqlite3_value_int64(cell) }
     if case .int(let value)? = values?[column] { return value }
     return 0
   }
@@ -326,18 +355,17 @@ extension RowReader {
 
 extension RowReader {
   public func optionalString(_ column: Int) -> String? {
-    guard let statement else {
-      switch values?[column] {
-      case .string(let text): return text
-      case .null, nil: return nil
-      default:
-        wrongType(column)
-        return ""
-      }
+    if let value = cell(column) {
+      guard let bytes = sqlite3_value_text(value) else { return nil }
+      return text(bytes, Int(sqlite3_value_bytes(value)), column)
     }
-    let value = sqlite3_column_value(statement, index(column))
-    guard let bytes = sqlite3_value_text(value) else { return nil }
-    return text(bytes, Int(sqlite3_value_bytes(value)), column)
+    switch values?[column] {
+    case .string(let text): return text
+    case .null, nil: return nil
+    default:
+      wrongType(column)
+      return ""
+    }
   }
   public func optionalBool(_ column: Int) -> Bool? { isNull(column) ? nil : bool(column) }
   public func optionalInt16(_ column: Int) -> Int16? { isNull(column) ? nil : int16(column) }

@@ -18,6 +18,8 @@ import CSQLite
   // SQLite does not copy texts and data in this buffer. They stay here until the row has been written.
   private let scratch = UnsafeMutableRawPointer.allocate(byteCount: RowWriter.scratchSize, alignment: 8)
   private var scratchUsed = 0
+  /// Whether a text or data did not fit into the buffer since the last start, so that SQLite has copied it.
+  private(set) var hasOverflowed = false
   // Well below the block size at which freeing makes some allocators compact all free memory.
   private static let scratchSize = 1 << 15
 
@@ -31,6 +33,7 @@ import CSQLite
     self.statement = statement
     self.parameter = parameter
     scratchUsed = 0
+    hasOverflowed = false
     failure = nil
   }
 
@@ -114,6 +117,7 @@ import CSQLite
         scratchUsed += bytes.count
         check(sqlite3_bind_text(statement, parameter, target.assumingMemoryBound(to: CChar.self), count, nil))
       } else {
+        hasOverflowed = true
         source.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
           check(sqlite3_bind_text(statement, parameter, $0, count, SQLite.copied))
         }
@@ -135,6 +139,7 @@ import CSQLite
       scratchUsed += bytes.count
       check(sqlite3_bind_blob(statement, parameter, target, count, nil))
     } else {
+      hasOverflowed = true
       check(sqlite3_bind_blob(statement, parameter, source, count, SQLite.copied))
     }
   }

@@ -84,6 +84,17 @@ package protocol StoreWriteSession: AnyObject {
   ///
   /// - Parameter encode: Writes the entity's stored slots.
   func insert(_ entity: EntityPlan, _ key: ObjectKey, _ encode: (RowWriter) -> Void) throws -> RowOutcome
+  /// Inserts rows of one entity with version 1, one after the other. A session that can write several rows by one statement
+  /// has its own implementation; the default one inserts each row on its own.
+  ///
+  /// - Parameters:
+  ///   - key: Returns the key of the row with a number.
+  ///   - encode: Writes the stored slots of the row with a number. It may be called more than once for a row.
+  ///   - refused: Called for each row that could not be written, before any later row is written.
+  func insert(
+    _ entity: EntityPlan, count: Int, key: (Int) -> ObjectKey, _ encode: (Int, RowWriter) -> Void,
+    refused: (Int, RowOutcome) throws -> Void
+  ) throws
   /// Sets the version of a row, so that a row that is written again continues the versions of the earlier row.
   func setVersion(_ version: Int64, of entity: EntityPlan, _ key: ObjectKey) throws
   /// Updates a row that has the given version, and raises its version by one.
@@ -176,6 +187,19 @@ package protocol StoreWriteSession: AnyObject {
 
 extension StoreWriteSession {
   package func beginRowByRow() throws { try begin() }
+
+  package func insert(
+    _ entity: EntityPlan, count: Int, key: (Int) -> ObjectKey, _ encode: (Int, RowWriter) -> Void,
+    refused: (Int, RowOutcome) throws -> Void
+  ) throws {
+    for number in 0..<count {
+      let outcome = try insert(entity, key(number)) { encode(number, $0) }
+      switch outcome {
+      case .done, .missing: break
+      case .notUnique, .unwritable: try refused(number, outcome)
+      }
+    }
+  }
 
   package func write<R>(_ body: () throws -> R) throws -> R {
     try begin()
