@@ -61,15 +61,19 @@ struct MigrationFiles {
   /// The path of the temporary SQLite file in which the migration of a store of another format runs.
   var scratch: String { path + "-migrating" }
 
-  /// Removes all files that an interrupted migration of a store of another format has left.
+  /// Removes all files that an interrupted migration of a store of another format has left. The caller must hold the store's
+  /// lock.
+  ///
+  /// A file whose name only begins like theirs can be another store, so it stays.
   func removeAllLeftovers() {
-    let folder = url.deletingLastPathComponent().path(percentEncoded: false)
-    let prefix = url.lastPathComponent + "-migrating"
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    where name.hasPrefix(prefix) {
-      unlink(sibling(name))
+    let inner = MigrationFiles(URL(filePath: scratch))
+    for suffix in Self.leftoverSuffixes + ["-files", "-migrating-files"] { unlink(scratch + suffix) }
+    removeLeftovers()
+    for file in inner.leftovers { unlink(file) }
+    // A backup that is still a link to the temporary file counts only after that file is gone.
+    for backup in (try? BackupFiles.backups(of: inner.url)) ?? [] {
+      unlink(backup.path(percentEncoded: false))
     }
-    unlink(finished)
   }
 
   private static let leftoverSuffixes = ["", "-journal", "-wal", "-shm", "-external"]

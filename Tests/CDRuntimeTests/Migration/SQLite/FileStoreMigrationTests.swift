@@ -160,10 +160,34 @@ import Testing
     #expect(try fixture.bytes() == old && fixture.files == ["store.cdstore"])
   }
 
+  /// Other stores and notes can have names that begin like those of a migration's files.
+  @Test(arguments: StoreKind.whole) func filesWithOtherNamesStay(_ kind: StoreKind) throws {
+    let fixture = try MigrationFixture()
+    let uris = try create(fixture, kind)
+    let others = [
+      "store.cdstore-migrating to Berlin.xml", "store.cdstore-migrating-before-noon",
+      "store.cdstore-migrating-notes.txt", "store.cdstore-migrating3",
+    ]
+    for name in others { try Data(name.utf8).write(to: fixture.folder.appending(path: name)) }
+    try check(fixture, kind, MigrationFixture.model([Self.first]), uris)
+    #expect(fixture.files == ["store.cdstore"] + others)
+    let model = MigrationFixture.model([Self.first, Self.seconds[1].version])
+    for _ in 0..<2 { try check(fixture, kind, model, uris) }
+    #expect(fixture.files == ["store.cdstore"] + others)
+    for name in others {
+      #expect(try Data(contentsOf: fixture.folder.appending(path: name)) == Data(name.utf8))
+    }
+  }
+
   @Test func whatAKilledMigrationLeftIsRemoved() throws {
     let fixture = try MigrationFixture()
     let uris = try create(fixture, .xml)
-    for name in ["-migrating", "-migrating2", "-migrating-before-1", "-saving"] {
+    let names = [
+      "-migrating", "-migrating-journal", "-migrating2", "-migrating-migrating1",
+      "-migrating-migrating1-journal", "-migrating-migrated", "-migrating-migrating-files",
+      "-migrating-before-1", "-migrating-before-1-2", "-migrated", "-saving",
+    ]
+    for name in names {
       try Data("half".utf8).write(to: fixture.folder.appending(path: "store.cdstore\(name)"))
     }
     // The switch had begun: the backup is the store itself.
