@@ -72,7 +72,7 @@ struct FileStoreMigration {
     var isDone = false
     // If the result does not become the store, the large values that it has written are removed.
     defer {
-      if !isDone { for name in large.names.subtracting(before) { large.remove(name) } }
+      if !isDone, !own.awaitsSwitch { for name in large.names.subtracting(before) { large.remove(name) } }
     }
     MigrationFiles(url).linkExternalFiles(own.scratch)
     var description = description

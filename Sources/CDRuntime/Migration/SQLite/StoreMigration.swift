@@ -358,7 +358,7 @@ struct StoreMigration {
     let values = NewExternalFiles(of: url, found)
     var isDone = false
     // The new file lists the large values that only the old one refers to. They stay as long as the old one is kept.
-    defer { if isDone { values.keep() } else { values.discard() } }
+    defer { if isDone || files.awaitsSwitch { values.keep() } else { values.discard() } }
     var source = url
     var target = path
     for (index, plan) in plans.enumerated() {

@@ -28,6 +28,9 @@ struct MigrationFiles {
 
   // MARK: Recovery
 
+  /// Whether only the finished file is left to become the store. The next opening completes the switch.
+  var awaitsSwitch: Bool { !exists(path) && exists(finished) }
+
   /// Completes an interrupted switch, and removes the files of an interrupted migration.
   ///
   /// Does nothing if a migration of another process is still running.
@@ -52,7 +55,7 @@ struct MigrationFiles {
   ///
   /// - Returns: Whether there was such a file.
   @discardableResult func completeSwitch() throws -> Bool {
-    guard !exists(path), exists(finished) else { return false }
+    guard awaitsSwitch else { return false }
     try rename(finished, path)
     try syncFolder()
     return true
@@ -92,7 +95,8 @@ struct MigrationFiles {
 
   /// Removes the files that a migration creates before the switch. The caller must hold the store's lock.
   func removeLeftovers() {
-    for file in leftovers { unlink(file) }
+    let kept = awaitsSwitch ? finished : nil
+    for file in leftovers where file != kept { unlink(file) }
   }
 
   private var linkCount: Int {
@@ -192,9 +196,25 @@ struct MigrationFiles {
         unlink(finished)
         throw error
       }
-      try rename(finished, path)
+      do {
+        try MigrationFaults.reach("rename finished")
+        try rename(finished, path)
+      } catch {
+        restore(backup)
+        throw error
+      }
     }
     try syncFolder()
+  }
+
+  /// Gives the old file its name back, after the finished file could not get it. If this fails too, the finished file stays,
+  /// because it is then all that the next opening finds.
+  private func restore(_ backup: String) {
+    do {
+      try MigrationFaults.reach("rename back")
+      try rename(backup, path)
+    } catch { return }
+    unlink(finished)
   }
 
   /// Removes a backup that the store's metadata lists for removal.

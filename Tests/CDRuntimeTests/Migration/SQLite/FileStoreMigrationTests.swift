@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CDRuntime
@@ -146,6 +147,42 @@ import Testing
       try check(fixture, kind, model, uris)
     }
     #expect(points > 5)
+  }
+
+  /// Without hard links, for a moment no file has the store's name.
+  @Test(arguments: StoreKind.files, [false, true])
+  func aSwitchWithoutHardLinksThatFailsLosesNothing(_ kind: StoreKind, _ alsoFailsBack: Bool) throws {
+    struct Fault: Error {}
+    let fixture = try MigrationFixture()
+    let uris = try create(fixture, kind)
+    let model = MigrationFixture.model([Self.first, Self.seconds[1].version])
+    let backup = fixture.folder.appending(path: "store.cdstore-before-1")
+    // The rows of a whole file are first migrated in a temporary file.
+    let switches = Mutex(kind == .sqlite ? 1 : 2)
+    let hook: @Sendable (String) throws -> Void = { point in
+      switch point {
+      case "link":
+        let isLast = switches.withLock {
+          $0 -= 1
+          return $0 == 0
+        }
+        // A name that is taken refuses the link, as a file system without links does.
+        if isLast { try Data().write(to: backup) }
+      case "rename finished": throw Fault()
+      case "rename back": if alsoFailsBack { throw Fault() }
+      default: break
+      }
+    }
+    #expect(throws: Fault.self) {
+      try MigrationFaults.$hook.withValue(hook) {
+        try fixture.open(model) { $0.location = kind.location(fixture.url) }
+      }
+    }
+    #expect(
+      fixture.files
+        == (alsoFailsBack ? ["store.cdstore-before-1", "store.cdstore-migrated"] : ["store.cdstore"]))
+    for _ in 0..<2 { try check(fixture, kind, model, uris) }
+    #expect(fixture.files == ["store.cdstore"])
   }
 
   @Test(arguments: [StoreKind.xml, .binary]) func aMigrationIsRehearsed(_ kind: StoreKind) throws {
