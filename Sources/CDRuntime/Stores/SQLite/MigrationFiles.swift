@@ -204,7 +204,12 @@ struct MigrationFiles {
         throw error
       }
     }
-    try syncFolder()
+    // The store is the new file now, so an error would be wrong: it means that the old store is unchanged. The next save
+    // syncs the folder too. After a power failure before it, the name may lead to the old file, which is complete.
+    do {
+      try MigrationFaults.reach("sync")
+      try syncFolder()
+    } catch {}
   }
 
   /// Gives the old file its name back, after the finished file could not get it. If this fails too, the finished file stays,

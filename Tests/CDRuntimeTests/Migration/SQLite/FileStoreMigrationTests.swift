@@ -185,6 +185,48 @@ import Testing
     #expect(fixture.files == ["store.cdstore"])
   }
 
+  /// The store is the new file by then, and what the migration has written belongs to it.
+  @Test(arguments: StoreKind.files) func aFolderThatIsNotSyncedIsNoFailure(_ kind: StoreKind) throws {
+    struct Fault: Error {}
+    let body = AttributeDescription(name: "body", type: .data, isOptional: true, storesExternally: true)
+    let note = [attribute("text", .string), attribute("rank", .int64), body]
+    let model = MigrationFixture.model(
+      [Notes.version(1, note: note), Notes.version(2, note: note)],
+      mappings: [Notes.rules([EntityRule(destination: "Note", name: "Keep", isCustom: true)])])
+    let value = AttributeValue.data(Data(repeating: 1, count: 100_000))
+    let fixture = try MigrationFixture()
+    try fixture.using(MigrationFixture.model([Notes.version(1, note: note)])) {
+      $0.location = kind.location(fixture.url)
+    } body: { context in
+      try Notes.fill(context)
+    }
+    let hook: @Sendable (String) throws -> Void = { point in
+      if point == "sync" { throw Fault() }
+    }
+    try MigrationFaults.$hook.withValue(hook) {
+      try fixture.open(model) { description in
+        description.location = kind.location(fixture.url)
+        description.migrationPolicies["Keep", from: 1, to: 2] = {
+          TestPolicy(create: { source, mapping, manager in
+            let note = try manager.makeDestinationInstance(for: source, in: mapping)
+            try note.setValue(.attribute(value), forKey: "body")
+          })
+        }
+      }
+    }
+    for _ in 0..<2 {
+      try fixture.using(model) {
+        $0.location = kind.location(fixture.url)
+      } body: { context in
+        let notes = try context.fetch(FetchRequest<ManagedObject>(entityName: "Note"))
+        #expect(notes.count == 6)
+        for note in notes { #expect(try note.value(forKey: "body") == .attribute(value)) }
+        #expect(try context.persistentStoreCoordinator.verify().isEmpty)
+      }
+    }
+    #expect(fixture.files == ["store.cdstore", "store.cdstore-external"])
+  }
+
   @Test(arguments: [StoreKind.xml, .binary]) func aMigrationIsRehearsed(_ kind: StoreKind) throws {
     let fixture = try MigrationFixture()
     _ = try create(fixture, kind)
