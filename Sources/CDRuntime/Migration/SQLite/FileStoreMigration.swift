@@ -59,6 +59,7 @@ struct FileStoreMigration {
     let scratch = URL(filePath: own.scratch)
     defer { own.removeAllLeftovers() }
     do {
+      try own.makeWork(own.scratch)
       let copy = try SQLiteConnection(path: own.scratch, of: [url])
       try copy.execute("PRAGMA synchronous = OFF")
       try old.copy(to: copy)
@@ -66,7 +67,7 @@ struct FileStoreMigration {
     // The temporary file finds the folder of large values through a link, so that steps can write to it. The folder is
     // removed again if it stays empty.
     let large = ExternalFiles(store: url)
-    try? FileManager.default.createDirectory(at: large.folder, withIntermediateDirectories: true)
+    try? large.makeFolder()
     defer { rmdir(large.folder.path(percentEncoded: false)) }
     let before = large.names
     var isDone = false

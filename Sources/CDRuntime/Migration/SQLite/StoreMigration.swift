@@ -416,6 +416,7 @@ struct StoreMigration {
     stepPosition: (step: Int, of: Int), _ found: StoreMetadata
   ) throws {
     try MigrationFaults.reach("make \(target)")
+    try MigrationFiles(url).makeWork(target)
     let session = try session(target, routeStep: plan.routeStep, stepPosition: stepPosition)
     // No journal, because an unfinished file is thrown away.
     _ = try session.rows("PRAGMA journal_mode = OFF")
@@ -445,6 +446,7 @@ struct StoreMigration {
     _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
   ) throws {
     try MigrationFaults.reach("make \(target)")
+    try MigrationFiles(url).makeWork(target)
     let session = try session(
       source.absoluteURL.absoluteString + "?mode=ro", routeStep: plan.routeStep, stepPosition: stepPosition)
     // No journal, because an unfinished file is thrown away.

@@ -187,15 +187,14 @@ final class StoreFile: Sendable {
   func prepare(_ contents: StoreContents, at name: String? = nil) throws -> Prepared {
     let name = name ?? work
     unlink(name)
-    let descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    let descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw StoreError.system(errno, url, during: "creating a file beside it") }
     do {
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         throw StoreError.system(errno, url, during: "locking")
       }
-      // The new file keeps the permissions of the old one.
-      var status = stat()
-      if stat(path, &status) == 0 { fchmod(descriptor, status.st_mode & 0o7777) }
+      // The new file keeps the owner and the permissions of the old one.
+      Disk.copyAccess(of: path, to: descriptor)
       let output = StoreOutput(descriptor, of: url)
       do {
         try format.write(contents, to: output)

@@ -23,6 +23,13 @@ struct MigrationFiles {
   /// before it.
   func work(_ step: Int) -> String { path + "-migrating\(step % 2 + 1)" }
 
+  /// Creates an empty file for a part of the migration. SQLite gives a new file the permissions of most new files. But the rows
+  /// of a private store must stay private, and a group that shares the store must be able to write to the result.
+  func makeWork(_ file: String) throws {
+    unlink(file)
+    try reporting { () throws(StoreError) in try Disk.makeFile(file, like: path, of: url) }
+  }
+
   /// The path of the finished file, if it must wait until the old file has been renamed.
   private var finished: String { path + "-migrated" }
 

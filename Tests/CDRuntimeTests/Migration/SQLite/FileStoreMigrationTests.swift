@@ -227,6 +227,38 @@ import Testing
     #expect(fixture.files == ["store.cdstore", "store.cdstore-external"])
   }
 
+  /// A store that is private, and one that a group shares.
+  @Test(arguments: StoreKind.files, [0o600, 0o660])
+  func permissionsStay(_ kind: StoreKind, _ rights: Int) throws {
+    for second in Self.seconds {
+      let fixture = try MigrationFixture()
+      let uris = try create(fixture, kind)
+      #expect(chmod(fixture.url.path, mode_t(rights)) == 0)
+      let model = MigrationFixture.model([Self.first, second.version])
+      let folder = fixture.folder
+      let hook: @Sendable (String) throws -> Void = { point in
+        for (name, found) in try Self.permissions(in: folder) {
+          #expect(found & ~rights == 0, "\(name) before \(point)")
+        }
+      }
+      try MigrationFaults.$hook.withValue(hook) { try check(fixture, kind, model, uris) }
+      #expect(try Self.permissions(in: folder)["store.cdstore"] == rights, "\(second.name)")
+      try check(fixture, kind, model, uris)
+      #expect(try Self.permissions(in: folder) == ["store.cdstore": rights], "\(second.name)")
+    }
+  }
+
+  /// The permissions of all files of a folder that are neither folders nor links.
+  private static func permissions(in folder: URL) throws -> [String: Int] {
+    var result: [String: Int] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.appending(path: name).path)
+      guard attributes[.type] as? FileAttributeType == .typeRegular else { continue }
+      result[name] = attributes[.posixPermissions] as? Int
+    }
+    return result
+  }
+
   @Test(arguments: [StoreKind.xml, .binary]) func aMigrationIsRehearsed(_ kind: StoreKind) throws {
     let fixture = try MigrationFixture()
     _ = try create(fixture, kind)
