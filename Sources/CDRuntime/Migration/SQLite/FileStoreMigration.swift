@@ -114,7 +114,7 @@ struct FileStoreMigration {
     let prepared = try file.prepare(opening.contents(connection), at: target)
     do {
       try file.checkIdentity()
-      try own.replaceStore(with: target, backup: backup)
+      try own.replaceStore(with: target, backup: backup, isDatabase: false)
     } catch {
       file.discard(prepared)
       throw error

@@ -138,6 +138,12 @@ final class StoreFile: Sendable {
     return state.withLock { fstat($0.descriptor, &status) } == 0 && status.st_size == 0
   }
 
+  /// Removes the journals and the log that a SQLite file of the same name has left. Called when a store is created. If the
+  /// store is later copied to a SQLite file of this name, the log must be gone.
+  func removeJournals() throws {
+    if try DatabaseFile.removeJournals(of: URL(filePath: path)) { try syncFolder() }
+  }
+
   /// Passes the file's rows to a builder.
   ///
   /// - Throws: ``StoreError/unreadable(_:_:)``, or another ``StoreError``.

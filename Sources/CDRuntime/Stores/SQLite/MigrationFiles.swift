@@ -166,9 +166,13 @@ struct MigrationFiles {
   ///
   /// The caller must hold the lock of the old store and must have removed the store's journal.
   ///
-  /// - Parameter timeout: How many seconds to wait while others open stores in the same folder.
+  /// - Parameters:
+  ///   - timeout: How many seconds to wait while others open stores in the same folder.
+  ///   - isDatabase: Whether the store is a SQLite file. A log or a journal beside another file says nothing about it.
   @_optimize(none)
-  func replaceStore(with file: String, backup: String, timeout: Double = 10) throws {
+  func replaceStore(
+    with file: String, backup: String, timeout: Double = 10, isDatabase: Bool = true
+  ) throws {
     let backup = sibling(backup)
     try sync(file)
     try syncFolder()
@@ -177,13 +181,15 @@ struct MigrationFiles {
       throw MigrationError(url, .inUse)
     }
     defer { withExtendedLifetime(lock) {} }
-    // With a journal beside it, the new file would get its old contents back.
-    if (Disk.size(path + "-wal") ?? 0) > 0 || DatabaseFile.hasHotJournal(url) {
-      throw MigrationError(url, .inUse)
+    if isDatabase {
+      // With a journal beside it, the new file would get its old contents back.
+      if (Disk.size(path + "-wal") ?? 0) > 0 || DatabaseFile.hasHotJournal(url) {
+        throw MigrationError(url, .inUse)
+      }
+      // This journal belongs to no running transaction, because this process holds the store's lock. A killed program has
+      // left it, and it was never synced.
+      unlink(path + "-journal")
     }
-    // This journal belongs to no running transaction, because this process holds the store's lock. A killed program has
-    // left it, and it was never synced.
-    unlink(path + "-journal")
     try MigrationFaults.reach("link")
     if link(path, backup) == 0 {
       do {

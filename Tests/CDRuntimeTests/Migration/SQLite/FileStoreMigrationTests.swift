@@ -110,6 +110,24 @@ import Testing
     #expect(fixture.files == ["store.cdstore"])
   }
 
+  /// A new store removes what a former SQLite file of its name has left. Later such a file is none of the store's.
+  @Test(arguments: StoreKind.whole, [0, 1]) func aLogBesideTheFileIsNoHindrance(_ kind: StoreKind, _ way: Int)
+    throws
+  {
+    let fixture = try MigrationFixture()
+    let logs = ["store.cdstore-journal", "store.cdstore-wal"]
+    func writeLogs() throws {
+      for name in logs { try Data("log".utf8).write(to: fixture.folder.appending(path: name)) }
+    }
+    try writeLogs()
+    let uris = try create(fixture, kind)
+    #expect(fixture.files == ["store.cdstore"])
+    try writeLogs()
+    let model = MigrationFixture.model([Self.first, Self.seconds[way].version])
+    for _ in 0..<2 { try check(fixture, kind, model, uris) }
+    #expect(fixture.files == ["store.cdstore"] + logs)
+  }
+
   @Test func aBackupStaysWhereItIsAskedFor() throws {
     let fixture = try MigrationFixture()
     let uris = try create(fixture, .xml)
