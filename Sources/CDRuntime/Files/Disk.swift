@@ -151,6 +151,12 @@ enum Disk {
     return stat(path, &status) == 0 ? Int64(status.st_size) : nil
   }
 
+  /// The size of an open file in bytes; nil if the descriptor is none.
+  static func size(of descriptor: Int32) -> Int64? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
   /// The number of free bytes on the disk of a file or a folder.
   static func freeSpace(_ path: String) -> Int64? {
     var volume = statvfs()

@@ -24,10 +24,18 @@ final class StoreFile: Sendable {
   let path: String
 
   private struct State {
-    var descriptor: Int32
-    var identity: FileIdentity?
+    let descriptor: Int32
+    let identity: FileIdentity?
+    /// The size of the file from then on, because a file is never changed, only replaced.
+    let size: Int64?
     /// Whether the file may have changes of a save that has failed.
     var mustBeWritten = false
+
+    init(descriptor: Int32, identity: FileIdentity?) {
+      self.descriptor = descriptor
+      self.identity = identity
+      size = Disk.size(of: descriptor)
+    }
   }
   private let state: Mutex<State>
   /// Whether the file is a SQLite database, which a read-only format may read. Then only SQLite opens the file.
@@ -175,10 +183,16 @@ final class StoreFile: Sendable {
   /// The identity of the file; nil for a store that is only read.
   var identity: FileIdentity? { state.withLock(\.identity) }
 
-  /// Throws an error if the file was removed or replaced.
+  /// Throws an error if the file was removed or replaced, or if a program that ignores the lock has changed its size.
+  ///
+  /// Some file systems set the time of a change later than the change, and a file can get a new time without a change. So
+  /// the time says nothing.
   func checkIdentity() throws(StoreError) {
-    guard let identity else { return }
-    if FileIdentity(path) != identity { throw .replaced(url) }
+    let isSame = state.withLock { state in
+      guard let identity = state.identity else { return true }
+      return FileIdentity(path) == identity && Disk.size(of: state.descriptor) == state.size
+    }
+    if !isSame { throw .replaced(url) }
   }
 
   /// A complete new file on the disk that has not yet replaced the store's file.
