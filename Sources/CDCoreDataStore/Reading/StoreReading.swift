@@ -175,11 +175,12 @@ struct StoreReading {
 
   // MARK: Rows
 
-  /// Copies the counters of keys, so that no key is given twice, as in Core Data.
+  /// Copies the counters of keys, so that no key is given twice, as in Core Data. After a counter that leaves no key for new
+  /// objects, keys continue after the highest one that is in use.
   private func addKeys(to table: StoreTable, _ builder: StoreBuilder) throws {
     for root in layout.roots.sorted() {
       guard let stored = layout.graph.entity(root).flatMap({ source.entities[XcodeName.of($0)] }),
-        (1..<Int64.max).contains(stored.lastKey)
+        (1..<KeyRanges.largestKey).contains(stored.lastKey)
       else { continue }
       try builder.add([.text(root), .integer(stored.lastKey + 1)], to: table)
     }

@@ -46,7 +46,8 @@ public enum StoreError: Error, Hashable, Sendable {
   /// The store was opened for reading only.
   case readOnly(URL)
   /// The store has been migrated, replaced or removed since it was opened. Or it was changed, and this program may not create
-  /// files in its folder, so that it cannot follow changes.
+  /// files in its folder, so that it cannot follow changes. Or an XML, binary or custom file got another size, because a
+  /// program that ignores the lock has edited it.
   case replaced(URL)
   /// A save to several stores has failed after the files of some of them had been written, and these files could not get
   /// their old contents back. They may contain changes that were not saved. Until the program ends, only the file is wrong:

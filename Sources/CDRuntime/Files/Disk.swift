@@ -73,9 +73,42 @@ enum Disk {
     return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
   }
 
+  /// Creates an empty file with the owner and the permissions of another file.
+  static func makeFile(_ path: String, like other: String, of url: URL) throws(StoreError) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw StoreError.system(errno, url, during: "making \(path)") }
+    copyAccess(of: other, to: descriptor)
+    close(descriptor)
+  }
+
+  /// Gives a new file the owner and the permissions of another file, as far as this user may and the file system has them.
+  ///
+  /// - Parameter change: Returns the new file's permissions for those of the other file.
+  static func copyAccess(
+    of path: String, to descriptor: Int32, _ change: (mode_t) -> mode_t = { $0 & 0o7777 }
+  ) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return }
+    // The permissions come last, because a change of the owner can take some away. Only the superuser may give a file to
+    // another user, but each user may give one to a group of theirs.
+    if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
+      _ = fchown(descriptor, uid_t.max, status.st_gid)
+    }
+    _ = fchmod(descriptor, change(status.st_mode))
+  }
+
   /// Creates a folder, unless it exists.
-  static func makeFolder(_ path: String, of url: URL) throws(StoreError) {
-    if mkdir(path, 0o777) == 0 {
+  ///
+  /// - Parameter other: A file. Who may read or write this file may do the same in the folder. Nil for the permissions that
+  ///   new folders usually have.
+  static func makeFolder(_ path: String, like other: String?, of url: URL) throws(StoreError) {
+    if mkdir(path, other == nil ? 0o777 : 0o700) == 0 {
+      if let other {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // To look up a name in a folder is to execute it.
+        copyAccess(of: other, to: descriptor) { $0 & 0o666 | ($0 & 0o444) >> 2 }
+        if descriptor >= 0 { close(descriptor) }
+      }
       let parent = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
       return try sync(parent, of: url)
     }
@@ -118,6 +151,12 @@ enum Disk {
     return stat(path, &status) == 0 ? Int64(status.st_size) : nil
   }
 
+  /// The size of an open file in bytes; nil if the descriptor is none.
+  static func size(of descriptor: Int32) -> Int64? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
   /// The number of free bytes on the disk of a file or a folder.
   static func freeSpace(_ path: String) -> Int64? {
     var volume = statvfs()
@@ -145,11 +184,14 @@ final class NewFile {
 
   /// Creates the file.
   ///
+  /// - Parameter other: A file. Who may read or write this file may do the same with the new one. Nil for the permissions
+  ///   that new files usually have.
   /// - Throws: ``StoreError`` if the name exists already, even as a symbolic link.
-  init(_ path: String) throws(StoreError) {
+  init(_ path: String, like other: String? = nil) throws(StoreError) {
     url = URL(filePath: path)
-    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, other == nil ? 0o666 : 0o600)
     guard descriptor >= 0 else { throw StoreError.system(errno, url, during: "making it") }
+    if let other { Disk.copyAccess(of: other, to: descriptor) { $0 & 0o666 } }
     output = StoreOutput(descriptor, of: url)
   }
 

@@ -92,6 +92,16 @@ import Testing
     #expect(try store.copied("SELECT next FROM _cdgen_keys WHERE entity = 'Author'") == [["10"]])
   }
 
+  @Test(arguments: ["9223372036854775807", "9223372036854775000", "4611686018427387904", "-1"])
+  func countersThatLeaveNoKeyAreNotTakenOver(_ counter: String) throws {
+    let store = try ShelfStore(extra: [
+      "UPDATE Z_PRIMARYKEY SET Z_MAX = \(counter) WHERE Z_NAME = 'Author'"
+    ])
+    _ = try copy(store)
+    #expect(try store.copied("SELECT next FROM _cdgen_keys WHERE entity = 'Author'") == [["3"]])
+    #expect(try findings(store) == [])
+  }
+
   @Test func valuesOfEveryTypeAreTakenOver() throws {
     let words = try NSKeyedArchiver.archivedData(
       withRootObject: ["tea", "\"milk\""] as NSArray, requiringSecureCoding: false)

@@ -59,6 +59,7 @@ struct FileStoreMigration {
     let scratch = URL(filePath: own.scratch)
     defer { own.removeAllLeftovers() }
     do {
+      try own.makeWork(own.scratch)
       let copy = try SQLiteConnection(path: own.scratch, of: [url])
       try copy.execute("PRAGMA synchronous = OFF")
       try old.copy(to: copy)
@@ -66,13 +67,13 @@ struct FileStoreMigration {
     // The temporary file finds the folder of large values through a link, so that steps can write to it. The folder is
     // removed again if it stays empty.
     let large = ExternalFiles(store: url)
-    try? FileManager.default.createDirectory(at: large.folder, withIntermediateDirectories: true)
+    try? large.makeFolder()
     defer { rmdir(large.folder.path(percentEncoded: false)) }
     let before = large.names
     var isDone = false
     // If the result does not become the store, the large values that it has written are removed.
     defer {
-      if !isDone { for name in large.names.subtracting(before) { large.remove(name) } }
+      if !isDone, !own.awaitsSwitch { for name in large.names.subtracting(before) { large.remove(name) } }
     }
     MigrationFiles(url).linkExternalFiles(own.scratch)
     var description = description
@@ -113,7 +114,7 @@ struct FileStoreMigration {
     let prepared = try file.prepare(opening.contents(connection), at: target)
     do {
       try file.checkIdentity()
-      try own.replaceStore(with: target, backup: backup)
+      try own.replaceStore(with: target, backup: backup, isDatabase: false)
     } catch {
       file.discard(prepared)
       throw error

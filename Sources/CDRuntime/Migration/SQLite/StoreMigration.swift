@@ -358,7 +358,7 @@ struct StoreMigration {
     let values = NewExternalFiles(of: url, found)
     var isDone = false
     // The new file lists the large values that only the old one refers to. They stay as long as the old one is kept.
-    defer { if isDone { values.keep() } else { values.discard() } }
+    defer { if isDone || files.awaitsSwitch { values.keep() } else { values.discard() } }
     var source = url
     var target = path
     for (index, plan) in plans.enumerated() {
@@ -416,6 +416,7 @@ struct StoreMigration {
     stepPosition: (step: Int, of: Int), _ found: StoreMetadata
   ) throws {
     try MigrationFaults.reach("make \(target)")
+    try MigrationFiles(url).makeWork(target)
     let session = try session(target, routeStep: plan.routeStep, stepPosition: stepPosition)
     // No journal, because an unfinished file is thrown away.
     _ = try session.rows("PRAGMA journal_mode = OFF")
@@ -445,6 +446,7 @@ struct StoreMigration {
     _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
   ) throws {
     try MigrationFaults.reach("make \(target)")
+    try MigrationFiles(url).makeWork(target)
     let session = try session(
       source.absoluteURL.absoluteString + "?mode=ro", routeStep: plan.routeStep, stepPosition: stepPosition)
     // No journal, because an unfinished file is thrown away.

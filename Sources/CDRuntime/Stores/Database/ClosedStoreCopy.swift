@@ -54,6 +54,7 @@ struct ClosedStoreCopy {
         // Somebody may have created a store while the source was read. From here on, the lock keeps others away.
         guard file.isEmpty else { throw Self.exists(target) }
         do {
+          try file.removeJournals()
           try file.replaceStore(with: file.prepare(source.contents))
         } catch {
           unlink(file.path)

@@ -58,6 +58,7 @@ struct FileStoreOpening {
   func make(after migration: MigrationResult? = nil) throws -> OpenedStore {
     let (connection, memory) = try Self.memory(of: url)
     let id = try opening(connection).open()
+    try file.removeJournals()
     // Other processes must be able to see at once which store the file contains.
     try write(connection)
     return opened(connection, memory, id, migration)

@@ -198,6 +198,10 @@ public final class StoreBuilder {
     case .keys, .pairs:
       // An engine may replace a null identifier by a number.
       if row.first == .null { throw StoreFormatError(.invalidRow(entity: table.name, key: nil)) }
+      // No object could be added to such a store.
+      if part.table.kind == .keys, case .integer(let next)? = row.last, next > KeyRanges.largestKey {
+        throw StoreFormatError(.invalidRow(entity: table.name, key: nil))
+      }
     }
     do {
       try part.rows.insert()
@@ -228,7 +232,7 @@ public final class StoreBuilder {
 
   /// Checks that the key is positive and has a next key, and that the version fits in 32 bits.
   private func checkSystemValues(_ row: [StoreValue], _ table: StoreTable) throws {
-    guard case .integer(let key) = row[0], key > 0, key < .max else {
+    guard case .integer(let key) = row[0], key > 0, key < KeyRanges.largestKey else {
       throw StoreFormatError(.invalidRow(entity: table.name, key: nil))
     }
     guard case .integer(let version) = row[1], UInt32(exactly: version) != nil else {

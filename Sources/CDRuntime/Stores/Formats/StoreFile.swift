@@ -24,10 +24,18 @@ final class StoreFile: Sendable {
   let path: String
 
   private struct State {
-    var descriptor: Int32
-    var identity: FileIdentity?
+    let descriptor: Int32
+    let identity: FileIdentity?
+    /// The size of the file from then on, because a file is never changed, only replaced.
+    let size: Int64?
     /// Whether the file may have changes of a save that has failed.
     var mustBeWritten = false
+
+    init(descriptor: Int32, identity: FileIdentity?) {
+      self.descriptor = descriptor
+      self.identity = identity
+      size = Disk.size(of: descriptor)
+    }
   }
   private let state: Mutex<State>
   /// Whether the file is a SQLite database, which a read-only format may read. Then only SQLite opens the file.
@@ -138,6 +146,12 @@ final class StoreFile: Sendable {
     return state.withLock { fstat($0.descriptor, &status) } == 0 && status.st_size == 0
   }
 
+  /// Removes the journals and the log that a SQLite file of the same name has left. Called when a store is created. If the
+  /// store is later copied to a SQLite file of this name, the log must be gone.
+  func removeJournals() throws {
+    if try DatabaseFile.removeJournals(of: URL(filePath: path)) { try syncFolder() }
+  }
+
   /// Passes the file's rows to a builder.
   ///
   /// - Throws: ``StoreError/unreadable(_:_:)``, or another ``StoreError``.
@@ -169,10 +183,16 @@ final class StoreFile: Sendable {
   /// The identity of the file; nil for a store that is only read.
   var identity: FileIdentity? { state.withLock(\.identity) }
 
-  /// Throws an error if the file was removed or replaced.
+  /// Throws an error if the file was removed or replaced, or if a program that ignores the lock has changed its size.
+  ///
+  /// Some file systems set the time of a change later than the change, and a file can get a new time without a change. So
+  /// the time says nothing.
   func checkIdentity() throws(StoreError) {
-    guard let identity else { return }
-    if FileIdentity(path) != identity { throw .replaced(url) }
+    let isSame = state.withLock { state in
+      guard let identity = state.identity else { return true }
+      return FileIdentity(path) == identity && Disk.size(of: state.descriptor) == state.size
+    }
+    if !isSame { throw .replaced(url) }
   }
 
   /// A complete new file on the disk that has not yet replaced the store's file.
@@ -187,15 +207,14 @@ final class StoreFile: Sendable {
   func prepare(_ contents: StoreContents, at name: String? = nil) throws -> Prepared {
     let name = name ?? work
     unlink(name)
-    let descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    let descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw StoreError.system(errno, url, during: "creating a file beside it") }
     do {
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         throw StoreError.system(errno, url, during: "locking")
       }
-      // The new file keeps the permissions of the old one.
-      var status = stat()
-      if stat(path, &status) == 0 { fchmod(descriptor, status.st_mode & 0o7777) }
+      // The new file keeps the owner and the permissions of the old one.
+      Disk.copyAccess(of: path, to: descriptor)
       let output = StoreOutput(descriptor, of: url)
       do {
         try format.write(contents, to: output)

@@ -62,7 +62,7 @@ package struct ExternalFiles: Sendable {
   private func write(_ value: Data, name: String, to path: String) throws(StoreError) {
     do {
       try makeFolder()
-      let file = try NewFile(path)
+      let file = try NewFile(path, like: storePath)
       do {
         try file.write(value)
         try file.finish()
@@ -112,7 +112,14 @@ package struct ExternalFiles: Sendable {
     return true
   }
 
-  private func makeFolder() throws(StoreError) { try Disk.makeFolder(folderPath, of: folder) }
+  /// The path of the store's file; nil if there is none yet. Who may read or write it may do the same with its large values.
+  private var storePath: String? {
+    let path = store.path(percentEncoded: false)
+    return FileIdentity(path) == nil ? nil : path
+  }
+
+  /// Creates the folder, unless it exists.
+  func makeFolder() throws(StoreError) { try Disk.makeFolder(folderPath, like: storePath, of: folder) }
 
   /// Makes the names in the folder permanent on the disk. Called once for all files of a save.
   package func syncFolder() throws(StoreError) {

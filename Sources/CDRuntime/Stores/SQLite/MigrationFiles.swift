@@ -23,10 +23,20 @@ struct MigrationFiles {
   /// before it.
   func work(_ step: Int) -> String { path + "-migrating\(step % 2 + 1)" }
 
+  /// Creates an empty file for a part of the migration. SQLite gives a new file the permissions of most new files. But the rows
+  /// of a private store must stay private, and a group that shares the store must be able to write to the result.
+  func makeWork(_ file: String) throws {
+    unlink(file)
+    try reporting { () throws(StoreError) in try Disk.makeFile(file, like: path, of: url) }
+  }
+
   /// The path of the finished file, if it must wait until the old file has been renamed.
   private var finished: String { path + "-migrated" }
 
   // MARK: Recovery
+
+  /// Whether only the finished file is left to become the store. The next opening completes the switch.
+  var awaitsSwitch: Bool { !exists(path) && exists(finished) }
 
   /// Completes an interrupted switch, and removes the files of an interrupted migration.
   ///
@@ -52,7 +62,7 @@ struct MigrationFiles {
   ///
   /// - Returns: Whether there was such a file.
   @discardableResult func completeSwitch() throws -> Bool {
-    guard !exists(path), exists(finished) else { return false }
+    guard awaitsSwitch else { return false }
     try rename(finished, path)
     try syncFolder()
     return true
@@ -61,15 +71,19 @@ struct MigrationFiles {
   /// The path of the temporary SQLite file in which the migration of a store of another format runs.
   var scratch: String { path + "-migrating" }
 
-  /// Removes all files that an interrupted migration of a store of another format has left.
+  /// Removes all files that an interrupted migration of a store of another format has left. The caller must hold the store's
+  /// lock.
+  ///
+  /// A file whose name only begins like theirs can be another store, so it stays.
   func removeAllLeftovers() {
-    let folder = url.deletingLastPathComponent().path(percentEncoded: false)
-    let prefix = url.lastPathComponent + "-migrating"
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    where name.hasPrefix(prefix) {
-      unlink(sibling(name))
+    let inner = MigrationFiles(URL(filePath: scratch))
+    for suffix in Self.leftoverSuffixes + ["-files", "-migrating-files"] { unlink(scratch + suffix) }
+    removeLeftovers()
+    for file in inner.leftovers { unlink(file) }
+    // A backup that is still a link to the temporary file counts only after that file is gone.
+    for backup in (try? BackupFiles.backups(of: inner.url)) ?? [] {
+      unlink(backup.path(percentEncoded: false))
     }
-    unlink(finished)
   }
 
   private static let leftoverSuffixes = ["", "-journal", "-wal", "-shm", "-external"]
@@ -88,7 +102,8 @@ struct MigrationFiles {
 
   /// Removes the files that a migration creates before the switch. The caller must hold the store's lock.
   func removeLeftovers() {
-    for file in leftovers { unlink(file) }
+    let kept = awaitsSwitch ? finished : nil
+    for file in leftovers where file != kept { unlink(file) }
   }
 
   private var linkCount: Int {
@@ -151,9 +166,13 @@ struct MigrationFiles {
   ///
   /// The caller must hold the lock of the old store and must have removed the store's journal.
   ///
-  /// - Parameter timeout: How many seconds to wait while others open stores in the same folder.
+  /// - Parameters:
+  ///   - timeout: How many seconds to wait while others open stores in the same folder.
+  ///   - isDatabase: Whether the store is a SQLite file. A log or a journal beside another file says nothing about it.
   @_optimize(none)
-  func replaceStore(with file: String, backup: String, timeout: Double = 10) throws {
+  func replaceStore(
+    with file: String, backup: String, timeout: Double = 10, isDatabase: Bool = true
+  ) throws {
     let backup = sibling(backup)
     try sync(file)
     try syncFolder()
@@ -162,13 +181,15 @@ struct MigrationFiles {
       throw MigrationError(url, .inUse)
     }
     defer { withExtendedLifetime(lock) {} }
-    // With a journal beside it, the new file would get its old contents back.
-    if (Disk.size(path + "-wal") ?? 0) > 0 || DatabaseFile.hasHotJournal(url) {
-      throw MigrationError(url, .inUse)
+    if isDatabase {
+      // With a journal beside it, the new file would get its old contents back.
+      if (Disk.size(path + "-wal") ?? 0) > 0 || DatabaseFile.hasHotJournal(url) {
+        throw MigrationError(url, .inUse)
+      }
+      // This journal belongs to no running transaction, because this process holds the store's lock. A killed program has
+      // left it, and it was never synced.
+      unlink(path + "-journal")
     }
-    // This journal belongs to no running transaction, because this process holds the store's lock. A killed program has
-    // left it, and it was never synced.
-    unlink(path + "-journal")
     try MigrationFaults.reach("link")
     if link(path, backup) == 0 {
       do {
@@ -188,9 +209,30 @@ struct MigrationFiles {
         unlink(finished)
         throw error
       }
-      try rename(finished, path)
+      do {
+        try MigrationFaults.reach("rename finished")
+        try rename(finished, path)
+      } catch {
+        restore(backup)
+        throw error
+      }
     }
-    try syncFolder()
+    // The store is the new file now, so an error would be wrong: it means that the old store is unchanged. The next save
+    // syncs the folder too. After a power failure before it, the name may lead to the old file, which is complete.
+    do {
+      try MigrationFaults.reach("sync")
+      try syncFolder()
+    } catch {}
+  }
+
+  /// Gives the old file its name back, after the finished file could not get it. If this fails too, the finished file stays,
+  /// because it is then all that the next opening finds.
+  private func restore(_ backup: String) {
+    do {
+      try MigrationFaults.reach("rename back")
+      try rename(backup, path)
+    } catch { return }
+    unlink(finished)
   }
 
   /// Removes a backup that the store's metadata lists for removal.

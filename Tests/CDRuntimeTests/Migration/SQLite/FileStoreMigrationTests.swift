@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CDRuntime
@@ -109,6 +110,24 @@ import Testing
     #expect(fixture.files == ["store.cdstore"])
   }
 
+  /// A new store removes what a former SQLite file of its name has left. Later such a file is none of the store's.
+  @Test(arguments: StoreKind.whole, [0, 1]) func aLogBesideTheFileIsNoHindrance(_ kind: StoreKind, _ way: Int)
+    throws
+  {
+    let fixture = try MigrationFixture()
+    let logs = ["store.cdstore-journal", "store.cdstore-wal"]
+    func writeLogs() throws {
+      for name in logs { try Data("log".utf8).write(to: fixture.folder.appending(path: name)) }
+    }
+    try writeLogs()
+    let uris = try create(fixture, kind)
+    #expect(fixture.files == ["store.cdstore"])
+    try writeLogs()
+    let model = MigrationFixture.model([Self.first, Self.seconds[way].version])
+    for _ in 0..<2 { try check(fixture, kind, model, uris) }
+    #expect(fixture.files == ["store.cdstore"] + logs)
+  }
+
   @Test func aBackupStaysWhereItIsAskedFor() throws {
     let fixture = try MigrationFixture()
     let uris = try create(fixture, .xml)
@@ -148,6 +167,116 @@ import Testing
     #expect(points > 5)
   }
 
+  /// Without hard links, for a moment no file has the store's name.
+  @Test(arguments: StoreKind.files, [false, true])
+  func aSwitchWithoutHardLinksThatFailsLosesNothing(_ kind: StoreKind, _ alsoFailsBack: Bool) throws {
+    struct Fault: Error {}
+    let fixture = try MigrationFixture()
+    let uris = try create(fixture, kind)
+    let model = MigrationFixture.model([Self.first, Self.seconds[1].version])
+    let backup = fixture.folder.appending(path: "store.cdstore-before-1")
+    // The rows of a whole file are first migrated in a temporary file.
+    let switches = Mutex(kind == .sqlite ? 1 : 2)
+    let hook: @Sendable (String) throws -> Void = { point in
+      switch point {
+      case "link":
+        let isLast = switches.withLock {
+          $0 -= 1
+          return $0 == 0
+        }
+        // A name that is taken refuses the link, as a file system without links does.
+        if isLast { try Data().write(to: backup) }
+      case "rename finished": throw Fault()
+      case "rename back": if alsoFailsBack { throw Fault() }
+      default: break
+      }
+    }
+    #expect(throws: Fault.self) {
+      try MigrationFaults.$hook.withValue(hook) {
+        try fixture.open(model) { $0.location = kind.location(fixture.url) }
+      }
+    }
+    #expect(
+      fixture.files
+        == (alsoFailsBack ? ["store.cdstore-before-1", "store.cdstore-migrated"] : ["store.cdstore"]))
+    for _ in 0..<2 { try check(fixture, kind, model, uris) }
+    #expect(fixture.files == ["store.cdstore"])
+  }
+
+  /// The store is the new file by then, and what the migration has written belongs to it.
+  @Test(arguments: StoreKind.files) func aFolderThatIsNotSyncedIsNoFailure(_ kind: StoreKind) throws {
+    struct Fault: Error {}
+    let body = AttributeDescription(name: "body", type: .data, isOptional: true, storesExternally: true)
+    let note = [attribute("text", .string), attribute("rank", .int64), body]
+    let model = MigrationFixture.model(
+      [Notes.version(1, note: note), Notes.version(2, note: note)],
+      mappings: [Notes.rules([EntityRule(destination: "Note", name: "Keep", isCustom: true)])])
+    let value = AttributeValue.data(Data(repeating: 1, count: 100_000))
+    let fixture = try MigrationFixture()
+    try fixture.using(MigrationFixture.model([Notes.version(1, note: note)])) {
+      $0.location = kind.location(fixture.url)
+    } body: { context in
+      try Notes.fill(context)
+    }
+    let hook: @Sendable (String) throws -> Void = { point in
+      if point == "sync" { throw Fault() }
+    }
+    try MigrationFaults.$hook.withValue(hook) {
+      try fixture.open(model) { description in
+        description.location = kind.location(fixture.url)
+        description.migrationPolicies["Keep", from: 1, to: 2] = {
+          TestPolicy(create: { source, mapping, manager in
+            let note = try manager.makeDestinationInstance(for: source, in: mapping)
+            try note.setValue(.attribute(value), forKey: "body")
+          })
+        }
+      }
+    }
+    for _ in 0..<2 {
+      try fixture.using(model) {
+        $0.location = kind.location(fixture.url)
+      } body: { context in
+        let notes = try context.fetch(FetchRequest<ManagedObject>(entityName: "Note"))
+        #expect(notes.count == 6)
+        for note in notes { #expect(try note.value(forKey: "body") == .attribute(value)) }
+        #expect(try context.persistentStoreCoordinator.verify().isEmpty)
+      }
+    }
+    #expect(fixture.files == ["store.cdstore", "store.cdstore-external"])
+  }
+
+  /// A store that is private, and one that a group shares.
+  @Test(arguments: StoreKind.files, [0o600, 0o660])
+  func permissionsStay(_ kind: StoreKind, _ rights: Int) throws {
+    for second in Self.seconds {
+      let fixture = try MigrationFixture()
+      let uris = try create(fixture, kind)
+      #expect(chmod(fixture.url.path, mode_t(rights)) == 0)
+      let model = MigrationFixture.model([Self.first, second.version])
+      let folder = fixture.folder
+      let hook: @Sendable (String) throws -> Void = { point in
+        for (name, found) in try Self.permissions(in: folder) {
+          #expect(found & ~rights == 0, "\(name) before \(point)")
+        }
+      }
+      try MigrationFaults.$hook.withValue(hook) { try check(fixture, kind, model, uris) }
+      #expect(try Self.permissions(in: folder)["store.cdstore"] == rights, "\(second.name)")
+      try check(fixture, kind, model, uris)
+      #expect(try Self.permissions(in: folder) == ["store.cdstore": rights], "\(second.name)")
+    }
+  }
+
+  /// The permissions of all files of a folder that are neither folders nor links.
+  private static func permissions(in folder: URL) throws -> [String: Int] {
+    var result: [String: Int] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.appending(path: name).path)
+      guard attributes[.type] as? FileAttributeType == .typeRegular else { continue }
+      result[name] = attributes[.posixPermissions] as? Int
+    }
+    return result
+  }
+
   @Test(arguments: [StoreKind.xml, .binary]) func aMigrationIsRehearsed(_ kind: StoreKind) throws {
     let fixture = try MigrationFixture()
     _ = try create(fixture, kind)
@@ -160,10 +289,34 @@ import Testing
     #expect(try fixture.bytes() == old && fixture.files == ["store.cdstore"])
   }
 
+  /// Other stores and notes can have names that begin like those of a migration's files.
+  @Test(arguments: StoreKind.whole) func filesWithOtherNamesStay(_ kind: StoreKind) throws {
+    let fixture = try MigrationFixture()
+    let uris = try create(fixture, kind)
+    let others = [
+      "store.cdstore-migrating to Berlin.xml", "store.cdstore-migrating-before-noon",
+      "store.cdstore-migrating-notes.txt", "store.cdstore-migrating3",
+    ]
+    for name in others { try Data(name.utf8).write(to: fixture.folder.appending(path: name)) }
+    try check(fixture, kind, MigrationFixture.model([Self.first]), uris)
+    #expect(fixture.files == ["store.cdstore"] + others)
+    let model = MigrationFixture.model([Self.first, Self.seconds[1].version])
+    for _ in 0..<2 { try check(fixture, kind, model, uris) }
+    #expect(fixture.files == ["store.cdstore"] + others)
+    for name in others {
+      #expect(try Data(contentsOf: fixture.folder.appending(path: name)) == Data(name.utf8))
+    }
+  }
+
   @Test func whatAKilledMigrationLeftIsRemoved() throws {
     let fixture = try MigrationFixture()
     let uris = try create(fixture, .xml)
-    for name in ["-migrating", "-migrating2", "-migrating-before-1", "-saving"] {
+    let names = [
+      "-migrating", "-migrating-journal", "-migrating2", "-migrating-migrating1",
+      "-migrating-migrating1-journal", "-migrating-migrated", "-migrating-migrating-files",
+      "-migrating-before-1", "-migrating-before-1-2", "-migrated", "-saving",
+    ]
+    for name in names {
       try Data("half".utf8).write(to: fixture.folder.appending(path: "store.cdstore\(name)"))
     }
     // The switch had begun: the backup is the store itself.

@@ -73,6 +73,17 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("copy") }
   }
 
+  /// A killed program has left them, and somebody has removed the file that they belong to.
+  @Test(arguments: StoreKind.files) func theLogOfAFormerFileIsRemoved(_ kind: StoreKind) throws {
+    defer { removeFiles() }
+    try make(.sqlite)
+    for name in ["copy-wal", "copy-shm", "copy-journal"] {
+      try Data("log".utf8).write(to: folder.appending(path: name))
+    }
+    try copy(to: kind)
+    #expect(try copies() == ["copy"])
+  }
+
   /// A format during whose reading somebody else copies the same store to the same place.
   private struct Rivalled: StoreFormat {
     final class Outcome: Sendable {

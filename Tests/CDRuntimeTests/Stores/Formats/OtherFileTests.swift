@@ -21,6 +21,32 @@ import Testing
     try file.use(kind)
   }
 
+  /// What people and tools put before the first element.
+  @Test(arguments: [
+    "", "\n", "\r\n \t", "<!-- mine -->\n", "\n<!-- mine -->", "<?tool x?>",
+    "<?xml-stylesheet href=\"a.xsl\"?>\n", "\u{FEFF}\n", "\u{FEFF}<!-- mine -->",
+  ]) func xmlWithoutADeclarationIsRecognized(_ prolog: String) throws {
+    let text = String(decoding: try file.make(.xml), as: UTF8.self)
+    let start = try #require(text.range(of: "<cdgen")?.lowerBound)
+    let bytes = Data("\(prolog)\(text[start...])".utf8)
+    try bytes.write(to: file.url)
+    let location = try StoreLocation(recognizing: file.url)
+    guard case .xml = location else {
+      Issue.record("\(location)")
+      return
+    }
+    #expect(try file.outcome(bytes, .xml).isOpened)
+  }
+
+  @Test func onlyXMLIsRecognizedAsXML() throws {
+    for text in ["<html></html>", "\n<html/>", "\n", " x", "<!DOCTYPE html>"] {
+      #expect(!XMLStoreFormat().recognizes(Array(text.utf8)), "\(text)")
+    }
+    // XML permits nothing before a declaration.
+    let text = String(decoding: try file.make(.xml), as: UTF8.self)
+    #expect(try file.outcome(Data("\n\(text)".utf8), .xml).error?.reason == .otherFormat)
+  }
+
   @Test(arguments: StoreKind.files) func aFolderIsRefused(_ kind: StoreKind) throws {
     try FileManager.default.createDirectory(at: file.url, withIntermediateDirectories: false)
     try Data("kept".utf8).write(to: file.url.appending(path: "inside"))

@@ -146,7 +146,7 @@ import Testing
     #expect(
       try text { $0.replacing("<value name=\"title\">Walden</value>", with: "") }
         == .invalidValue(entity: "Book", property: "title", key: 1))
-    for key in ["0", "-1", "9223372036854775807", "99999999999999999999", ""] {
+    for key in ["0", "-1", "4611686018427387904", "9223372036854775807", "99999999999999999999", ""] {
       #expect(
         try text { $0.replacing("<object key=\"2\" ", with: "<object key=\"\(key)\" ") } != nil,
         "key '\(key)'")
@@ -166,6 +166,17 @@ import Testing
       #expect(
         try text { $0.replacing("<row id=\"1\" ", with: "<row id=\"\(number)\" ") }
           == .invalidRow(entity: "_history", key: nil))
+    }
+  }
+
+  /// No object could be added to such a store.
+  @Test func countersThatLeaveNoKeyAreRefused() throws {
+    defer { removeFiles() }
+    for number in ["9223372036854775807", "4611686018427387905"] {
+      #expect(
+        try text {
+          $0.replacing(/entity="Tag" next="\d+"/, with: "entity=\"Tag\" next=\"\(number)\"")
+        } == .invalidRow(entity: "_keys", key: nil))
     }
   }
 

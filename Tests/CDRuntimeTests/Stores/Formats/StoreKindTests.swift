@@ -240,6 +240,24 @@ import Testing
     #expect(files == ["moved"])
   }
 
+  /// By an editor, for example, which does not know of the lock.
+  @Test(arguments: StoreKind.whole) func aFileThatSomebodyHasEditedIsNotOverwritten(_ kind: StoreKind) throws
+  {
+    defer { removeFiles() }
+    let context = ManagedObjectContext(try open(kind))
+    _ = Tag(name: "a", in: context)
+    try context.save()
+    let handle = try FileHandle(forWritingTo: url)
+    try handle.seekToEnd()
+    try handle.write(contentsOf: Data("<!-- mine -->".utf8))
+    try handle.close()
+    let edited = try Data(contentsOf: url)
+    _ = Tag(name: "b", in: context)
+    #expect(throws: StoreError.replaced(url)) { try context.save() }
+    #expect(try Data(contentsOf: url) == edited)
+    #expect(files == ["library.store"])
+  }
+
   @Test(arguments: [StoreKind.xml, .binary]) func aSaveThatCannotBeWrittenChangesNothing(_ kind: StoreKind)
     throws
   {

@@ -19,6 +19,26 @@ import Testing
         ])
     ], currentVersionNumber: 1)
 
+  /// Who may not read a store may not read its large values either.
+  @Test(arguments: StoreKind.files, [0o600, 0o660])
+  func largeValuesHaveThePermissionsOfTheStore(_ kind: StoreKind, _ rights: Int) throws {
+    let fixture = try MigrationFixture()
+    let coordinator = try PersistentStoreCoordinator(model: Self.model, at: kind.location(fixture.url))
+    #expect(chmod(fixture.url.path, mode_t(rights)) == 0)
+    let context = ManagedObjectContext(coordinator)
+    let photo = try context.insert(entityNamed: "Photo")
+    try photo.setValue(.attribute(.data(Data(repeating: 7, count: 100_000))), forKey: "pixels")
+    try context.save()
+    let folder = fixture.folder.appending(path: "store.cdstore-external")
+    func permissions(_ url: URL) throws -> Int? {
+      try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
+    }
+    #expect(try permissions(folder) == (rights == 0o600 ? 0o700 : 0o770))
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(names.count == 1)
+    for name in names { #expect(try permissions(folder.appending(path: name)) == rights) }
+  }
+
   @Test(arguments: StoreKind.whole) func largeValuesAreFiles(_ kind: StoreKind) throws {
     let fixture = try MigrationFixture()
     let folder = fixture.folder.appending(path: "store.cdstore-external")

@@ -137,8 +137,10 @@ struct XMLScanner {
     case (0xEF, 0xBB): index = min(3, buffer.count)
     default: break
     }
-    guard buffer[index...].starts(with: "<?xml".utf8) else {
-      guard try peek() == UInt8(ascii: "<") else { throw StoreFormatError(.otherFormat) }
+    guard isAtDeclaration else {
+      // Only a declaration must be at the very beginning.
+      try skipSpace()
+      guard try peek() == UInt8(ascii: "<"), !isAtDeclaration else { throw StoreFormatError(.otherFormat) }
       return
     }
     index += 5
@@ -148,6 +150,12 @@ struct XMLScanner {
     try expect("?>")
     guard tag["version"] == "1.0" else { throw StoreFormatError(.syntax("it is not XML 1.0")) }
     if let encoding = tag["encoding"], encoding.lowercased() != "utf-8" { throw StoreFormatError(.encoding) }
+  }
+
+  /// Whether the bytes from here are those of an XML declaration, and not of an instruction such as `xml-stylesheet`.
+  private var isAtDeclaration: Bool {
+    let bytes = buffer[index...]
+    return bytes.starts(with: "<?xml".utf8) && !bytes.starts(with: "<?xml-".utf8)
   }
 
   /// Checks that only spaces and comments follow.

@@ -6,9 +6,10 @@ struct XMLStoreFormat: StoreFormat {
 
   func recognizes(_ start: [UInt8]) -> Bool {
     let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    let text = start.starts(with: byteOrderMark) ? start.dropFirst(3) : start[...]
+    let text = (start.starts(with: byteOrderMark) ? start.dropFirst(3) : start[...])
+      .drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
     // XML in another encoding is recognized too, so that the reader can refuse it with a reason.
-    return text.starts(with: "<?xml".utf8) || text.starts(with: "<cdgen".utf8)
+    return ["<?", "<!--", "<cdgen"].contains { text.starts(with: $0.utf8) }
       || [[0xFE, 0xFF], [0xFF, 0xFE], [0x00, 0x3C], [0x3C, 0x00]].contains {
         start.starts(with: $0 as [UInt8])
       }

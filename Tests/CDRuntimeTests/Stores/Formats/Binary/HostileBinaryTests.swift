@@ -170,7 +170,10 @@ import Testing
   }
 
   @Test func keysAndVersionsOutOfRangeAreRefused() throws {
-    for key in [.null, .integer(0), .integer(-1), .integer(.max), .integer(.min)] as [StoreValue] {
+    let keys: [StoreValue] = [
+      .null, .integer(0), .integer(-1), .integer(.max), .integer(.max - 1), .integer(1 << 62), .integer(.min),
+    ]
+    for key in keys {
       #expect(
         try reason("Tag", ["_key", "_version", "name"], [key, .integer(1), .text("a")])
           == .invalidRow(entity: "Tag", key: nil), "\(key)")
@@ -180,9 +183,10 @@ import Testing
         try reason("Tag", ["_key", "_version", "name"], [.integer(4), version, .text("a")])
           == .invalidValue(entity: "Tag", property: "_version", key: 4), "\(version)")
     }
-    #expect(
-      try reason("_keys", ["_entity", "_next"], [.null, .integer(1)], kind: 0)
-        == .invalidRow(entity: "_keys", key: nil))
+    for row in [[.null, .integer(1)], [.text("Tag"), .integer(.max)]] as [[StoreValue]] {
+      #expect(
+        try reason("_keys", ["_entity", "_next"], row, kind: 0) == .invalidRow(entity: "_keys", key: nil))
+    }
   }
 
   @Test(arguments: [
