@@ -109,10 +109,8 @@ extension PostgresSession {
     var findings = try keys("SELECT _pk FROM \(table) AS t0 WHERE _pk < 1 ORDER BY 1").map {
       StoreDefect.damaged("'\(root.name)' has a row \($0), but keys begin at 1")
     }
-    guard root.hasEntityColumn else { return findings }
-    let names = root.subtree.map { SQLText.literal(model.entities[$0].name) }.joined(separator: ", ")
-    let result = try run(
-      "SELECT _pk, _entity FROM \(table) AS t0 WHERE NOT _entity IN (\(names)) ORDER BY _pk")
+    guard let strange = model.strangeRows(of: root, table: table) else { return findings }
+    let result = try run(strange)
     for row in 0..<result.rowCount {
       findings.append(
         .unknownEntity(entity: root.name, key: result.int(row, 0), name: result.string(row, 1) ?? ""))

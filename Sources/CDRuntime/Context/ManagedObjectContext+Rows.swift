@@ -78,7 +78,7 @@ extension ManagedObjectContext {
     while try rows.next() {
       let name = rows.entityName
       if current?.name != name {
-        // The model does not have the row's entity, so no object is made of the row.
+        // The model does not have the row's entity, or the entity is abstract. So no object is made of the row.
         guard let entity = model.entity(name), let kind = rowKind(of: entity, rows) else { continue }
         current = (name, kind)
       }

@@ -105,6 +105,11 @@ import Testing
       ])
   }
 
+  @Test(.needs(.tables)) func rowsOfAbstractEntitiesAreFound() throws {
+    try store.run(#"UPDATE "Publication" SET _entity = 'Publication'"#)
+    #expect(try findings() == [.unknownEntity(entity: "Publication", key: 1, name: "Publication")])
+  }
+
   @Test(.needs(.tables)) func rulesAreCheckedBehindABatchOfStrangeRows() throws {
     let uuid = store.kind == .postgresql ? "gen_random_uuid()" : "x'00'"
     try store.run(

@@ -159,10 +159,8 @@ extension SQLiteSession {
       StoreDefect.damaged("'\(root.name)' has a row \(row[0] ?? ""), but keys begin at 1")
     }
     findings += try invalidBooleans(of: root)
-    guard root.hasEntityColumn else { return findings }
-    let names = root.subtree.map { SQLText.literal(model.entities[$0].name) }.joined(separator: ", ")
-    let claimed = "_entity IN (\(names))"
-    for row in try connection.rows("SELECT _pk, _entity FROM \(table) WHERE NOT \(claimed) ORDER BY _pk") {
+    guard let strange = model.strangeRows(of: root, table: table) else { return findings }
+    for row in try connection.rows(strange) {
       guard let key = row[0].flatMap({ Int64($0) }) else { continue }
       findings.append(.unknownEntity(entity: root.name, key: key, name: row[1] ?? ""))
     }

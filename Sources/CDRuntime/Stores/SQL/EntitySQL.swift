@@ -223,6 +223,21 @@ extension ModelPlan {
     return ["\(alias)_entity IN (\(names.joined(separator: ", ")))"]
   }
 
+  /// Selects the keys and the entities of the rows of a root's table that cannot be objects, in the order of the keys: the
+  /// model does not have their entity, or the entity is abstract. Nil if all rows can be objects.
+  ///
+  /// - Parameter table: The form in which the statement finds the table.
+  package func strangeRows(of root: EntityPlan, table: String) -> String? {
+    let names = root.subtree.map { entities[$0] }.filter { !$0.description.isAbstract }.map {
+      SQLText.literal($0.name)
+    }
+    guard root.hasEntityColumn else {
+      return names.isEmpty ? "SELECT _pk, \(SQLText.literal(root.name)) FROM \(table) ORDER BY _pk" : nil
+    }
+    let condition = names.isEmpty ? "" : " WHERE _entity NOT IN (\(names.joined(separator: ", ")))"
+    return "SELECT _pk, _entity FROM \(table)\(condition) ORDER BY _pk"
+  }
+
   /// The unique constraint of a unique index, found by the index's name.
   package func uniqueConstraint(ofIndex index: String) -> (entity: EntityPlan, properties: [String])? {
     for entity in entities {

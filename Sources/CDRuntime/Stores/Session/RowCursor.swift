@@ -84,6 +84,8 @@ package struct RowCursor {
   /// Returns a reader for the rows of an entity, which is valid now and after each ``next()``. Returns nil if the rows
   /// cannot be of that entity.
   package func reader(of entity: EntityPlan, _ report: RowReport?) -> RowReader? {
+    // Another program can write such a row. No object is made of it.
+    if entity.description.isAbstract { return nil }
     guard let statement else {
       return source?.values(of: entity).map { RowReader(values: $0, report: report) }
     }
