@@ -205,6 +205,37 @@ import Testing
     #expect(try findings() == [.keyTaken(entity: "Tag")])
   }
 
+  /// Programs that repair a file leave out an index that they cannot create.
+  @Test(.onlyOnSQLite("its indexes")) func rowsThatAMissingUniqueIndexWouldRefuseAreFound() throws {
+    try store.run(
+      #"DROP INDEX "Tag.unique.name""#, #"INSERT INTO "Tag" (_pk, _version, name) VALUES (2, 1, 'pond')"#,
+      #"DROP INDEX "Author.spouse""#,
+      #"INSERT INTO "Author" (_pk, _version, name, spouse) VALUES (2, 1, 'b', 1), (3, 1, 'c', 1)"#,
+      "UPDATE _cdgen_keys SET next = 10")
+    let coordinator = try PersistentStoreCoordinator(
+      for: LibraryModel.self, stores: [PersistentStoreDescription(store.location, isReadOnly: true)])
+    let damaged = try coordinator.verify().filter { if case .damaged = $0 { true } else { false } }
+    #expect(
+      Set(damaged) == [
+        .damaged(
+          "'Tag' p1 and p2 have equal values for the unique index 'Tag.unique.name', which is missing"),
+        .damaged(
+          "'Author' p2 and p3 have equal values for the unique index 'Author.spouse', which is missing"),
+      ])
+    // An opening for writing names the row too, first that of one index and then that of the other.
+    for (entity, property, key) in [("Author", "spouse", 3 as Int64), ("Tag", "name", 2 as Int64)] {
+      #expect {
+        try store.container()
+      } throws: { error in
+        guard let error = error as? MigrationError else { return false }
+        return error.reason == .duplicate(properties: [property]) && error.entity == entity
+          && error.objectKey == key
+      }
+      try store.run(#"DELETE FROM "\#(entity)" WHERE _pk = \#(key)"#)
+    }
+    _ = try store.container()
+  }
+
   @Test(.onlyOnSQLite("its indexes")) func aDamagedIndexIsFound() throws {
     // A row that its index has not: what a bug in another program leaves.
     try store.run(

@@ -251,6 +251,19 @@ extension ModelPlan {
     return nil
   }
 
+  /// The one-to-one relationship whose references a unique index keeps different, found by the index's name.
+  func oneToOneReference(ofIndex index: String) -> (entity: EntityPlan, properties: [String])? {
+    for entity in entities {
+      for column in entity.columns where column.isReference && index == "\(entity.table).\(column.name)" {
+        guard let relationship = entity.slots[column.slot].relationship, relationship.isOneToOne else {
+          continue
+        }
+        return (entity, [relationship.name])
+      }
+    }
+    return nil
+  }
+
   /// Selects the greatest key of a group of rows that have equal values in properties of an entity.
   ///
   /// - Parameter table: The form in which the statement finds the table.
