@@ -109,6 +109,9 @@ extension PostgresSession {
     var findings = try keys("SELECT _pk FROM \(table) AS t0 WHERE _pk < 1 ORDER BY 1").map {
       StoreDefect.damaged("'\(root.name)' has a row \($0), but keys begin at 1")
     }
+    findings += try keys(
+      "SELECT _pk FROM \(table) AS t0 WHERE _version NOT BETWEEN 0 AND \(UInt32.max) ORDER BY 1"
+    ).map { StoreDefect.damaged("'\(root.name)' p\($0) has a version that is not a number of 32 bits") }
     guard let strange = model.strangeRows(of: root, table: table) else { return findings }
     let result = try run(strange)
     for row in 0..<result.rowCount {

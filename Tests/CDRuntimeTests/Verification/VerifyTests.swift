@@ -167,6 +167,19 @@ import Testing
     #expect(try findings() == [.unreadableHistory(id: 1)])
   }
 
+  @Test(.needs(.tables), arguments: [-3, 0, 1 << 62] as [Int64])
+  func aHistoryWithAnUnusableNumberIsFound(id: Int64) throws {
+    try store.run("UPDATE _cdgen_history SET id = \(id)")
+    #expect(try findings() == [.unreadableHistory(id: id)])
+  }
+
+  @Test(.needs(.tables), arguments: [-5, 1 << 32] as [Int64])
+  func versionsThatNoRowHasAreFound(version: Int64) throws {
+    try store.run(#"UPDATE "Author" SET _version = \#(version)"#)
+    #expect(
+      try findings() == [.damaged("'Author' p1 has a version that is not a number of 32 bits")])
+  }
+
   @Test func outdatedDerivedValuesAreFound() throws {
     try store.run(#"UPDATE "Publication" SET "reviewCount" = 7"#)
     let found = try findings()
@@ -246,6 +259,34 @@ import Testing
         + "ON \"Tag\" (\"name\")' WHERE name = 'Tag.unique.name'; PRAGMA writable_schema = RESET")
     let damaged = try findings().filter { if case .damaged = $0 { true } else { false } }
     #expect(!damaged.isEmpty)
+  }
+}
+
+/// Values that a column of SQLite accepts, but not the attribute, and with which a store cannot be copied.
+@Suite(.onceForAllKinds) struct UnfittingValueVerifyTests {
+  @Test(arguments: [("weight", "1e300"), ("weight", "-1e39"), ("cover", "1"), ("cover", "1.5")])
+  func numbersThatDoNotFitAreFound(_ property: String, _ value: String) throws {
+    let cover = AttributeDescription(name: "cover", type: .data, isOptional: true, storesExternally: true)
+    let version = MigrationFixture.version(1, [entity("Parcel", [attribute("weight", .float), cover])])
+    let fixture = try MigrationFixture()
+    try fixture.create([version]) { context in
+      try context.insert(entityNamed: "Parcel").setValue(.attribute(.double(1)), forKey: "weight")
+    }
+    try PlainSQL.run("UPDATE Parcel SET \(property) = \(value)", at: fixture.url)
+    let model = MigrationFixture.model([version])
+    let coordinator = try PlannedModel.remembered(model).coordinator(at: fixture.location)
+    let found: [String?] = try coordinator.verify().map { finding in
+      if case .unreadable(let error) = finding {
+        error.reason == .wrongType ? error.property : nil
+      } else {
+        nil
+      }
+    }
+    #expect(found == [property])
+    #expect {
+      try PersistentStoreCoordinator.copyPersistentStore(
+        at: fixture.url, to: .xml(fixture.folder.appending(path: "copy.xml")))
+    } throws: { if case StoreError.unreadable = $0 { true } else { false } }
   }
 }
 

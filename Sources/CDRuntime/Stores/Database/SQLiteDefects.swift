@@ -181,6 +181,12 @@ extension SQLiteSession {
     var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
       StoreDefect.damaged("'\(root.name)' has a row \(row[0] ?? ""), but keys begin at 1")
     }
+    let versions = "0 AND \(UInt32.max)"
+    findings += try connection.rows(
+      "SELECT _pk FROM \(table) WHERE _version NOT BETWEEN \(versions) ORDER BY _pk"
+    ).map { row in
+      StoreDefect.damaged("'\(root.name)' p\(row[0] ?? "") has a version that is not a number of 32 bits")
+    }
     findings += try invalidBooleans(of: root)
     guard let strange = model.strangeRows(of: root, table: table) else { return findings }
     for row in try connection.rows(strange) {
