@@ -110,6 +110,19 @@ import Testing
     #expect(try findings() == [.unknownEntity(entity: "Publication", key: 1, name: "Publication")])
   }
 
+  /// Another program has changed the entity of a row, but not its values.
+  @Test(.needs(.tables)) func referencesThatAnEntityDoesNotHaveAreFound() throws {
+    let context = try store.freshContext()
+    let author = try #require(try Author.objects(in: context).first)
+    let magazine = Magazine(title: "m", issue: 1, author: author, in: context)
+    try context.save()
+    try store.run(#"UPDATE "Publication" SET prequel = \#(book.key) WHERE _pk = \#(magazine.key)"#)
+    #expect(
+      try findings() == [
+        .damaged("'Magazine' p\(magazine.key) has a reference in 'prequel', which its entity does not have")
+      ])
+  }
+
   @Test(.needs(.tables)) func rulesAreCheckedBehindABatchOfStrangeRows() throws {
     let uuid = store.kind == .postgresql ? "gen_random_uuid()" : "x'00'"
     try store.run(

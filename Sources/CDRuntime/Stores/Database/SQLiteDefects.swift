@@ -188,6 +188,12 @@ extension SQLiteSession {
       StoreDefect.damaged("'\(root.name)' p\(row[0] ?? "") has a version that is not a number of 32 bits")
     }
     findings += try invalidBooleans(of: root)
+    for (column, sql) in model.strangeReferences(of: root, table: table) {
+      findings += try connection.rows(sql).map { row in
+        StoreDefect.damaged(
+          "'\(row[1] ?? "")' p\(row[0] ?? "") has a reference in '\(column)', which its entity does not have")
+      }
+    }
     guard let strange = model.strangeRows(of: root, table: table) else { return findings }
     for row in try connection.rows(strange) {
       guard let key = row[0].flatMap({ Int64($0) }) else { continue }

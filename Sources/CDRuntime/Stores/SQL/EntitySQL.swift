@@ -238,6 +238,27 @@ extension ModelPlan {
     return "SELECT _pk, _entity FROM \(table)\(condition) ORDER BY _pk"
   }
 
+  /// Select the keys and the entities of the rows of a root's table that have a reference although their entity does not
+  /// have the relationship, by the column of the reference. Objects do not show such a reference, but joins and foreign keys
+  /// follow it.
+  ///
+  /// - Parameter table: The form in which the statements find the table.
+  package func strangeReferences(of root: EntityPlan, table: String) -> [(column: String, sql: String)] {
+    guard root.hasEntityColumn else { return [] }
+    let kinds = root.subtree.map { entities[$0] }.filter { !$0.description.isAbstract }
+    let columns = Set(kinds.flatMap(\.columns).filter(\.isReference).map(\.name))
+    return columns.sorted().compactMap { column in
+      let others = kinds.filter { kind in !kind.columns.contains { $0.name == column } }
+      if others.isEmpty { return nil }
+      let names = others.map { SQLText.literal($0.name) }.joined(separator: ", ")
+      return (
+        column,
+        "SELECT _pk, _entity FROM \(table) WHERE \(SQLText.quoted(column)) IS NOT NULL "
+          + "AND _entity IN (\(names)) ORDER BY _pk"
+      )
+    }
+  }
+
   /// The unique constraint of a unique index, found by the index's name.
   package func uniqueConstraint(ofIndex index: String) -> (entity: EntityPlan, properties: [String])? {
     for entity in entities {
