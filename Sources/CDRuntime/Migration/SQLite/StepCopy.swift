@@ -31,6 +31,7 @@ struct StepCopy {
   func run(reading read: () throws -> PersistentStoreCoordinator) throws {
     try plan.checkLeaving(session)
     try checkRows()
+    try session.log?.noteForeignTables(plan.source, session)
     let layout = SQLSchema(plan.destination, store: 0)
     for sql in SQLSchema.systemTables {
       try session.execute(sql.replacing("CREATE TABLE ", with: "CREATE TABLE \(schema)."))

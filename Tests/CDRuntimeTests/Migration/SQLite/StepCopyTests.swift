@@ -28,4 +28,17 @@ import Testing
     }
     #expect(try fixture.rows("SELECT _entity, name FROM Being") == [[name, "Ann"]])
   }
+
+  @Test func aRehearsalNamesTheTablesOfOtherPrograms() throws {
+    let fixture = try MigrationFixture()
+    try fixture.create([Self.first])
+    try PlainSQL.run("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1), (2)", at: fixture.url)
+    let model = MigrationFixture.model([Self.first, Self.second])
+    let report = try MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model).run()
+    #expect(report.succeeds && !report.isInPlace)
+    let losses = report.steps.flatMap(\.losses)
+    #expect(
+      losses.map(\.description) == ["the new file does not contain the table 'theirs' of another program"])
+    #expect(losses.map(\.count) == [2])
+  }
 }
