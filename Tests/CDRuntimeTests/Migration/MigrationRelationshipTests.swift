@@ -86,8 +86,10 @@ import Testing
           entity("Person", [Self.name]),
         ])
     }
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Cat", drops: ["owner"])])
     try migrate(
-      version(1, owner, []), version(2, [], owner), inPlace: false,
+      version(1, owner, []), version(2, [], owner), rules, inPlace: false,
       fill: { context in
         let person = try context.insert(entityNamed: "Person")
         try person.setValue(.attribute(.string("P")), forKey: "name")

@@ -247,7 +247,7 @@ extension ModelPlan {
     guard root.hasEntityColumn else { return [] }
     let kinds = root.subtree.map { entities[$0] }.filter { !$0.description.isAbstract }
     let columns = Set(kinds.flatMap(\.columns).filter(\.isReference).map(\.name))
-    return columns.sorted().compactMap { column in
+    return columns.sorted().compactMap { column -> (column: String, sql: String)? in
       let others = kinds.filter { kind in !kind.columns.contains { $0.name == column } }
       if others.isEmpty { return nil }
       let names = others.map { SQLText.literal($0.name) }.joined(separator: ", ")
