@@ -96,8 +96,8 @@ struct Dump: ParsableCommand {
     let strange = rows - total
     if strange != 0 {
       throw Failure(
-        "\(strange) \(strange == 1 ? "row has" : "rows have") an entity that is unknown to the model or abstract; "
-          + "'cdstore verify' names them")
+        "\(strange) \(strange == 1 ? "row has" : "rows have") an entity that is unknown to the model or "
+          + "abstract; 'cdstore verify' names them")
     }
   }
 

@@ -42,8 +42,8 @@ import Testing
         == (count == 998
           ? []
           : [
-            "1.yaml:2:3: error: 'Base' and its subentities need a table of 2001 columns, but SQLite allows 2000; "
-              + "move properties to other entities"
+            "1.yaml:2:3: error: 'Base' and its subentities need a table of 2001 columns, but SQLite allows "
+              + "2000; move properties to other entities"
           ]))
   }
 
