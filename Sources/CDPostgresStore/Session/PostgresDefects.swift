@@ -109,10 +109,19 @@ extension PostgresSession {
     var findings = try keys("SELECT _pk FROM \(table) AS t0 WHERE _pk < 1 ORDER BY 1").map {
       StoreDefect.damaged("'\(root.name)' has a row \($0), but keys begin at 1")
     }
-    guard root.hasEntityColumn else { return findings }
-    let names = root.subtree.map { SQLText.literal(model.entities[$0].name) }.joined(separator: ", ")
-    let result = try run(
-      "SELECT _pk, _entity FROM \(table) AS t0 WHERE NOT _entity IN (\(names)) ORDER BY _pk")
+    findings += try keys(
+      "SELECT _pk FROM \(table) AS t0 WHERE _version NOT BETWEEN 0 AND \(UInt32.max) ORDER BY 1"
+    ).map { StoreDefect.damaged("'\(root.name)' p\($0) has a version that is not a number of 32 bits") }
+    for (column, sql) in model.strangeReferences(of: root, table: table) {
+      let result = try run(sql)
+      for row in 0..<result.rowCount {
+        let object = "'\(result.string(row, 1) ?? "")' p\(result.int(row, 0))"
+        findings.append(
+          .damaged("\(object) has a reference in '\(column)', which its entity does not have"))
+      }
+    }
+    guard let strange = model.strangeRows(of: root, table: table) else { return findings }
+    let result = try run(strange)
     for row in 0..<result.rowCount {
       findings.append(
         .unknownEntity(entity: root.name, key: result.int(row, 0), name: result.string(row, 1) ?? ""))

@@ -69,6 +69,12 @@ final class PostgresRows: TableSource {
     try run("CLOSE \(Self.cursor)")
   }
 
+  func strangeEntity(in root: EntityPlan, of model: ModelPlan) throws -> String? {
+    guard let strange = model.strangeRows(of: root, table: schemas.table(root.table)) else { return nil }
+    let result = try run(strange + " LIMIT 1")
+    return result.rowCount == 0 ? nil : result.string(0, 1) ?? ""
+  }
+
   @discardableResult private func run(_ text: String) throws -> PostgresResult {
     do throws(PostgresFailure) {
       let statement = PostgresStatement(text, isKept: false)

@@ -70,10 +70,10 @@ extension ManagedObjectContext {
     var isAscending = true
     if rows.isMixed {
       var current: (name: String, kind: RowKind)?
-      try rows.forEach {
+      try rows.read {
         let name = rows.entityName
         if current?.name != name {
-          // The model does not have the row's entity, so no object is made of the row.
+          // The model does not have the row's entity, or the entity is abstract. So no object is made of the row.
           guard let entity = model.entity(name), let kind = rowKind(of: entity, rows) else { return }
           current = (name, kind)
         }
@@ -83,7 +83,7 @@ extension ManagedObjectContext {
         objects.append(consume object)
       }
     } else if let kind = rowKind(of: plan, rows) {
-      try rows.forEach {
+      try rows.read {
         guard let object = object(of: kind, rows, map) else { return }
         isAscending = isAscending && object.key > last
         last = object.key

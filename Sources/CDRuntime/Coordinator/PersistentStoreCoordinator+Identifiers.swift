@@ -68,7 +68,7 @@ extension PersistentStoreCoordinator {
         defer { rows.close() }
         guard try rows.next() else { continue }
         let entityName = rows.isMixed ? rows.entityName : name
-        guard plan.entity(entityName) != nil else { continue }
+        guard plan.entity(entityName)?.description.isAbstract == false else { continue }
         return ManagedObjectID(storeID: store.storeID, entityName: entityName, key: key)
       }
     }

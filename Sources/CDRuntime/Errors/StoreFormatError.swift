@@ -25,7 +25,7 @@ public struct StoreFormatError: Error, Hashable, Sendable {
     case syntax(String)
     /// The metadata have no value, or no valid value, for a key.
     case metadata(key: String)
-    /// The model that the store carries has no such entity, or the store does not hold it.
+    /// The model that the store carries has no such entity, or the entity is abstract, or the store does not hold it.
     case unknownEntity(String)
     /// The entity, or the table of that name, has no such property.
     case unknownProperty(entity: String, property: String)
@@ -78,8 +78,8 @@ extension StoreFormatError: CustomStringConvertible {
       case .syntax(let text): text
       case .metadata(let key): "its metadata contain no readable '\(key)'; copy that entry from a backup"
       case .unknownEntity(let name):
-        "it contains objects of '\(name)', which is not an entity of the file's model; correct the name or remove "
-          + "the objects"
+        "it contains objects of '\(name)', which is not an entity of the file's model, or an abstract one; "
+          + "correct the name or remove the objects"
       case .unknownProperty(let entity, let property):
         "'\(entity)' has no property '\(property)'; correct the name or remove the value"
       case .invalidValue(let entity, let property, let key):

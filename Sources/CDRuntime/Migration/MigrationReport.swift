@@ -91,7 +91,7 @@ public struct MigrationReport: Hashable, Sendable {
     public let count: Int?
     /// The unit of the count.
     public let unit: Unit
-    /// Whether a `drop:` or a filter confirms the loss.
+    /// Whether a `drop:` or a filter confirms the loss, or whether it needs no confirmation, as for tables of other programs.
     public let isConfirmed: Bool
   }
 

@@ -30,8 +30,8 @@ public enum StoreFinding: Error, Hashable, Sendable {
   /// The value of a derived attribute is not the one that its derivation gives now. The key is that of the object. A save
   /// of any change of the object computes the value again.
   case outdatedValue(entity: String, attribute: String, key: Int64)
-  /// A row names an entity that the model does not have. No fetch returns the row, but counts of its root entity
-  /// include it.
+  /// A row names an entity that the model does not have, or an abstract one. No fetch returns the row, but counts of its
+  /// root entity include it. Copies and migrations of the store are refused, because they would lose the row.
   case unknownEntity(entity: String, key: Int64, name: String)
   /// A hash in the metadata is not the hash of the model that the store carries.
   case wrongHash(key: String)

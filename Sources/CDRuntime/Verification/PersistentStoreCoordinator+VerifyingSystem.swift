@@ -104,7 +104,9 @@ extension PersistentStoreCoordinator {
   ) throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     try session.forEachEntry(of: store, after: .min) { entry in
-      if UUID(uuidString: entry.origin) == nil || !HistoryText.isReadable(entry.changes) {
+      // A copy has no place for other numbers, and a next save must have a number too.
+      let hasNumber = entry.number > 0 && entry.number < KeyRanges.largestKey
+      if !hasNumber || UUID(uuidString: entry.origin) == nil || !HistoryText.isReadable(entry.changes) {
         findings.append(.unreadableHistory(id: entry.number))
       }
       return true

@@ -1,6 +1,7 @@
 import CDModel
 
-/// Checks the inheritance of entities: parents, circles, depth, and abstract entities without concrete ones.
+/// Checks the inheritance of entities: parents, circles, depth, abstract entities without concrete ones, and the columns of
+/// the tables that entities share.
 struct InheritanceValidator {
   private let report: VersionReport
   private let version: ModelVersion
@@ -45,6 +46,40 @@ struct InheritanceValidator {
 
   /// Whether an entity has more ancestors than allowed. Checks of inherited properties would then take too long.
   var isTooDeep: Bool { depths.contains { $0 > EntityGraph.mostAncestors } }
+
+  /// The most columns of a table in SQLite, unless it is built otherwise.
+  private static let mostColumns = 2_000
+
+  /// Reports the hierarchies whose table needs more columns than SQLite allows. A file of another format has the same tables
+  /// while it is open.
+  func validateColumnCounts() {
+    guard circles.all.isEmpty else { return }
+    let fields = version.composites.map(\.fields.count).max() ?? 0
+    // The columns are listed only if there may be too many, because a long list takes long.
+    let roots = version.entities.filter { root in
+      guard root.parent == nil else { return false }
+      let entities = [root] + graph.descendants(of: root.name)
+      // Each reference may need a second column for the position.
+      let most = entities.reduce(3) { count, entity in
+        count + entity.relationships.count * 2
+          + entity.attributes.reduce(0) { count, attribute in
+            if case .composite = attribute.type { count + fields } else { count + 1 }
+          }
+      }
+      return most > Self.mostColumns
+    }
+    if roots.isEmpty { return }
+    let tables = ServerTable.all(of: graph)
+    for root in roots {
+      guard let count = tables.first(where: { $0.element == .entity(root.name) })?.columns.count,
+        count > Self.mostColumns
+      else { continue }
+      report.mistake(
+        report.entityElement(root), nil,
+        "'\(root.name)' and its subentities need a table of \(count) columns, but SQLite allows "
+          + "\(Self.mostColumns); move properties to other entities")
+    }
+  }
 
   /// Reports the first entity that is too deep, but not its subentities.
   private func validateDepths() {

@@ -47,6 +47,7 @@ struct VersionValidator {
     if inheritance.isTooDeep { return }
     names.validateColumnNames()
     names.validateComposedColumnNames()
+    inheritance.validateColumnCounts()
     for entity in version.entities {
       names.validatePropertyNames(of: entity)
       names.validateSwiftNames(of: entity)

@@ -1,5 +1,5 @@
 /// Brings the keys of a model's files into one order, and removes superfluous white space. Comments stay with the lines
-/// that follow them.
+/// that follow them. If they move and are deeper than these lines, they get the same indentation.
 ///
 /// Entities, attributes and other declarations with names of their own stay in their order. Mappings in braces stay as they
 /// are.
@@ -81,6 +81,8 @@ private struct LineOrder {
   private let source: SourceText
   /// The lines that a scalar of several lines contains after its first line. Their white space is a part of the value.
   private var scalarLines: Set<Int> = []
+  /// The number of blanks at the start of comments that get the indentation of their key, by line.
+  private var indentations: [Int: Int] = [:]
 
   init(_ source: SourceText) { self.source = source }
 
@@ -128,7 +130,7 @@ private struct LineOrder {
   /// The numbers of the lines in a range, in their new order.
   ///
   /// - Parameter range: The lines that belong to the node, with comments before it.
-  func lines(
+  mutating func lines(
     of node: MarkedNode, _ range: Range<Int>, _ shape: ModelFormatter.Shape, isRoot: Bool = false
   ) -> [Int] {
     guard case .mapping(let pairs) = node.content, let first = pairs.first, isBlock(node, pairs) else {
@@ -142,22 +144,41 @@ private struct LineOrder {
       end = max(lastLine(of: pair.key), pair.value.isEmpty ? 0 : lastLine(of: pair.value)) + 1
     }
     let tail = Array(end..<max(end, range.upperBound))
-    let blocks = zip(pairs, zip(starts, starts.dropFirst() + [end])).map { pair, lines in
-      (pair.name, block(pair, lines.0..<lines.1, shape))
+    var blocks: [(name: String, lines: [Int])] = []
+    for (pair, lines) in zip(pairs, zip(starts, starts.dropFirst() + [end])) {
+      blocks.append((pair.name, block(pair, lines.0..<lines.1, shape)))
     }
-    guard case .keys(let order, _) = shape else { return head + withoutBlankStart(blocks.map(\.1)) + tail }
+    guard case .keys(let order, _) = shape else {
+      return head + withoutBlankStart(blocks.map(\.lines)) + tail
+    }
     func rank(_ name: String) -> Int { order.firstIndex(of: name) ?? order.count }
     let sorted = blocks.enumerated().sorted {
-      (rank($0.element.0), $0.offset) < (rank($1.element.0), $1.offset)
+      (rank($0.element.name), $0.offset) < (rank($1.element.name), $1.offset)
     }
-    return head + withoutBlankStart(sorted.map(\.element.1)) + tail
+    for (place, block) in sorted.enumerated()
+    where place != 0 && sorted[place - 1].offset != block.offset - 1 {
+      indentComments(from: starts[block.offset], before: pairs[block.offset].key)
+    }
+    return head + withoutBlankStart(sorted.map(\.element.lines)) + tail
+  }
+
+  /// Gives comments that are deeper than their key the indentation of the key. Otherwise they would become a part of a text
+  /// in lines of its own that is now before them.
+  private mutating func indentComments(from start: Int, before key: MarkedNode) {
+    let keyLine = source.lineIndex(at: key.range.lowerBound)
+    let indentation = key.range.lowerBound - source.line(keyLine).lowerBound
+    for line in start..<max(start, keyLine) where !scalarLines.contains(line) {
+      let text = source.scalars[source.line(line)]
+      let blanks = text.prefix { $0 == " " }.count
+      if blanks > indentation, text.dropFirst(blanks).first == "#" { indentations[line] = indentation }
+    }
   }
 
   /// The lines of blocks, without blank lines before the first block.
   private func withoutBlankStart(_ blocks: [[Int]]) -> [Int] { Array(blocks.joined().drop(while: isBlank)) }
 
   /// The lines of one key with its value.
-  private func block(
+  private mutating func block(
     _ pair: MarkedNode.Pair, _ range: Range<Int>, _ shape: ModelFormatter.Shape
   ) -> [Int] {
     let inner: ModelFormatter.Shape?
@@ -216,6 +237,9 @@ private struct LineOrder {
         continue
       }
       while text.last == " " || text.last == "\t" { text.removeLast() }
+      if let indentation = indentations[line] {
+        text = String(repeating: " ", count: indentation) + text.drop { $0 == " " }
+      }
       if text.isEmpty, result.last?.isEmpty ?? true { continue }
       result.append(text)
     }

@@ -14,7 +14,7 @@ struct Dump: ParsableCommand {
       between them is an object, with exact values: a date is {"$referenceDate": seconds since 2001}, and a value of an \
       enumeration is the name of its case. Derived attributes are left out, because 'cdstore load' computes them. \
       Objects are in the order of the entities in the model; subentities follow their parent entity. They are read one \
-      after another, so that a large store needs little memory.
+      after another, so that a large store needs little memory. The command fails if a value cannot be read, and names it.
 
         cdstore dump Notes.sqlite > notes.jsonl
         cdstore load Copy.sqlite notes.jsonl
@@ -65,16 +65,45 @@ struct Dump: ParsableCommand {
         request.includesSubentities = false
         total += try context.count(for: request)
       }
+      try checkEntities(graph, context, total: total)
       var count = 0
       for entity in entities {
         let rows = DumpRows(of: entity.name, graph, in: context)
         try context.forEachObject(ofEntity: entity.name) { object in
-          try output.write(rows.row(object, &outsideCounts).canonicalText)
+          let row = try rows.row(object, &outsideCounts).canonicalText
+          try checkErrors(context)
+          try output.write(row)
           count += 1
           progress.show(part: Double(count) / Double(max(total, 1)), entity.name)
         }
       }
+      guard count == total else {
+        let missing = total - count
+        throw Failure(
+          "\(missing) \(missing == 1 ? "row has" : "rows have") a key below 1; 'cdstore verify' names them")
+      }
       return count
     }
+  }
+
+  /// Throws if rows have an entity that is unknown to the model or abstract. The count of their root entity includes such
+  /// rows, but the dump would silently lack them.
+  private func checkEntities(_ graph: EntityGraph, _ context: ManagedObjectContext, total: Int) throws {
+    var rows = 0
+    for root in graph.version.entities where root.parent == nil && context.holdsObjects(ofEntity: root.name) {
+      rows += try context.count(for: FetchRequest<ManagedObject>(entityName: root.name))
+    }
+    let strange = rows - total
+    if strange != 0 {
+      throw Failure(
+        "\(strange) \(strange == 1 ? "row has" : "rows have") an entity that is unknown to the model or "
+          + "abstract; 'cdstore verify' names them")
+    }
+  }
+
+  /// Throws if something could not be read. The dump would have made-up values for it, such as 0.
+  private func checkErrors(_ context: ManagedObjectContext) throws {
+    guard let error = context.recentErrors.first else { return }
+    throw Failure("\(StoreFinding.unreadable(error)); 'cdstore verify' names all such values")
   }
 }

@@ -14,6 +14,9 @@ struct Fetch: ParsableCommand {
       with "rows" if the request asks for them, or {"error", "stage", "position"}. \
       The position counts UTF-16 units of the condition from 0.
 
+      A value that cannot be read is printed as the empty value of its type, such as 0. An error names it, and the exit \
+      status is 1.
+
         cdstore fetch Notes.sqlite Note --where "written > %@" --args '[{"$date": 1700000000}]'
         cdstore fetch Notes.sqlite Note --sort title,-written --limit 10 --format json
         cdstore fetch Notes.sqlite --batch < requests.jsonl
@@ -86,8 +89,22 @@ struct Fetch: ParsableCommand {
     let graph = EntityGraph(version)
     try checkID(graph)
     let rows = RowJSON(graph, idAttribute: id)
-    guard let entity else { return try answer(context, rows) }
-    try print(query(entity), entity, context, rows)
+    if let entity {
+      try print(query(entity), entity, context, rows)
+    } else {
+      try answer(context, rows)
+    }
+    try report(context.recentErrors)
+  }
+
+  /// Prints the errors of values that could not be read. Their rows have made-up values.
+  private func report(_ errors: [ObservedError]) throws {
+    if errors.isEmpty { return }
+    var reported: Set<ObservedError> = []
+    for error in errors where reported.insert(error).inserted {
+      Lines.error("error: \(StoreFinding.unreadable(error))")
+    }
+    throw ExitCode.failure
   }
 
   /// Refuses an `--id` that `cdstore load` would refuse for the printed rows.

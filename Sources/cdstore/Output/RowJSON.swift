@@ -36,6 +36,10 @@ struct RowJSON {
       members.append(JSONValue.Member(attribute.name, values.json(value, attribute)))
     }
     for relationship in graph.relationships(of: entity) {
+      if leadsOutside(relationship.name, object) {
+        members.append(JSONValue.Member(relationship.name, relationship.isToMany ? .array([]) : .null))
+        continue
+      }
       let value = try object.value(forKey: relationship.name)
       let json: JSONValue =
         relationship.isToMany
@@ -52,13 +56,19 @@ struct RowJSON {
 
   func cells(_ object: ManagedObject, of entity: String) throws -> [String] {
     [id(object)]
-      + (try columns(entity).map { name in
-        switch try object.value(forKey: name) {
+      + (try columns(entity).map { name -> String in
+        if leadsOutside(name, object) { return "" }
+        return switch try object.value(forKey: name) {
         case .attribute(let value): ValueJSON.text(value)
         case .object(let related): related.map(id) ?? ""
         case .objects: ""
         }
       })
+  }
+
+  /// Whether a property is a relationship to objects of a store that is not open. Reading it would be an error.
+  private func leadsOutside(_ property: String, _ object: ManagedObject) -> Bool {
+    object.managedObjectContext?.leadsOutside(property, ofEntity: object.entity.name) ?? false
   }
 
   private func columns(_ entity: String) -> [String] {

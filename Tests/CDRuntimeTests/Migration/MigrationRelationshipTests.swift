@@ -72,6 +72,39 @@ import Testing
       })
   }
 
+  /// In place, the rows of the other entities would keep what their objects do not have.
+  @Test func aRelationshipThatMovesToASubentityLeavesNoReferences() throws {
+    let owner = [toOne("owner", "Person", inverse: nil)]
+    func version(
+      _ number: Int, _ animal: [RelationshipDescription], _ dog: [RelationshipDescription]
+    ) -> ModelVersion {
+      MigrationFixture.version(
+        number,
+        [
+          entity("Animal", isAbstract: true, [Self.name], relationships: animal),
+          entity("Cat", parent: "Animal"), entity("Dog", parent: "Animal", relationships: dog),
+          entity("Person", [Self.name]),
+        ])
+    }
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Cat", drops: ["owner"])])
+    try migrate(
+      version(1, owner, []), version(2, [], owner), rules, inPlace: false,
+      fill: { context in
+        let person = try context.insert(entityNamed: "Person")
+        try person.setValue(.attribute(.string("P")), forKey: "name")
+        for kind in ["Cat", "Dog"] {
+          let animal = try context.insert(entityNamed: kind)
+          try animal.setValue(.attribute(.string(kind)), forKey: "name")
+          try animal.setValue(.object(person), forKey: "owner")
+        }
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows("SELECT name, owner FROM Animal ORDER BY name") == [["Cat", nil], ["Dog", "1"]])
+      })
+  }
+
   @Test func relationshipsAreRenamed() throws {
     let new = Self.version(
       2, [toOne("keeper", "Person", inverse: "pack", renamedFrom: "owner")],

@@ -94,14 +94,29 @@ import Testing
       ])
   }
 
-  @Test(.needs(.tables)) func rowsThatNoObjectIsMadeOfAreFound() throws {
+  /// The model does not have the first entity, and the second one is abstract.
+  @Test(.needs(.tables), arguments: ["Volume", "Publication"])
+  func rowsThatNoObjectIsMadeOfAreFound(entity: String) throws {
     try store.run(
-      #"UPDATE "Publication" SET _entity = 'Volume'"#, #"UPDATE "Author" SET _pk = -1"#,
+      #"UPDATE "Publication" SET _entity = '\#(entity)'"#, #"UPDATE "Author" SET _pk = -1"#,
       #"UPDATE "Publication" SET author = -1"#, checksReferences: false)
     #expect(
       try findings() == [
-        .unknownEntity(entity: "Publication", key: 1, name: "Volume"),
+        .unknownEntity(entity: "Publication", key: 1, name: entity),
         .damaged("'Author' has a row -1, but keys begin at 1"),
+      ])
+  }
+
+  /// Another program has changed the entity of a row, but not its values.
+  @Test(.onceForAllKinds) func referencesThatAnEntityDoesNotHaveAreFound() throws {
+    let context = try store.freshContext()
+    let author = try #require(try Author.objects(in: context).first)
+    let magazine = Magazine(title: "m", issue: 1, author: author, in: context)
+    try context.save()
+    try store.run(#"UPDATE "Publication" SET prequel = \#(book.key) WHERE _pk = \#(magazine.key)"#)
+    #expect(
+      try findings() == [
+        .damaged("'Magazine' p\(magazine.key) has a reference in 'prequel', which its entity does not have")
       ])
   }
 
@@ -162,6 +177,19 @@ import Testing
     #expect(try findings() == [.unreadableHistory(id: 1)])
   }
 
+  @Test(.onceForAllKinds, arguments: [-3, 0, 1 << 62] as [Int64])
+  func aHistoryWithAnUnusableNumberIsFound(id: Int64) throws {
+    try store.run("UPDATE _cdgen_history SET id = \(id)")
+    #expect(try findings() == [.unreadableHistory(id: id)])
+  }
+
+  @Test(.onceForAllKinds, arguments: [-5, 1 << 32] as [Int64])
+  func versionsThatNoRowHasAreFound(version: Int64) throws {
+    try store.run(#"UPDATE "Author" SET _version = \#(version)"#)
+    #expect(
+      try findings() == [.damaged("'Author' p1 has a version that is not a number of 32 bits")])
+  }
+
   @Test func outdatedDerivedValuesAreFound() throws {
     try store.run(#"UPDATE "Publication" SET "reviewCount" = 7"#)
     let found = try findings()
@@ -200,6 +228,37 @@ import Testing
     #expect(try findings() == [.keyTaken(entity: "Tag")])
   }
 
+  /// Programs that repair a file leave out an index that they cannot create.
+  @Test(.onceForAllKinds) func rowsThatAMissingUniqueIndexWouldRefuseAreFound() throws {
+    try store.run(
+      #"DROP INDEX "Tag.unique.name""#, #"INSERT INTO "Tag" (_pk, _version, name) VALUES (2, 1, 'pond')"#,
+      #"DROP INDEX "Author.spouse""#,
+      #"INSERT INTO "Author" (_pk, _version, name, spouse) VALUES (2, 1, 'b', 1), (3, 1, 'c', 1)"#,
+      "UPDATE _cdgen_keys SET next = 10")
+    let coordinator = try PersistentStoreCoordinator(
+      for: LibraryModel.self, stores: [PersistentStoreDescription(store.location, isReadOnly: true)])
+    let damaged = try coordinator.verify().filter { if case .damaged = $0 { true } else { false } }
+    #expect(
+      Set(damaged) == [
+        .damaged(
+          "'Tag' p1 and p2 have equal values for the unique index 'Tag.unique.name', which is missing"),
+        .damaged(
+          "'Author' p2 and p3 have equal values for the unique index 'Author.spouse', which is missing"),
+      ])
+    // An opening for writing names the row too, first that of one index and then that of the other.
+    for (entity, property, key) in [("Author", "spouse", 3 as Int64), ("Tag", "name", 2 as Int64)] {
+      #expect {
+        try store.container()
+      } throws: { error in
+        guard let error = error as? MigrationError else { return false }
+        return error.reason == .duplicate(properties: [property]) && error.entity == entity
+          && error.objectKey == key
+      }
+      try store.run(#"DELETE FROM "\#(entity)" WHERE _pk = \#(key)"#)
+    }
+    _ = try store.container()
+  }
+
   @Test(.onlyOnSQLite("its indexes")) func aDamagedIndexIsFound() throws {
     // A row that its index has not: what a bug in another program leaves.
     try store.run(
@@ -210,6 +269,34 @@ import Testing
         + "ON \"Tag\" (\"name\")' WHERE name = 'Tag.unique.name'; PRAGMA writable_schema = RESET")
     let damaged = try findings().filter { if case .damaged = $0 { true } else { false } }
     #expect(!damaged.isEmpty)
+  }
+}
+
+/// Values that a column of SQLite accepts, but not the attribute, and with which a store cannot be copied.
+@Suite(.onceForAllKinds) struct UnfittingValueVerifyTests {
+  @Test(arguments: [("weight", "1e300"), ("weight", "-1e39"), ("cover", "1"), ("cover", "1.5")])
+  func numbersThatDoNotFitAreFound(_ property: String, _ value: String) throws {
+    let cover = AttributeDescription(name: "cover", type: .data, isOptional: true, storesExternally: true)
+    let version = MigrationFixture.version(1, [entity("Parcel", [attribute("weight", .float), cover])])
+    let fixture = try MigrationFixture()
+    try fixture.create([version]) { context in
+      try context.insert(entityNamed: "Parcel").setValue(.attribute(.double(1)), forKey: "weight")
+    }
+    try PlainSQL.run("UPDATE Parcel SET \(property) = \(value)", at: fixture.url)
+    let model = MigrationFixture.model([version])
+    let coordinator = try PlannedModel.remembered(model).coordinator(at: fixture.location)
+    let found: [String?] = try coordinator.verify().map { finding in
+      if case .unreadable(let error) = finding {
+        error.reason == .wrongType ? error.property : nil
+      } else {
+        nil
+      }
+    }
+    #expect(found == [property])
+    #expect {
+      try PersistentStoreCoordinator.copyPersistentStore(
+        at: fixture.url, to: .xml(fixture.folder.appending(path: "copy.xml")))
+    } throws: { if case StoreError.unreadable = $0 { true } else { false } }
   }
 }
 

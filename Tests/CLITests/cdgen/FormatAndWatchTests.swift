@@ -125,6 +125,41 @@ import Testing
         == start + "# The name.\nlabel: First\n" + SampleModel.version)
   }
 
+  /// Deeper than its key, the comment would become a part of the text that is before it in the new order.
+  @Test func aCommentBehindATextIsNoPartOfIt() throws {
+    try SampleModel.make(
+      in: folder,
+      version: """
+        entities:
+          Note:
+            doc: |
+              A note.
+            attributes:
+              a: String
+              # Nothing else.
+            abstract: true
+
+        """)
+    #expect(
+      try BuiltTool.cdgen.run("format", "Notes.cdmodel", in: folder.url)
+        == .init(status: 0, output: "Notes.cdmodel/1.yaml\n", errors: ""))
+    let formatted = """
+      entities:
+        Note:
+          doc: |
+            A note.
+          # Nothing else.
+          abstract: true
+          attributes:
+            a: String
+
+      """
+    #expect(try folder.text(of: "Notes.cdmodel/1.yaml") == formatted)
+    #expect(
+      try BuiltTool.cdgen.run("format", "Notes.cdmodel", "--check", in: folder.url)
+        == .init(status: 0, output: "", errors: ""))
+  }
+
   /// Blank lines at the end of this text are a part of it.
   @Test func theFileThatCannotBeFormattedIsNamed() throws {
     try SampleModel.make(in: folder, version: Self.messy)

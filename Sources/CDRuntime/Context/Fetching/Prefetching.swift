@@ -191,7 +191,7 @@ extension ManagedObjectContext {
     registry.sweepIfDue(map)
     var related: [(owner: ObjectKey, position: Int64?, object: ManagedObject)] = []
     while try rows.next() {
-      // The model does not have the row's entity, so no object is made of the row.
+      // The model does not have the row's entity, or the entity is abstract. So no object is made of the row.
       guard let entity = rows.isMixed ? model.entity(rows.entityName) : plan,
         let kind = rowKind(of: entity, rows), let object = object(of: kind, rows, map)
       else { continue }

@@ -177,6 +177,23 @@ final class RehearsalLog {
       )
     }
   }
+
+  /// Records the tables of other programs, which a new file does not contain.
+  ///
+  /// - Parameter model: The old version.
+  func noteForeignTables(_ model: ModelPlan, _ session: MigrationSession) throws {
+    try timed {
+      let stored: StoredSchema
+      do { stored = try StoredSchema(session.connection) } catch { throw session.wrapped(error) }
+      for name in stored.foreignTables(SQLSchema(model, store: 0)).sorted() {
+        losses.append(
+          MigrationReport.Loss(
+            description: "the new file does not contain the table '\(name)' of another program",
+            count: Int(try session.number("SELECT count(*) FROM main.\(SQLText.quoted(name))")),
+            unit: .objects, isConfirmed: true))
+      }
+    }
+  }
 }
 
 /// A list of problems that joins problems of the same entity, property and rule, and adds up their objects.

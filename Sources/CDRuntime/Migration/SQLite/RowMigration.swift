@@ -147,7 +147,9 @@ struct RowMigration: StoreMigrator {
     // No journal, because an unfinished file is thrown away.
     _ = try connection.scalar("PRAGMA journal_mode = OFF")
     try connection.execute("PRAGMA synchronous = OFF")
-    let parts = StoreTables(try tables.plan(), store: 0)
+    let model = try tables.plan()
+    try tables.checkEntities(of: model)
+    let parts = StoreTables(model, store: 0)
     let source = WatchedRows(
       tables.source, progress, Self.reading, partCount: parts.parts.count, namesEntities: false)
     do {

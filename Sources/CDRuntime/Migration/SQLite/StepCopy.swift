@@ -31,6 +31,7 @@ struct StepCopy {
   func run(reading read: () throws -> PersistentStoreCoordinator) throws {
     try plan.checkLeaving(session)
     try checkRows()
+    try session.log?.noteForeignTables(plan.source, session)
     let layout = SQLSchema(plan.destination, store: 0)
     for sql in SQLSchema.systemTables {
       try session.execute(sql.replacing("CREATE TABLE ", with: "CREATE TABLE \(schema)."))
@@ -68,19 +69,16 @@ struct StepCopy {
 
   // MARK: Before
 
-  /// Refuses rows whose entity is not in the model: the step would lose them silently.
+  /// Refuses rows whose entity is not in the model, or is abstract: the step would lose them silently.
   @_optimize(none)
   private func checkRows() throws {
-    for root in plan.source.entities
-    where root.root == root.index && root.storeIndex == 0 && root.hasEntityColumn {
-      let names = root.subtree.map { SQLText.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
-      let unknown = try session.key(
-        SQLText(text: "SELECT _pk FROM \(SQLText.quoted(root.table)) WHERE _entity NOT IN (\(names)) LIMIT 1")
-      )
-      if let unknown {
-        session.entity = root.name
-        throw session.error(.verificationFailed("a row has an unknown entity"), key: unknown)
-      }
+    for root in plan.source.entities where root.root == root.index && root.storeIndex == 0 {
+      guard let strange = plan.source.strangeRows(of: root, table: "main.\(SQLText.quoted(root.table))"),
+        let key = try session.key(SQLText(text: strange + " LIMIT 1"))
+      else { continue }
+      session.entity = root.name
+      throw session.error(
+        .verificationFailed("a row has an entity that is unknown to the model or abstract"), key: key)
     }
   }
 

@@ -30,6 +30,7 @@ struct ClosedStoreCopy {
     } else {
       // The copy has all values in its rows.
       let source = try StoredRows(self, largeValues: nil)
+      try source.checkEntities()
       try target.create(source.contents, of: source.model)
     }
   }
@@ -130,6 +131,7 @@ private struct StoredRows {
   let url: URL
   let model: ModelPlan
   let contents: StoreContents
+  private let tables: StoredTables
   private let largeValues: CopiedValues?
   /// Whether a builder has made the rows, so that an opening of the copy accepts them. Other programs can write to a SQLite
   /// file.
@@ -156,7 +158,7 @@ private struct StoredRows {
     }
     let stored = try StoredSchema(connection)
     try stored.check(of: url)
-    let tables = StoredTables(SQLiteTableSource(connection, schema: "main"), names: stored.tables, url: url)
+    tables = StoredTables(SQLiteTableSource(connection, schema: "main"), names: stored.tables, url: url)
     model = try tables.plan()
     // A copy without such a table would silently lack its rows.
     try stored.check(without: model.entities.filter { $0.storeIndex == nil }.map(\.table), of: url)
@@ -197,6 +199,9 @@ private struct StoredRows {
     for name in try fileNames().sorted() { try largeValues.addFile(name) }
   }
 
+  /// Throws an error if a copy would silently lack rows, because no object can be made of them.
+  func checkEntities() throws { try tables.checkEntities(of: model) }
+
   /// Throws an error if a file with these rows could not be opened. The check needs the memory that each opening of such a
   /// file needs.
   @_optimize(none)
@@ -205,6 +210,7 @@ private struct StoredRows {
   }
 
   func add(to builder: StoreBuilder) throws {
+    try checkEntities()
     do { try builder.add(contents) } catch let error as StoreFormatError {
       throw StoreError.unreadable(url, error)
     }

@@ -21,7 +21,9 @@ extension SQLiteSession {
             entity: row[0] ?? "", key: row[1].flatMap { Int64($0) } ?? 0, destination: row[2] ?? ""))
       }
       let stored = try StoredSchema(connection, schema: schema)
-      findings += stored.harmlessObjects(SQLSchema(model, store: store.index)).map { .foreignObject($0) }
+      let expected = SQLSchema(model, store: store.index)
+      findings += stored.harmlessObjects(expected).map { .foreignObject($0) }
+      findings += try equalRows(expected, stored.indexes, in: schema)
       findings += try foreignEntries(of: schema)
     }
     findings += try danglingReferences()
@@ -36,6 +38,27 @@ extension SQLiteSession {
           + "WHERE entity = \(SQLText.literal(root.name))), 1) BETWEEN 1 + max(0, coalesce(max(_pk), 0)) "
           + "AND \(KeyRanges.largestKey) FROM \(SQLText.quoted(root.table))")
       if isRight != "1" { findings.append(.keyTaken(entity: root.name)) }
+    }
+    return findings
+  }
+
+  /// Finds rows that a unique index would refuse, but that the store has because it lacks the index. An opening for writing
+  /// creates a missing index, and fails because of such rows.
+  ///
+  /// - Parameter present: The SQL text of each index of the store by name.
+  @_optimize(none)
+  private func equalRows(
+    _ expected: SQLSchema, _ present: [String: String], in schema: String
+  ) throws -> [StoreDefect] {
+    var findings: [StoreDefect] = []
+    for index in expected.indexes where index.isUnique && present[index.name] != index.sql {
+      let table = "\(schema).\(SQLText.quoted(index.table))"
+      for row in try connection.rows(index.equalRows(table: table)) {
+        findings.append(
+          .damaged(
+            "'\(index.table)' p\(row[0] ?? "") and p\(row[1] ?? "") have equal values for the unique index "
+              + "'\(index.name)', which is missing"))
+      }
     }
     return findings
   }
@@ -158,11 +181,21 @@ extension SQLiteSession {
     var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
       StoreDefect.damaged("'\(root.name)' has a row \(row[0] ?? ""), but keys begin at 1")
     }
+    let versions = "0 AND \(UInt32.max)"
+    findings += try connection.rows(
+      "SELECT _pk FROM \(table) WHERE _version NOT BETWEEN \(versions) ORDER BY _pk"
+    ).map { row in
+      StoreDefect.damaged("'\(root.name)' p\(row[0] ?? "") has a version that is not a number of 32 bits")
+    }
     findings += try invalidBooleans(of: root)
-    guard root.hasEntityColumn else { return findings }
-    let names = root.subtree.map { SQLText.literal(model.entities[$0].name) }.joined(separator: ", ")
-    let claimed = "_entity IN (\(names))"
-    for row in try connection.rows("SELECT _pk, _entity FROM \(table) WHERE NOT \(claimed) ORDER BY _pk") {
+    for (column, sql) in model.strangeReferences(of: root, table: table) {
+      findings += try connection.rows(sql).map { row in
+        StoreDefect.damaged(
+          "'\(row[1] ?? "")' p\(row[0] ?? "") has a reference in '\(column)', which its entity does not have")
+      }
+    }
+    guard let strange = model.strangeRows(of: root, table: table) else { return findings }
+    for row in try connection.rows(strange) {
       guard let key = row[0].flatMap({ Int64($0) }) else { continue }
       findings.append(.unknownEntity(entity: root.name, key: key, name: row[1] ?? ""))
     }

@@ -96,6 +96,12 @@ final class SQLiteTableSource: TableSource {
       try body(row)
     }
   }
+
+  func strangeEntity(in root: EntityPlan, of model: ModelPlan) throws -> String? {
+    let table = "\(schema).\(SQLText.quoted(root.table))"
+    guard let strange = model.strangeRows(of: root, table: table) else { return nil }
+    return try connection.rows(strange + " LIMIT 1").first.map { $0[1] ?? "" }
+  }
 }
 
 extension StoreContents {

@@ -98,10 +98,12 @@ struct StoreOpening {
 
   /// Returns the error for a unique index that cannot be created, because objects already have equal values.
   @_optimize(none)
-  private func duplicate(_ index: String, _ version: Int) throws -> MigrationError? {
-    guard let (entity, properties) = model.uniqueConstraint(ofIndex: index) else { return nil }
-    let key = try connection.scalar(
-      model.equalRows(of: entity, properties, table: SQLText.quoted(entity.table)))
+  private func duplicate(_ index: IndexLayout, _ version: Int) throws -> MigrationError? {
+    guard
+      let (entity, properties) = model.uniqueConstraint(ofIndex: index.name)
+        ?? model.oneToOneReference(ofIndex: index.name)
+    else { return nil }
+    let key = try connection.rows(index.equalRows(table: SQLText.quoted(index.table))).first?[1]
     let found = try StoreMetadata(connection, url: url).versionNumber
     return MigrationError(
       url, .duplicate(properties: properties),
@@ -126,7 +128,7 @@ struct StoreOpening {
       do {
         try connection.execute(index.sql)
       } catch let error as StoreError where error.isUniquenessViolation {
-        throw try duplicate(index.name, metadata.versionNumber) ?? error
+        throw try duplicate(index, metadata.versionNumber) ?? error
       }
     }
     var metadata = metadata

@@ -119,6 +119,14 @@ package protocol TableSource: AnyObject {
   /// Calls a body with the values of each row of a table, in the order of the table's columns. Objects are in the order
   /// of their keys.
   func forEachRow(of part: StoreTables.Part, _ body: ([StoreValue]) throws -> Void) throws
+  /// Returns the entity of a row of a root's table that cannot be an object: the model does not have the entity, or it is
+  /// abstract. The tables for a format do not contain such rows. Returns nil if all rows can be objects.
+  func strangeEntity(in root: EntityPlan, of model: ModelPlan) throws -> String?
+}
+
+extension TableSource {
+  /// Other programs cannot write the rows of an engine without SQL.
+  package func strangeEntity(in root: EntityPlan, of model: ModelPlan) throws -> String? { nil }
 }
 
 /// The tables of an engine, which receive the rows that a format reads.

@@ -30,9 +30,21 @@ package struct StoredTables {
     return try ModelPlan(metadata.managedObjectModel, assignment: StoreAssignment(roots: Set(roots)))
   }
 
+  /// Throws an error if a row has an entity that is unknown to the model or abstract. The contents for a format would
+  /// silently lack the row.
+  @_optimize(none)
+  func checkEntities(of model: ModelPlan) throws {
+    for root in model.entities where root.root == root.index && root.storeIndex == 0 {
+      guard let name = try source.strangeEntity(in: root, of: model) else { continue }
+      throw StoreError.unreadable(url, StoreFormatError(.unknownEntity(name)))
+    }
+  }
+
   /// The complete contents of the store.
   func contents() throws -> StoreContents {
-    try StoreContents(StoreTables(plan(), store: 0), from: source, isCopy: true)
+    let model = try plan()
+    try checkEntities(of: model)
+    return try StoreContents(StoreTables(model, store: 0), from: source, isCopy: true)
   }
 
   /// Adds the complete contents to a new store.

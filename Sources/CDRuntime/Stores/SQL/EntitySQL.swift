@@ -232,6 +232,42 @@ extension ModelPlan {
     return ["\(alias)_entity IN (\(names.joined(separator: ", ")))"]
   }
 
+  /// Selects the keys and the entities of the rows of a root's table that cannot be objects, in the order of the keys: the
+  /// model does not have their entity, or the entity is abstract. Nil if all rows can be objects.
+  ///
+  /// - Parameter table: The form in which the statement finds the table.
+  package func strangeRows(of root: EntityPlan, table: String) -> String? {
+    let names = root.subtree.map { entities[$0] }.filter { !$0.description.isAbstract }.map {
+      SQLText.literal($0.name)
+    }
+    guard root.hasEntityColumn else {
+      return names.isEmpty ? "SELECT _pk, \(SQLText.literal(root.name)) FROM \(table) ORDER BY _pk" : nil
+    }
+    let condition = names.isEmpty ? "" : " WHERE _entity NOT IN (\(names.joined(separator: ", ")))"
+    return "SELECT _pk, _entity FROM \(table)\(condition) ORDER BY _pk"
+  }
+
+  /// Select the keys and the entities of the rows of a root's table that have a reference although their entity does not
+  /// have the relationship, by the column of the reference. Objects do not show such a reference, but joins and foreign keys
+  /// follow it.
+  ///
+  /// - Parameter table: The form in which the statements find the table.
+  package func strangeReferences(of root: EntityPlan, table: String) -> [(column: String, sql: String)] {
+    guard root.hasEntityColumn else { return [] }
+    let kinds = root.subtree.map { entities[$0] }.filter { !$0.description.isAbstract }
+    let columns = Set(kinds.flatMap(\.columns).filter(\.isReference).map(\.name))
+    return columns.sorted().compactMap { column -> (column: String, sql: String)? in
+      let others = kinds.filter { kind in !kind.columns.contains { $0.name == column } }
+      if others.isEmpty { return nil }
+      let names = others.map { SQLText.literal($0.name) }.joined(separator: ", ")
+      return (
+        column,
+        "SELECT _pk, _entity FROM \(table) WHERE \(SQLText.quoted(column)) IS NOT NULL "
+          + "AND _entity IN (\(names)) ORDER BY _pk"
+      )
+    }
+  }
+
   /// The unique constraint of a unique index, found by the index's name.
   package func uniqueConstraint(ofIndex index: String) -> (entity: EntityPlan, properties: [String])? {
     for entity in entities {
@@ -240,6 +276,19 @@ extension ModelPlan {
         && !entity.uniqueColumnNumbers(constraint).isEmpty
       {
         return (entity, constraint)
+      }
+    }
+    return nil
+  }
+
+  /// The one-to-one relationship whose references a unique index keeps different, found by the index's name.
+  func oneToOneReference(ofIndex index: String) -> (entity: EntityPlan, properties: [String])? {
+    for entity in entities {
+      for column in entity.columns where column.isReference && index == "\(entity.table).\(column.name)" {
+        guard let relationship = entity.slots[column.slot].relationship, relationship.isOneToOne else {
+          continue
+        }
+        return (entity, [relationship.name])
       }
     }
     return nil

@@ -69,6 +69,16 @@ package struct IndexLayout: Hashable, Sendable {
       + "(\(columns.joined(separator: ", ")))" + (condition.map { " WHERE \($0)" } ?? "")
   }
 
+  /// Selects the least and the greatest key of each group of rows that a unique index refuses, because their values are
+  /// equal.
+  ///
+  /// - Parameter table: The form in which the statement finds the table.
+  package func equalRows(table: String) -> String {
+    let conditions = columns.map { "\($0) IS NOT NULL" } + (condition.map { [$0] } ?? [])
+    return "SELECT min(_pk), max(_pk) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
+      + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 ORDER BY 1"
+  }
+
   /// The definition after its table and columns have got other names; nil if a column is gone.
   ///
   /// - Parameter names: The new name of each column that stays, by its old name.

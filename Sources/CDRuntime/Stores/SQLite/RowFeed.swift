@@ -34,7 +34,8 @@ final class RowFeed {
     row.initialize(to: Row())
     // A file's own schema cannot call the function.
     sqlite3_create_function_v2(
-      connection, Self.name, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, Unmanaged.passRetained(self).toOpaque(), nil,
+      connection, Self.name, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, Unmanaged.passRetained(self).toOpaque(),
+      nil,
       { context, count, values in
         guard let feed = sqlite3_user_data(context) else { return }
         Unmanaged<RowFeed>.fromOpaque(feed)._withUnsafeGuaranteedRef { $0.take(values, count, context) }

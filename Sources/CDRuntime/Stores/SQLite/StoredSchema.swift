@@ -97,15 +97,25 @@ struct StoredSchema {
     let indexes = Dictionary(expected.indexes.map { ($0.name, $0.sql) }) { first, _ in first }
     return objects.filter { object in
       switch object.type {
-      case "table":
-        !tables.contains(object.key) && !Self.isSystemTable(object)
-          && !Self.ofSQLite.contains(object.name)
+      case "table": isForeignTable(object, besides: tables)
       case "index":
         object.sql != nil && indexes[object.name] != object.sql
           && tables.contains(Self.key(object.table))
       default: false
       }
     }.map(describe)
+  }
+
+  /// The names of the tables that another program has created.
+  @_optimize(none)
+  func foreignTables(_ expected: SQLSchema) -> [String] {
+    let tables = Set(expected.layouts.map { Self.key($0.name) })
+    return objects.filter { $0.type == "table" && isForeignTable($0, besides: tables) }.map(\.name)
+  }
+
+  /// - Parameter tables: The names of the model's tables.
+  private func isForeignTable(_ object: Object, besides tables: Set<String>) -> Bool {
+    !tables.contains(object.key) && !Self.isSystemTable(object) && !Self.ofSQLite.contains(object.name)
   }
 
   /// Returns whether the store has all expected indexes. Other indexes are allowed if they have only plain columns. An

@@ -59,17 +59,17 @@ package struct RowCursor {
 
   /// Calls a body for each row, which is then the current one. This is the way to read the rows of queries: SQLite may pass
   /// them to a function while it runs a statement.
-  @inline(__always) func forEach(_ body: () throws -> Void) throws {
+  @inline(__always) func read(_ body: () throws -> Void) throws {
     if let feed, let statement { return try feed.run(statement, body) }
     while try next() { try body() }
   }
 
-  /// Whether ``forEach(_:)`` may call its body in an order other than that of insertion.
+  /// Whether ``read(_:)`` may call its body in an order other than that of insertion.
   var isUnordered: Bool { feed != nil }
 
   /// Moves to the next row. Returns false if there is none.
   @inline(__always) package func next() throws -> Bool {
-    assert(feed == nil, "the rows are to be read by forEach")
+    assert(feed == nil, "the rows are to be read by 'read'")
     if let handle {
       switch sqlite3_step(handle) {
       case SQLITE_ROW: return true
@@ -122,6 +122,8 @@ package struct RowCursor {
   /// Returns a reader for the rows of an entity, which is valid now and after each ``next()``. Returns nil if the rows
   /// cannot be of that entity.
   package func reader(of entity: EntityPlan, _ report: RowReport?) -> RowReader? {
+    // Another program can write such a row. No object is made of it.
+    if entity.description.isAbstract { return nil }
     if let passed {
       guard isMixed else { return RowReader(passed: passed, map: nil, report: report) }
       return select?.maps[entity.index].map { RowReader(passed: passed, map: $0, report: report) }

@@ -263,7 +263,16 @@ extension RowReader {
     return 0
   }
 
-  public func float(_ column: Int) -> Float { Float(double(column)) }
+  public func float(_ column: Int) -> Float { Float(floatNumber(column)) }
+
+  /// The number in a column of a `Float` attribute. A number that is finite but beyond the range of `Float` has the wrong
+  /// type.
+  private func floatNumber(_ column: Int) -> Double {
+    let number = double(column)
+    guard isSQLite, number.isFinite, !Float(number).isFinite else { return number }
+    wrongType(column)
+    return 0
+  }
 
   public func decimal(_ column: Int) -> Decimal {
     if isSQLite {
@@ -288,9 +297,16 @@ extension RowReader {
 
   public func data(_ column: Int) -> Data {
     if let value = cell(column) {
-      if sqlite3_value_type(value) == SQLITE_TEXT { return external(column) }
-      guard let bytes = sqlite3_value_blob(value) else { return Data() }
-      return Data(bytes: bytes, count: Int(sqlite3_value_bytes(value)))
+      switch sqlite3_value_type(value) {
+      case SQLITE_TEXT: return external(column)
+      case SQLITE_INTEGER, SQLITE_FLOAT:
+        // SQLite would return the digits. The column of an external attribute accepts values of all types.
+        wrongType(column)
+        return EmptyValue.data
+      default:
+        guard let bytes = sqlite3_value_blob(value) else { return Data() }
+        return Data(bytes: bytes, count: Int(sqlite3_value_bytes(value)))
+      }
     }
     if case .data(let value)? = values?[column] { return value }
     wrongType(column)
@@ -394,7 +410,8 @@ extension RowReader {
     case .int16: return .int(Int64(int16(column)))
     case .int32: return .int(Int64(int32(column)))
     case .int64: return .int(int64(column))
-    case .float, .double: return .double(double(column))
+    case .float: return .double(floatNumber(column))
+    case .double: return .double(double(column))
     case .decimal: return .decimal(decimal(column))
     case .date: return .date(date(column))
     case .data: return isUnread(column) ? .null : .data(data(column))

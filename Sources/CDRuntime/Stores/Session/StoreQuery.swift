@@ -67,7 +67,8 @@ package struct FetchedKeyList {
     self.isMixed = isMixed
   }
 
-  /// Adds the key of a row, unless the model does not have the row's entity, so that the row cannot become an object.
+  /// Adds the key of a row, unless the model does not have the row's entity, or the entity is abstract, so that the row
+  /// cannot become an object.
   ///
   /// - Parameter name: The name of the row's entity, which is read only if the rows are mixed.
   /// - Returns: False if no object can have the key.
@@ -80,7 +81,9 @@ package struct FetchedKeyList {
     }
     let name = name() ?? ""
     if last?.name != name {
-      guard let index = model.entityIndices[name] else { return true }
+      guard let index = model.entityIndices[name], !model.entities[index].description.isAbstract else {
+        return true
+      }
       last = (name, index)
     }
     if let last { keys.append(FetchedKey(key: key, entity: last.index)) }

@@ -170,4 +170,19 @@ import Testing
     try copy(to: kind)
     _ = try PersistentStoreCoordinator(for: LibraryModel.self, at: kind.location(target))
   }
+
+  /// No format has a place for such a row, so a copy would silently lack it.
+  @Test(arguments: StoreKind.whole + [.sqlite], ["Scroll", "Publication"])
+  func rowsOfUnknownAndAbstractEntitiesAreNotLost(_ kind: StoreKind, _ entity: String) throws {
+    defer { removeFiles() }
+    try make(.sqlite)
+    try PlainSQL.run("UPDATE Publication SET _entity = '\(entity)'", at: url)
+    #expect {
+      try copy(to: kind)
+    } throws: { error in
+      guard case StoreError.unreadable(_, let found) = error else { return false }
+      return found.reason == .unknownEntity(entity)
+    }
+    #expect(try copies() == [])
+  }
 }

@@ -76,17 +76,19 @@ import Testing
     #expect(reports == [report(.undecodableValue, "settings")])
   }
 
-  @Test func aRowOfAnUnknownEntityIsNobodys() throws {
-    try change("UPDATE Publication SET _entity = 'Scroll'")
+  @Test(arguments: ["Scroll", "Publication"])
+  func aRowOfAnUnknownOrAbstractEntityIsNobodys(entity: String) throws {
+    try change("UPDATE Publication SET _entity = '\(entity)'")
     let context = try store.freshContext()
     #expect(try Book.objects(in: context).isEmpty)
     #expect(try Publication.objects(in: context).isEmpty)
+    #expect(try context.objectIDs(for: FetchRequest<Publication>()).isEmpty)
     let author = try #require(try Author.objects(in: context).first)
     #expect(author.publications.isEmpty)
     #expect(throws: FetchError.unknownObject(book)) { try context.existingObject(with: book) }
     #expect(
       try store.container().persistentStoreCoordinator.verify() == [
-        .unknownEntity(entity: "Publication", key: book.key, name: "Scroll")
+        .unknownEntity(entity: "Publication", key: book.key, name: entity)
       ])
   }
 

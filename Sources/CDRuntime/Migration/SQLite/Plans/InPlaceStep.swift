@@ -167,10 +167,28 @@ struct InPlaceStep {
           }
           origins.append((sourceMapping, origin))
         }
+        if leavesReferences(origins, sourceMappings) { return nil }
       }
       guard add(column, origins, to: &change) else { return nil }
     }
     return Set(change.kept.map(\.old)).count == change.kept.count ? change : nil
+  }
+
+  /// Whether rows of an entity that loses a relationship would keep their references in a column that other entities keep.
+  /// Joins and foreign keys would follow them.
+  @_optimize(none)
+  private func leavesReferences(
+    _ origins: [(sourceMapping: StepPlan.SourceMapping, origin: Origin)],
+    _ sourceMappings: [StepPlan.SourceMapping]
+  ) -> Bool {
+    let kept = Set(
+      origins.compactMap { each -> String? in
+        if case .column(let name) = each.origin { name } else { nil }
+      })
+    return sourceMappings.contains { sourceMapping in
+      !origins.contains { $0.sourceMapping.source.index == sourceMapping.source.index }
+        && sourceMapping.source.columns.contains { $0.isReference && kept.contains($0.name) }
+    }
   }
 
   @_optimize(none)
