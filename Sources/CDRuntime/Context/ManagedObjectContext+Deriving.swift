@@ -128,7 +128,8 @@ extension ManagedObjectContext {
       // The slot belongs to the destination; the object's entity inherits it.
       guard let inverse = object.scope.plan.relationship(slot) else { continue }
       if inverse.isToMany {
-        result.formUnion(object.relatedObjects(inverse))
+        if object.flags.contains(.inaccessible) { continue }
+        result.formUnion(objectsWithOthers(of: object, inverse))
       } else if let related = object.relatedObject(inverse) {
         result.insert(related)
       }

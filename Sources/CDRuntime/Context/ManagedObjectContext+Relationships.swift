@@ -227,7 +227,13 @@ extension ManagedObjectContext {
   func objectsForCaller(
     of object: ManagedObject, _ relationship: RelationshipPlan
   ) throws -> [ManagedObject] {
-    let state = object.toManyState(relationship.slot)
+    try objects(of: object, relationship, object.toManyState(relationship.slot))
+  }
+
+  /// - Parameter state: The object's state of the relationship, or another one with the same changes.
+  private func objects(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) throws -> [ManagedObject] {
     if let cache = state.cache { return cache }
     if state.keys == nil, let loaded = try loadForCaller(object, relationship, state) { return loaded }
     guard let keys = state.keys else { return [] }
@@ -264,23 +270,18 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The number of objects in a to-many relationship.
-  private func count(of object: ManagedObject, _ relationship: RelationshipPlan) -> Int {
-    objects(of: object, relationship).count
-  }
-
-  /// The number of objects that a to-many relationship will have after the save. An ordered relationship with changes
-  /// is not read again before the save, but another context may have added objects to it.
-  func countWithOthers(of object: ManagedObject, _ relationship: RelationshipPlan) -> Int {
+  /// The objects that a to-many relationship will have after the save. An ordered relationship with changes is not read
+  /// again before the save, but another context may have added or removed objects.
+  func objectsWithOthers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
     guard let state = object.extras?.toManyState(relationship.slot), state.isOutdated else {
-      return count(of: object, relationship)
+      return objects(of: object, relationship)
     }
     let newest = ToManyState()
     (newest.added, newest.removed) = (state.added, state.removed)
-    if let all = load(object, relationship, newest) { return all.count }
-    guard let keys = newest.keys?.keys else { return count(of: object, relationship) }
-    let root = model.entities[relationship.destination].root
-    return keys.count { registered($0, root: root)?.isDeleted != true }
+    do { return try objects(of: object, relationship, newest) } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      return objects(of: object, relationship)
+    }
   }
 
   /// Reads the objects of a relationship. If the store cannot be read, the relationship is not loaded afterwards.

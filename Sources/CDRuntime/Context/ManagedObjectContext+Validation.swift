@@ -232,7 +232,7 @@ extension ManagedObjectContext {
       return relationship.hasMinimum && object.relatedObject(relationship) == nil ? .missingValue : nil
     }
     guard relationship.minimumCount > 0 || relationship.maximumCount != nil else { return nil }
-    let count = countWithOthers(of: object, relationship)
+    let count = objectsWithOthers(of: object, relationship).count
     let isWrong = count < relationship.minimumCount || count > relationship.maximumCount ?? Int.max
     return isWrong ? .wrongCount(count) : nil
   }

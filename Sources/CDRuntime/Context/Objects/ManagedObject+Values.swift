@@ -391,6 +391,10 @@ extension ManagedObject: EvaluationSubject {
       return .dictionary(result)
     case .relationship(let relationship):
       if relationship.isToMany {
+        if let context = scope.context, context.activity.isDeriving, !flags.contains(.inaccessible) {
+          // A derived attribute is saved, so it must count what other contexts have added.
+          return .collection(context.objectsWithOthers(of: self, relationship).map { .subject($0) })
+        }
         return .collection(relatedObjects(relationship).map { .subject($0) })
       }
       guard let related = relatedObject(relationship), !related.isInaccessible else { return .null }

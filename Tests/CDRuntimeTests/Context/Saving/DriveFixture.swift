@@ -8,7 +8,10 @@ class DriveFixture {
   let other: ManagedObjectContext
   let folder: ManagedObjectID
 
-  init() throws {
+  convenience init() throws { try self.init(isOrdered: false) }
+
+  /// - Parameter isOrdered: Whether a folder's files and labels have an order.
+  init(isOrdered: Bool) throws {
     container = try PersistentContainer(scratchOf: [
       EntityDescription(
         name: "Drive",
@@ -32,8 +35,10 @@ class DriveFixture {
         relationships: [
           RelationshipDescription(name: "drive", destination: "Drive", inverse: "folders"),
           RelationshipDescription(
-            name: "files", destination: "File", isToMany: true, inverse: "folder", deleteRule: .cascade),
-          RelationshipDescription(name: "labels", destination: "Label", isToMany: true, inverse: "folders"),
+            name: "files", destination: "File", isToMany: true, inverse: "folder", deleteRule: .cascade,
+            isOrdered: isOrdered),
+          RelationshipDescription(
+            name: "labels", destination: "Label", isToMany: true, inverse: "folders", isOrdered: isOrdered),
           RelationshipDescription(name: "cover", destination: "File"),
           RelationshipDescription(name: "parent", destination: "Folder", inverse: "children"),
           RelationshipDescription(name: "children", destination: "Folder", isToMany: true, inverse: "parent"),

@@ -120,6 +120,65 @@ import Testing
     #expect(try [Self.number(mine, "count"), Self.number(mine, "size")] == [2, 11])
   }
 
+  // MARK: Ordered relationships that both sides have changed
+
+  /// Such a relationship contains the objects of others only after the save, but the save counts them.
+  @Test(
+    arguments: [
+      MergePolicy.error, .mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite,
+    ], [false, true])
+  func anOrderedListHasTheObjectsOfBoth(_ policy: MergePolicy, learnsBefore: Bool) throws {
+    let drive = try DriveFixture(isOrdered: true)
+    let (context, other) = (drive.context, drive.other)
+    func label(_ folder: ManagedObject, in context: ManagedObjectContext) throws {
+      let label = try context.insert(entityNamed: "Label")
+      try label.setValue("l", forKey: "name")
+      try label.setValue([folder], forKey: "folders")
+    }
+    let theirs = try Self.folder(other, drive.folder)
+    let removed = try Self.addFile(1, to: theirs, in: other)
+    try Self.addFile(2, to: theirs, in: other)
+    try label(theirs, in: other)
+    try other.save()
+    context.mergePolicy = policy
+    let mine = try Self.folder(context, drive.folder)
+    #expect(try mine.value(forKey: "files").objects.count == 2)
+    #expect(try mine.value(forKey: "labels").objects.count == 1)
+    try Self.addFile(4, to: mine, in: context)
+    try label(mine, in: context)
+    try removed.setValue(.object(nil), forKey: "folder")
+    for size in [8, 16] { try Self.addFile(size, to: theirs, in: other) }
+    try label(theirs, in: other)
+    try other.save()
+    if learnsBefore { _ = try context.fetch(FetchRequest<ManagedObject>(entityName: "Drive")) }
+    try context.save()
+    let read = try drive.stored(drive.folder)
+    #expect(try [Self.number(read, "count"), Self.number(read, "size")] == [4, 30])
+    #expect(try Self.number(read, "labelCount") == 3)
+    #expect(try drive.container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test(
+    arguments: [MergePolicy.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite],
+    [false, true])
+  func aNewNameReachesTheObjectsThatOthersHaveAddedToAnOrderedList(
+    _ policy: MergePolicy, learnsBefore: Bool
+  ) throws {
+    let drive = try DriveFixture(isOrdered: true)
+    let (context, other) = (drive.context, drive.other)
+    context.mergePolicy = policy
+    let mine = try Self.folder(context, drive.folder)
+    #expect(try mine.value(forKey: "files").objects.isEmpty)
+    try mine.setValue("new", forKey: "name")
+    try Self.addFile(1, to: mine, in: context)
+    let theirs = try Self.addFile(2, to: Self.folder(other, drive.folder), in: other)
+    try other.save()
+    if learnsBefore { _ = try context.fetch(FetchRequest<ManagedObject>(entityName: "Drive")) }
+    try context.save()
+    #expect(try Self.text(drive.stored(theirs.objectID), "folderName") == "new")
+    #expect(try drive.container.persistentStoreCoordinator.verify() == [])
+  }
+
   // MARK: Several at once
 
   /// One renames the folder, others add files to it, all at the same time.
