@@ -151,6 +151,7 @@ extension ManagedObjectContext {
   /// Takes the deletion of an object back, with the references and pairs of other objects that its rules cleared.
   func revertDeletion(of object: ManagedObject) {
     object.flags.remove(.deleted)
+    undoManager?.noteDeletionTakenBack(object)
     for case let relationship? in object.scope.plan.relationships {
       guard let inverse = inverse(of: relationship) else { continue }
       let destination = model.entities[relationship.destination]

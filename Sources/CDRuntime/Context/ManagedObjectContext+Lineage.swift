@@ -2,22 +2,32 @@
 // except for the child's own changes.
 extension ManagedObjectContext {
   /// Returns the existing object with a key, in memory or in the store; nil if there is none.
+  ///
+  /// - Throws: The error of a store that cannot be read. A fault in memory stays a fault then.
   func liveObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
     if let object = registered(key, root: plan.root), !object.flags.contains(.deletionSaved) {
-      object._willRead()
+      try fireForCaller(object)
       return object.exists && object.scope.plan.isKind(of: plan) ? object : nil
     }
     return try fetchObject(key, plan)
   }
 
-  /// The parent's instance of an object; nil if the parent has none, or has deleted it.
+  /// The parent's instance of an object; nil if the parent has none, or has deleted it. Also nil if the store cannot be
+  /// read: a caller that would take the object for gone uses ``parentInstanceForCaller(of:)``.
   func parentInstance(of object: ManagedObject) -> ManagedObject? {
     do {
-      return try parent?.liveObject(object.key, object.scope.plan)
+      return try parentInstanceForCaller(of: object)
     } catch {
       object.report(.readFailed("\(error)"))
       return nil
     }
+  }
+
+  /// The parent's instance of an object; nil if the parent has none, or has deleted it.
+  ///
+  /// - Throws: The error of a store that cannot be read.
+  func parentInstanceForCaller(of object: ManagedObject) throws -> ManagedObject? {
+    try parent?.liveObject(object.key, object.scope.plan)
   }
 
   /// The parent's instance of an object that the parent has deleted and that exists again here. A `noAction` or
@@ -288,14 +298,15 @@ extension ManagedObjectContext {
   // MARK: Relationships
 
   /// Returns this context's instances of the objects that a to-many relationship has in the parent, in their order.
+  ///
+  /// - Throws: The error of a store that the parent cannot read.
   func relatedChildInstances(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState,
     _ parent: ManagedObjectContext
-  ) -> [ManagedObject] {
-    guard let parentObject = parentInstance(of: object) ?? deletedParentInstance(of: object) else {
-      return []
-    }
-    let members = parent.objects(of: parentObject, relationship)
+  ) throws -> [ManagedObject] {
+    guard let parentObject = try parentInstanceForCaller(of: object) ?? deletedParentInstance(of: object)
+    else { return [] }
+    let members = try parent.objectsForCaller(of: parentObject, relationship)
     // Before the positions are set: the object itself may be among the copied objects, and copying empties its
     // relationship states.
     let instances = childInstances(of: members)
@@ -309,11 +320,13 @@ extension ManagedObjectContext {
   }
 
   /// Returns this context's instance of the partner that an object has in the parent.
+  ///
+  /// - Throws: The error of a store that the parent cannot read.
   func partnerChildInstance(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ parent: ManagedObjectContext
-  ) -> [ManagedObject] {
-    guard let parentObject = parentInstance(of: object) ?? deletedParentInstance(of: object),
-      let partner = parent.partner(of: parentObject, relationship)
+  ) throws -> [ManagedObject] {
+    guard let parentObject = try parentInstanceForCaller(of: object) ?? deletedParentInstance(of: object),
+      let partner = try parent.partnerForCaller(of: parentObject, relationship)
     else { return [] }
     return childInstances(of: [partner])
   }

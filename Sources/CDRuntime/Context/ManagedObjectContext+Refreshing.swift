@@ -9,7 +9,13 @@ extension ManagedObjectContext {
   ///     Objects that were related by a change of their own stay related, and a deleted object stays deleted: a
   ///     rollback brings it back.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+    let isDropping = !mergeChanges && !children.isEmpty && object.scope.context === self && object.isPending
     refresh(object, mergeChanges: mergeChanges, keepsReferencesToDeleted: false)
+    // A child may have read relationships with these changes, of which the versions of its objects do not tell.
+    if isDropping {
+      invalidateChildren()
+      notifyObservers()
+    }
   }
 
   /// Drops an object's changes for a merge policy. References to objects that are deleted here are read from the row

@@ -130,14 +130,22 @@ extension ManagedObjectContext {
 
   /// The object on the other side of a one-to-one relationship whose reference the other side stores.
   func partner(of object: ManagedObject, _ relationship: RelationshipPlan) -> ManagedObject? {
-    if let known = object.extras?.partners[relationship.slot] {
-      return known == 0 ? nil : self.object(known, relationship)
-    }
-    let referrers: [ManagedObject]?
-    do { referrers = try readReferrers(of: object, relationship) } catch {
+    do { return try partnerForCaller(of: object, relationship) } catch {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
       return nil
     }
+  }
+
+  /// The same object, for a caller that must not take it for gone if the store cannot be read.
+  ///
+  /// - Throws: The error of a store that cannot be read.
+  func partnerForCaller(
+    of object: ManagedObject, _ relationship: RelationshipPlan
+  ) throws -> ManagedObject? {
+    if let known = object.extras?.partners[relationship.slot] {
+      return known == 0 ? nil : self.object(known, relationship)
+    }
+    let referrers = try readReferrers(of: object, relationship)
     let found = referrers?.first { !$0.isDeleted }
     // A deleted partner is not recorded, because a rollback brings it back.
     if let referrers, found != nil || referrers.isEmpty {
@@ -148,7 +156,7 @@ extension ManagedObjectContext {
 
   /// The objects whose references lead to an object in a one-to-one relationship: its partner, and objects whose
   /// deletion is unsaved. A `deny` rule refuses a deletion as long as the reference exists.
-  private func referrers(
+  func referrers(
     of object: ManagedObject, _ relationship: RelationshipPlan
   ) throws -> [ManagedObject] {
     if let known = object.extras?.partners[relationship.slot] {
@@ -190,7 +198,7 @@ extension ManagedObjectContext {
   private func storedReferrers(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ column: ColumnPlan
   ) throws -> [ManagedObject] {
-    if let parent { return partnerChildInstance(of: object, relationship, parent) }
+    if let parent { return try partnerChildInstance(of: object, relationship, parent) }
     let plan = model.entities[relationship.destination]
     try importTarget?.index(relationship)
     return try objects(from: reader().rows(ofSubtree: plan, referringBy: column, to: object.key), of: plan)
@@ -367,7 +375,7 @@ extension ManagedObjectContext {
   private func relatedRows(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws -> [ManagedObject] {
-    if let parent { return relatedChildInstances(object, relationship, state, parent) }
+    if let parent { return try relatedChildInstances(object, relationship, state, parent) }
     let plan = model.entities[relationship.destination]
     let session = try reader()
     try importTarget?.index(relationship)
@@ -381,7 +389,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws {
     if let parent {
-      _ = relatedChildInstances(object, relationship, state, parent)
+      _ = try relatedChildInstances(object, relationship, state, parent)
       return
     }
     if let positions = try reader().positions(of: relationship, of: object.key) {

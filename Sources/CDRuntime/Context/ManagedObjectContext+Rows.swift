@@ -216,15 +216,14 @@ extension ManagedObjectContext {
     guard plan.index >= 0 else { return }
     // The app's methods are called after the row has been read and closed.
     defer { if storeReader.hasFetched { awakeFetched() } }
-    if parent != nil {
-      if let original = parentInstance(of: object) { return copyValues(from: original, into: object) }
+    do {
+      guard parent != nil else { return try readRow(of: object) }
+      if let original = try parentInstanceForCaller(of: object) {
+        return copyValues(from: original, into: object)
+      }
       fillEmpty(object)
       if !object.flags.contains(.inaccessible) { object.report(.objectGone) }
       object.flags.insert(.inaccessible)
-      return
-    }
-    do {
-      try readRow(of: object)
     } catch {
       // A fetch that finds the row with another version reads it again.
       if !object.isPending { object.version = 0 }
@@ -254,12 +253,17 @@ extension ManagedObjectContext {
   /// without changes that could not be read before is looked up again.
   func fireForCaller(_ object: ManagedObject) throws {
     let plan = object.scope.plan
-    guard parent == nil, plan.index >= 0, object.flags.contains(.fault) else {
+    guard plan.index >= 0, object.flags.contains(.fault) else {
       let mayReturn = parent == nil && object.flags.contains(.inaccessible) && !object.isPending
       if mayReturn, registered(object.key, root: plan.root) === object {
         _ = try fetchObject(object.key, plan)
       }
       return object._willRead()
+    }
+    if parent != nil {
+      // If the parent cannot read its instance, this must not look as if the object were gone.
+      let original = try parentInstanceForCaller(of: object)
+      return withExtendedLifetime(original) { object._willRead() }
     }
     object.flags.remove(.fault)
     defer { if storeReader.hasFetched { awakeFetched() } }

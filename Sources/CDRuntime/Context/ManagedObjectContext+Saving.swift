@@ -23,7 +23,8 @@ extension ManagedObjectContext {
   /// A child's save validates its changes and gives them to the parent, without writing anything: see
   /// ``init(parent:)``. A stored value that both the child and the parent have changed since the child read it is a
   /// conflict. It is also a conflict if one side has deleted an object that the other has changed. Values that only
-  /// one side has changed are combined. Unique values are checked when the store is written.
+  /// one side has changed are combined. Unique values are checked when the store is written. If the parent has to read
+  /// objects and the store cannot be read, the child's save throws the error, and neither of the two has changed.
   ///
   /// The context's hooks cannot call this method: it throws ``SaveError/nested(in:)`` in them. Only
   /// ``ManagedObjectLifecycle/didSave()`` can call it.

@@ -10,7 +10,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameter refusals: The errors of objects' own validation methods.
   /// - Returns: Whether objects follow rows of other contexts from now on, so that attributes must be derived anew.
-  /// - Throws: ``SaveError/validation(_:)`` with every mistake.
+  /// - Throws: ``SaveError/validation(_:)`` with every mistake, or the error of a store that the parent cannot read.
   func validate(_ refusals: [ObjectIdentifier: [ValidationError]]) throws -> Bool {
     var errors: [ValidationError] = []
     var hasDeleted = false
@@ -25,10 +25,10 @@ extension ManagedObjectContext {
         hasDeleted = true
         guard !object.flags.contains(.inserted) else { continue }
         // An object that the parent has deleted too has no related objects.
-        if parent != nil, parentInstance(of: object) == nil { continue }
+        if parent != nil, try parentInstanceForCaller(of: object) == nil { continue }
         checkDenials(of: object, &errors)
         if !refusals.isEmpty { errors += refusals[ObjectIdentifier(object)] ?? [] }
-      } else if object.isPending, !isGoneWithParent(object) {
+      } else if object.isPending, try !isGoneWithParent(object) {
         addMistakes(of: object, replacesMinusZeros: true, to: &errors)
         if !refusals.isEmpty { errors += refusals[ObjectIdentifier(object)] ?? [] }
       }
@@ -41,9 +41,9 @@ extension ManagedObjectContext {
 
   /// Whether the parent has deleted an object of which this child context has changed only relationships. The child then
   /// does not pass these changes to the parent.
-  private func isGoneWithParent(_ object: ManagedObject) -> Bool {
+  private func isGoneWithParent(_ object: ManagedObject) throws -> Bool {
     guard parent != nil, !object.flags.contains(.inserted), !object.needsRow else { return false }
-    return parentInstance(of: object) == nil
+    return try parentInstanceForCaller(of: object) == nil
   }
 
   /// Returns the rules that an object breaks; empty if it could be saved.

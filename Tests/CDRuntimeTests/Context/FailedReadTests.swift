@@ -129,6 +129,77 @@ import Testing
     #expect(try Book.objects(in: fresh).allSatisfy { $0.prequel == nil })
   }
 
+  // MARK: Children
+
+  /// What a child changes before its parent cannot read.
+  enum ChildChange: CaseIterable { case deletion, pair, reference, value, insertion }
+
+  @Test(arguments: ChildChange.allCases, [MergePolicy.error, .mergeByPropertyStoreTrump])
+  func aChildsSaveThatCannotBeMadeChangesNothing(_ change: ChildChange, _ policy: MergePolicy) throws {
+    let author = Author(name: "A", in: context)
+    let tag = Tag(name: "a", in: context)
+    let books = ["1", "2"].map { Book(title: $0, isbn: $0, author: author, in: context) }
+    try context.save()
+    let child = ManagedObjectContext(parent: context)
+    child.mergePolicy = policy
+    let childTag = try child.localInstance(of: tag)
+    let drafts = try books.map { try child.localInstance(of: $0) }
+    let childAuthor = drafts[0].author
+    #expect(childTag.name == "a" && childAuthor.name == "A")
+    switch change {
+    case .deletion: child.delete(childTag)
+    case .pair: childTag.books = [drafts[0]]
+    case .reference: drafts[1].prequel = drafts[0]
+    case .value: drafts[0].title = "changed"
+    case .insertion: _ = Book(title: "3", isbn: "3", author: childAuthor, in: child)
+    }
+    context.refreshAllObjects()
+    #expect(tag.isFault && author.isFault && books.allSatisfy(\.isFault))
+    try withoutReads { #expect(throws: StoreError.self) { try child.save() } }
+    #expect(child.hasChanges && !context.hasChanges)
+    try child.save()
+    #expect(!child.hasChanges && context.hasChanges)
+    try context.save()
+    let fresh = container.newContext()
+    let stored = try Book.objects(in: fresh).sorted { $0.isbn < $1.isbn }
+    #expect(try Tag.objects(in: fresh).count == (change == .deletion ? 0 : 1))
+    var titles = [change == .value ? "changed" : "1", "2"]
+    if change == .insertion { titles.append("3") }
+    #expect(stored.map(\.title) == titles)
+    #expect(stored[0].tags.count == (change == .pair ? 1 : 0))
+    #expect(stored[1].prequel == (change == .reference ? stored[0] : nil))
+    #expect(stored.allSatisfy { $0.author.name == "A" })
+  }
+
+  @Test func aReplacementThatAChildCannotMakeIsAnErrorOfItsSave() throws {
+    let author = Author(name: "A", in: context)
+    let tag = Tag(name: "a", in: context)
+    let books = ["1", "2"].map { Book(title: $0, isbn: $0, author: author, in: context) }
+    tag.books = books
+    try context.save()
+    let child = ManagedObjectContext(parent: context)
+    let childTag = try child.localInstance(of: tag)
+    let drafts = try books.map { try child.localInstance(of: $0) }
+    context.refreshAllObjects()
+    try withoutReads { childTag.books = [drafts[1]] }
+    #expect(throws: StoreError.self) { try child.save() }
+    #expect(childTag.books == drafts)
+    childTag.books = [drafts[1]]
+    try child.save()
+    try context.save()
+    #expect(try Tag.objects(in: container.newContext()).map { $0.books.map(\.title) } == [["2"]])
+  }
+
+  @Test func aFaultOfAChildIsReadAgain() throws {
+    let tag = try savedTag()
+    let child = ManagedObjectContext(parent: context)
+    let fault = try child.object(with: tag.objectID)
+    #expect(fault.isFault)
+    try withoutReads { #expect(throws: StoreError.self) { try child.existingObject(with: tag.objectID) } }
+    #expect(try child.existingObject(with: tag.objectID) === fault)
+    #expect(!fault.isInaccessible && !tag.isInaccessible)
+  }
+
   @Test func whatWasSetMeanwhileIsLostLoudly() throws {
     let tag = try savedTag()
     try withoutReads { tag.name = "b" }

@@ -47,10 +47,11 @@ extension ManagedObjectContext {
     try resolveConflicts(with: parent, &hooks)
     let reverts = pendingChanges.revertCount
     let own = pending.filter { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
+    let needed = try parentObjects(neededFor: own, parent)
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
     let changes = self.changes(of: SavePlan(pending))
     parent.undoManager?.beginUndoGrouping()
-    pushChanges(own, to: parent)
+    withExtendedLifetime(needed) { pushChanges(own, to: parent) }
     parent.undoManager?.endUndoGrouping()
     finishSaveToParent()
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
@@ -87,7 +88,7 @@ extension ManagedObjectContext {
   @_optimize(none)
   private func resolveConflicts(with parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
     for attempt in 1... {
-      let conflicts = pending.compactMap { conflict(of: $0) }
+      let conflicts = try pending.compactMap { try conflict(of: $0) }
       if conflicts.isEmpty { return }
       let error = SaveError.conflict(conflicts)
       guard !mergePolicy.isError, attempt < 10 else { throw error }
@@ -99,11 +100,13 @@ extension ManagedObjectContext {
   }
 
   /// The conflict with the parent's changes of the same values since they were read; nil if there is none.
-  private func conflict(of object: ManagedObject) -> SaveConflict? {
+  ///
+  /// - Throws: The error of a store that the parent cannot read.
+  private func conflict(of object: ManagedObject) throws -> SaveConflict? {
     guard !object.flags.contains(.inserted), object.needsRow || object.flags.contains(.deleted),
       !object.hasOnlyDerivedChanges
     else { return nil }
-    guard let parentObject = parentInstance(of: object) else {
+    guard let parentObject = try parentInstanceForCaller(of: object) else {
       if object.flags.contains(.deleted) { return nil }
       return object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil)
     }
@@ -114,11 +117,11 @@ extension ManagedObjectContext {
     let theirs = parentObject.currentValues(toCompareWith: mine)
     let plan = object.scope.plan
     let isDeleted = object.flags.contains(.deleted)
-    let isContested = plan.storedSlots.contains { slot in
+    let isContested = try plan.storedSlots.contains { slot in
       if plan.slots[slot].isDerived { return false }
       if mine[slot] == nil { return isDeleted && mayHaveChanged(slot, unreadIn: object, parentObject) }
       guard theirs[slot] != snapshot[slot],
-        !isClearedOnly(snapshot[slot], theirs[slot], plan.relationships[slot])
+        try !isClearedOnly(snapshot[slot], theirs[slot], plan.relationships[slot])
       else { return false }
       return isDeleted || mine[slot] != snapshot[slot] && mine[slot] != theirs[slot]
     }
@@ -140,14 +143,74 @@ extension ManagedObjectContext {
   /// Such a reference has been nil before.
   private func isClearedOnly(
     _ former: AttributeValue?, _ theirs: AttributeValue?, _ relationship: RelationshipPlan?
-  ) -> Bool {
+  ) throws -> Bool {
     guard let relationship, !relationship.hasInverse, theirs == .null, case .int(let key)? = former,
       let parent
     else { return false }
+    _ = try readTarget(key, relationship, in: parent)
     return target(key, relationship, in: parent) == nil
   }
 
   // MARK: Pushing changes
+
+  /// Reads the parent's objects that the push of changes uses, and their relationships, so that a store that cannot be
+  /// read ends the save before the push has begun.
+  ///
+  /// - Returns: The objects, which the caller holds until the end of the push.
+  /// - Throws: The error of a store that the parent cannot read. Nothing has been pushed then.
+  @_optimize(none)
+  private func parentObjects(
+    neededFor own: [ManagedObject], _ parent: ManagedObjectContext
+  ) throws -> [ManagedObject] {
+    var needed: [ManagedObject] = []
+    for object in own {
+      let parentObject = try object.flags.contains(.inserted) ? nil : parentInstanceForCaller(of: object)
+      if let parentObject { needed.append(parentObject) }
+      for case let relationship? in object.scope.plan.relationships {
+        let state = object.extras?.toManyState(relationship.slot)
+        switch relationship.storage {
+        case .reference where needsPush(relationship.slot, object):
+          let key = object.referenceKey(relationship.slot)
+          guard let target = try readTarget(key, relationship, in: parent) else { break }
+          needed.append(target)
+          if let inverse = inverse(of: relationship), case .inverseReference = inverse.storage {
+            needed += try parent.referrers(of: target, inverse)
+          }
+        case .join:
+          for key in (state?.added.keys ?? []) + (state?.removed.keys ?? []) {
+            if let target = try readTarget(key, relationship, in: parent) { needed.append(target) }
+          }
+        case .reference, .inverseReference, .referencesOfOthers: break
+        }
+        guard let parentObject else { continue }
+        let rule = relationship.description.deleteRule
+        let isLeft =
+          object.flags.contains(.deleted) && (rule.owns || rule.separates && relationship.hasInverse)
+        if relationship.isToMany {
+          let isReordered = relationship.isOrdered && state?.isOrderChanged == true && state?.keys != nil
+          if isLeft || isReordered {
+            needed += try parent.objectsForCaller(of: parentObject, relationship)
+          }
+        } else if isLeft, case .inverseReference = relationship.storage,
+          let partner = try parent.partnerForCaller(of: parentObject, relationship)
+        {
+          needed.append(partner)
+        }
+      }
+    }
+    return needed
+  }
+
+  /// Reads the parent's object that a relationship leads to; nil if there is none, or if this context inserts it.
+  private func readTarget(
+    _ key: ObjectKey, _ relationship: RelationshipPlan, in parent: ManagedObjectContext
+  ) throws -> ManagedObject? {
+    let plan = model.entities[relationship.destination]
+    guard key > 0, parent.storeReader.hasStore(of: plan),
+      registered(key, root: plan.root)?.flags.contains(.inserted) != true
+    else { return nil }
+    return try parent.liveObject(key, plan)
+  }
 
   /// Pushes references before pairs, and deletions last. The parent applies delete rules as for its own changes.
   /// Before a deletion it must know which objects the deleted object had been separated from, so that it does not

@@ -21,7 +21,8 @@
 /// relationships with their orders, on both sides. The state of the store does not matter: after a save, an undo is a
 /// change like any other, which the next save writes. An object whose deletion has been saved comes back as the same
 /// instance with the same identifier. Derived attributes are computed again. Changes that the context has learnt of
-/// from other contexts stay: an object that another context has added to a relationship is not removed.
+/// from other contexts stay: an object that another context has added to a relationship is not removed. If a merge
+/// policy has taken a deletion back, the object keeps the values of its row, and there is no deletion to undo.
 ///
 /// Undo does not cover values that an object sets in ``ManagedObjectLifecycle/awakeFromFetch()``, or values that
 /// ``ManagedObjectContext/refresh(_:mergeChanges:)`` reads again. ``ManagedObjectContext/rollback()`` and
@@ -134,6 +135,18 @@ public final class ContextUndoManager {
       group.notePairsSaved()
       group.isSaved = true
     }
+  }
+
+  /// Records that a merge policy has taken back the newest deletion of an object, which has not been saved.
+  func noteDeletionTakenBack(_ object: ManagedObject) {
+    if open?.noteDeletionTakenBack(object) == true { return }
+    for group in undoable.reversed() where !group.isSaved && group.noteDeletionTakenBack(object) {
+      // A person would choose an undo that does nothing.
+      if group.isEmpty { undoable.removeAll { $0 === group } }
+      return
+    }
+    // An undo of an insertion is a deletion too, and its redo has the values.
+    for group in redoable.reversed() where group.noteDeletionTakenBack(object) { return }
   }
 
   private func trim() {

@@ -97,14 +97,14 @@ extension ManagedObjectContext {
 
   private func note(
     _ id: UndoPair.ID, _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject,
-    in group: UndoGroup
+    in group: UndoGroup, isOfDeletion: Bool = false
   ) {
     guard !group.hasPair(id) else { return }
     group.add(
       UndoPair(
         object: object, relationship: relationship, member: member,
         wasRelated: hasPair(object, relationship, member),
-        wasAdded: hasChangedPair(object, relationship, member, to: true)), id)
+        wasAdded: hasChangedPair(object, relationship, member, to: true), isOfDeletion: isOfDeletion), id)
   }
 
   /// Records an object that is about to be deleted as a whole, and the objects that refer to it.
@@ -154,6 +154,9 @@ extension ManagedObjectContext {
     entry.isDeletion = true
     object.readLargeValues()
     for slot in object.scope.plan.slots where object.scope.plan.isUndoable(slot.number) {
+      if entry.values[slot.number] == nil, entry.lists[slot.number] == nil {
+        entry.deletedSlots.insert(slot.number)
+      }
       note(slot.number, of: object, in: &entry)
     }
     entry.referrers = others.filter { !$0.relationship.isToMany } + unaffectedReferrers(of: object)
@@ -164,13 +167,13 @@ extension ManagedObjectContext {
       guard case .join = relationship.storage else { continue }
       for member in objects(of: object, relationship) {
         if let id = UndoPair.ID(object, relationship, member) {
-          note(id, object, relationship, member, in: group)
+          note(id, object, relationship, member, in: group, isOfDeletion: true)
         }
       }
     }
     for other in others {
       if let id = UndoPair.ID(other.object, other.relationship, object) {
-        note(id, other.object, other.relationship, object, in: group)
+        note(id, other.object, other.relationship, object, in: group, isOfDeletion: true)
       }
     }
   }

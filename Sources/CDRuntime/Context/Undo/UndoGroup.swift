@@ -23,6 +23,8 @@ struct UndoEntry {
   var isInsertion = false
   /// Whether the group deleted the object. An object that another context has deleted meanwhile stays gone.
   var isDeletion = false
+  /// The slots that only the deletion has recorded: the group had not changed them before.
+  var deletedSlots = SlotSet()
   /// Whether the object existed at the end of the group, or would exist but for another context.
   var existedAfter = true
   /// The objects of the relationships at the end of the group. Comparing with these shows which objects others have
@@ -34,6 +36,18 @@ struct UndoEntry {
     self.existed = existed
     isDraft = object.flags.contains(.draft)
     assigned = object.extras?.assigned ?? SlotSet()
+  }
+
+  /// Forgets what the deletion has recorded.
+  mutating func forgetDeletion() {
+    let deleted = deletedSlots
+    values = values.filter { !deleted.contains($0.key) }
+    unencodable = unencodable.filter { !deleted.contains($0.key) }
+    lists = lists.filter { !deleted.contains($0.key) }
+    deletedSlots = SlotSet()
+    referrers.removeAll()
+    isDeletion = false
+    existedAfter = true
   }
 
   /// Records the present value of an attribute or a reference. An undo leaves a value as it is that cannot be read.
@@ -71,6 +85,8 @@ struct UndoPair {
   var wasAdded = false
   /// Whether the change has been saved.
   var isSaved = false
+  /// Whether the pair was recorded because the group has deleted one of the objects.
+  var isOfDeletion = false
 
   /// Identifies a pair, from either side.
   struct ID: Hashable {
@@ -118,6 +134,33 @@ final class UndoGroup {
   /// Records that the changes of the pairs until now have been saved.
   func notePairsSaved() {
     for index in pairs.indices { pairs[index].isSaved = true }
+  }
+
+  /// Records that the group's deletion of an object was taken back, and that the object has the values of its row since
+  /// then. The undo must not put back former values, because another context has changed the row.
+  ///
+  /// - Returns: Whether the group has deleted the object.
+  @_optimize(none)
+  func noteDeletionTakenBack(_ object: ManagedObject) -> Bool {
+    guard let index = entries.firstIndex(where: { $0.object === object && $0.isDeletion }) else {
+      return false
+    }
+    entries[index].forgetDeletion()
+    let deleted = Set(entries.lazy.filter(\.isDeletion).map { ObjectIdentifier($0.object) })
+    pairs.removeAll { pair in
+      guard pair.isOfDeletion, pair.object === object || pair.member === object,
+        // The undo of the other object's deletion needs the pair.
+        !deleted.contains(ObjectIdentifier(pair.object)), !deleted.contains(ObjectIdentifier(pair.member))
+      else { return false }
+      if let id = UndoPair.ID(pair.object, pair.relationship, pair.member) { knownPairs.remove(id) }
+      return true
+    }
+    // An open group still finds its entries by their indices.
+    let entry = entries[index]
+    if entryIndices.isEmpty, entry.values.isEmpty, entry.lists.isEmpty, entry.denials.isEmpty {
+      entries.remove(at: index)
+    }
+    return true
   }
 
   /// Ends the group: records the objects that lists have now, and forgets values that have not changed.

@@ -203,6 +203,26 @@ import Testing
     #expect(try name(held) == "theirs" && names(held, "link").isEmpty)
   }
 
+  @Test(arguments: ["friends", "list"], [true, false])
+  func whatARefreshOfTheParentHasDroppedIsGone(key: String, isGrandchild: Bool) throws {
+    let context = isGrandchild ? grandchild : child
+    let (node, first, second) = (try make("a"), try make("b"), try make("c"))
+    try set(node, key, [first])
+    try parent.save()
+    try all(context)
+    let held = try copy(node, in: context)
+    #expect(try name(held) == "a")
+    try set(node, key, [first, second])
+    #expect(try names(held, key) == ["b", "c"])
+    parent.refresh(node, mergeChanges: false)
+    #expect(try names(held, key) == ["b"])
+    // What the child then adds reaches the parent.
+    try set(held, key, [copy(first, in: context), copy(second, in: context)])
+    if isGrandchild { try grandchild.save() }
+    try child.save()
+    #expect(try names(node, key) == ["b", "c"])
+  }
+
   @Test func aResetOfTheParentIsSeenAtOnce() throws {
     let node = try make("a")
     try parent.save()

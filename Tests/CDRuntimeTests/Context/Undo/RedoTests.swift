@@ -337,6 +337,52 @@ import Testing
     #expect(try shared.container.persistentStoreCoordinator.verify() == [])
   }
 
+  /// The object has the other context's values then, and nothing is left to be undone.
+  @Test(arguments: [MergePolicy.mergeByPropertyStoreTrump, .rollback], [true, false])
+  func aDeletionThatAPolicyHasTakenBackIsNotUndone(_ policy: MergePolicy, isEventEnded: Bool) throws {
+    let shared = try GraphStore([
+      EntityDescription(
+        name: "A",
+        attributes: [
+          AttributeDescription(name: "title", type: .string, isOptional: true),
+          AttributeDescription(name: "rank", type: .int64, isOptional: true),
+        ],
+        relationships: [
+          RelationshipDescription(name: "tags", destination: "Tag", isToMany: true, inverse: "owners")
+        ]),
+      EntityDescription(
+        name: "Tag",
+        relationships: [
+          RelationshipDescription(name: "owners", destination: "A", isToMany: true, inverse: "tags")
+        ]),
+    ])
+    let (context, other) = (shared.context(policy), shared.context())
+    let theirs = try other.insert(entityNamed: "A")
+    try theirs.setValue("a", forKey: "title")
+    try theirs.setValue(1, forKey: "rank")
+    let tags = try (1...2).map { _ in try other.insert(entityNamed: "Tag") }
+    try theirs.setValue(.objects(tags), forKey: "tags")
+    try other.save()
+    context.undoManager = undoManager
+    let mine = try shared.instance(theirs, in: context)
+    let tag = try shared.instance(tags[1], in: context)
+    if isEventEnded { context.perform { context.delete(mine) } } else { context.delete(mine) }
+    try theirs.setValue(2, forKey: "rank")
+    try theirs.setValue(.objects([tags[0]]), forKey: "tags")
+    try other.save()
+    try context.save()
+    #expect(!mine.isDeleted && !context.hasChanges)
+    context.undo()
+    #expect(!context.hasChanges)
+    #expect(try mine.shared("rank") == .attribute(.int(2)))
+    #expect(try mine.shared("title") == .attribute(.string("a")))
+    #expect(try mine.shared("tags") == .objects([tags[0].objectID]))
+    #expect(try tag.shared("owners") == .objects([]))
+    try context.save()
+    #expect(try shared.value("rank", of: theirs) == .attribute(.int(2)))
+    #expect(try shared.value("tags", of: theirs) == .objects([tags[0].objectID]))
+  }
+
   // MARK: What a deletion leaves
 
   enum Leaving: CaseIterable {
