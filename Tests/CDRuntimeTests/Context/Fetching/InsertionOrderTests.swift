@@ -1,6 +1,7 @@
-@testable import CDRuntime
 import Foundation
 import Testing
+
+@testable import CDRuntime
 
 /// Fetches without sort keys give the objects in the order of their insertion, whichever way the store finds the rows.
 @Suite struct InsertionOrderTests {
