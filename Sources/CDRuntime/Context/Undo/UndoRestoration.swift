@@ -517,6 +517,7 @@ extension UndoRestoration {
           if known.contains(OneToOnePartner(relationship, object.key, context.model)) { continue }
         case .referencesOfOthers, .join:
           guard let state = extras.toManyState(relationship.slot) else { break }
+          if state.isOutdated, followsStore(state, of: object, relationship) { break }
           if state.lacksPositions(relationship) {
             try? context.readPositions(object, relationship, state)
           }
@@ -528,5 +529,32 @@ extension UndoRestoration {
         object.flags.subtract([.updated, .changedOutsideRow])
       }
     }
+  }
+
+  /// Makes an ordered relationship be read again that another context has changed, if this context has no change of it any
+  /// more. Only its changes have kept it from being read before. If its order is still a change, the relationship loses the
+  /// objects that are in it no longer: a save does not put them back.
+  ///
+  /// - Returns: Whether the relationship has no changes.
+  @_optimize(none)
+  private func followsStore(
+    _ state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
+  ) -> Bool {
+    guard state.added.isEmpty, state.removed.isEmpty else { return false }
+    let newest = ToManyState()
+    context.load(object, relationship, newest)
+    guard let stored = newest.keys?.keys else { return false }
+    let keys = state.keys?.keys ?? []
+    let (members, known) = (Set(stored), Set(keys))
+    let kept = keys.filter(members.contains)
+    guard kept == stored.filter(known.contains) else {
+      state.keys = KeyList(kept)
+      state.positions = newest.positions
+      state.cache = nil
+      return false
+    }
+    state.forget()
+    context.noteChange(of: object) { $0.number == relationship.slot }
+    return true
   }
 }

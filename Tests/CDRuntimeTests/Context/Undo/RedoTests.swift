@@ -383,6 +383,58 @@ import Testing
     #expect(try shared.value("tags", of: theirs) == .objects([tags[0].objectID]))
   }
 
+  /// What another context does to an ordered relationship that this one has changed.
+  enum Meanwhile: CaseIterable {
+    case adds, addsPair, moves
+  }
+
+  /// After the undo the relationship is no change of this context, and so it is as the other context has left it.
+  @Test(arguments: Meanwhile.allCases, [true, false])
+  func anOrderedRelationshipIsAfterAnUndoAsOthersHaveLeftIt(meanwhile: Meanwhile, deletesOwner: Bool) throws {
+    let isToMany = meanwhile == .addsPair
+    let shared = try GraphStore([
+      EntityDescription(
+        name: "Owner",
+        relationships: [
+          RelationshipDescription(
+            name: "members", destination: "Member", isToMany: true, inverse: "owner", isOrdered: true)
+        ]),
+      EntityDescription(
+        name: "Member",
+        relationships: [
+          RelationshipDescription(
+            name: "owner", destination: "Owner", isToMany: isToMany, inverse: "members")
+        ]),
+    ])
+    let (context, other) = (shared.context(), shared.context())
+    let owners = try (1...2).map { _ in try other.insert(entityNamed: "Owner") }
+    let members = try (1...3).map { _ in try other.insert(entityNamed: "Member") }
+    try owners[0].setValue(.objects(Array(members.prefix(2))), forKey: "members")
+    try other.save()
+    context.undoManager = undoManager
+    let owner = try shared.instance(owners[0], in: context)
+    let first = try shared.instance(members[0], in: context)
+    #expect(try owner.shared("members") == .objects(members.prefix(2).map(\.objectID)))
+    try context.perform {
+      if deletesOwner {
+        context.delete(owner)
+      } else {
+        try first.setValue(isToMany ? .objects([]) : .object(nil), forKey: "owner")
+      }
+    }
+    switch meanwhile {
+    case .adds: try members[2].setValue(.object(owners[0]), forKey: "owner")
+    case .addsPair: try members[2].setValue(.objects([owners[0]]), forKey: "owner")
+    case .moves: try members[0].setValue(.object(owners[1]), forKey: "owner")
+    }
+    try other.save()
+    try shared.learn(context)
+    context.undo()
+    #expect(!context.hasChanges)
+    #expect(try owner.shared("members") == shared.value("members", of: owners[0]))
+    #expect(try first.shared("owner") == shared.value("owner", of: members[0]))
+  }
+
   // MARK: What a deletion leaves
 
   enum Leaving: CaseIterable {
