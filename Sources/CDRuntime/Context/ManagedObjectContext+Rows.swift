@@ -8,11 +8,13 @@ extension ManagedObjectContext {
     of query: any StoreAnswer, _ window: StoreWindow = StoreWindow(), isSorted: Bool = true
   ) throws -> [ManagedObject] {
     let plan = query.query.entity
-    let rows = try query.rows(window, isSorted: isSorted)
+    var rows = try query.rows(window, isSorted: isSorted)
     let sample = rows.sample
     if let map = registry.map(of: plan), sample.count > 4, sample.allSatisfy({ map[$0] != nil }) {
       let versions = try query.versions(window, isSorted: isSorted)
       if let objects = try registeredObjects(from: versions, of: plan, map) { return objects }
+      // The app's `awakeFromFetch()` may have fetched with the same statement and other constants.
+      rows = try query.rows(window, isSorted: isSorted)
     }
     let objects = try objects(from: rows, of: plan)
     let step = max(1, objects.count / 8)

@@ -112,8 +112,11 @@ package struct RowCursor {
   /// The name of the row's entity. Valid only if ``isMixed`` is true.
   package var entityName: String {
     if let passed {
-      guard let text = sqlite3_value_text(passed.pointee[entityColumn]) else { return "" }
-      return String(cString: text)
+      let value = passed.pointee[entityColumn]
+      guard let text = sqlite3_value_text(value) else { return "" }
+      // Another program's text may contain the character zero.
+      let bytes = UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(value)))
+      return String(decoding: bytes, as: UTF8.self)
     }
     if let statement { return statement.string(entityColumn) ?? "" }
     return source?.entityName ?? ""

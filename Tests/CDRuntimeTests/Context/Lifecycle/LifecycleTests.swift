@@ -135,6 +135,25 @@ extension Tag: ManagedObjectLifecycle {
     #expect(try Tag.objects(in: context).map(\.name) == (1...20).map { "\($0) of 20" })
   }
 
+  @Test func awakingMayFetchTheSameWithAnotherConstant() throws {
+    let first = context(nil)
+    for number in 100...199 { _ = Tag(name: "\(number)", in: first) }
+    try first.save()
+    let context = context(nil)
+    let tags = try context.fetch(FetchRequest<Tag>(where: \.name < "3"))
+    #expect(tags.count == 100)
+    // So many objects must be read again that the fetch begins anew after some have awoken.
+    for tag in tags.prefix(90) { context.refresh(tag, mergeChanges: false) }
+    let probe = HookProbe(.awakeFromFetch) { _ in
+      #expect(try context.fetch(FetchRequest<Tag>(where: \.name < "105")).count == 5)
+    }
+    let again = try HookProbe.$current.withValue(probe) {
+      try context.fetch(FetchRequest<Tag>(where: \.name < "3"))
+    }
+    #expect(probe.wasReached && probe.error == nil)
+    #expect(again == tags)
+  }
+
   @Test func whatAwakingDeletesIsGoneForGood() throws {
     let first = context(nil)
     let author = Author(name: "A", in: first)

@@ -76,9 +76,10 @@ import Testing
     #expect(reports == [report(.undecodableValue, "settings")])
   }
 
-  @Test(arguments: ["Scroll", "Publication"])
+  @Test(arguments: ["Scroll", "Publication", "Book\u{0}s"])
   func aRowOfAnUnknownOrAbstractEntityIsNobodys(entity: String) throws {
-    try change("UPDATE Publication SET _entity = '\(entity)'")
+    let literal = entity.replacingOccurrences(of: "\u{0}", with: "' || char(0) || '")
+    try change("UPDATE Publication SET _entity = '\(literal)'")
     let context = try store.freshContext()
     #expect(try Book.objects(in: context).isEmpty)
     #expect(try Publication.objects(in: context).isEmpty)
