@@ -30,7 +30,7 @@ struct Add: AsyncParsableCommand {
 
   @MainActor
   func run() async throws {
-    try store.withContext { context in
+    try store.change { context in
       let dueDate = due?.date ?? DueDate(argument: "1d")?.date ?? .now
       let toDo = ToDo(name: name, dueDate: dueDate, in: context)
       if let category { try Category.find(category, in: context).addToToDos(toDo) }

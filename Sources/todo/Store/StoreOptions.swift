@@ -14,14 +14,19 @@ struct StoreOptions: ParsableArguments {
         """, valueName: "path"))
   var store: String?
 
-  /// Opens the store, runs the work in a context, saves the changes, and then prints the text that the work returned.
+  /// Opens the store and runs the work in a new context. Nothing is saved unless the work saves it.
+  @MainActor
+  func withContext<R>(_ work: (ManagedObjectContext) throws -> R) throws -> R {
+    try ListStore(store ?? Self.defaultURL.path).perform { try work($0.newContext()) }
+  }
+
+  /// Opens the store, runs the work in a new context, saves the changes, and then prints the text that the work returned.
   /// If the work fails, nothing is saved. If the save fails, nothing is printed.
   @MainActor
-  func withContext(_ work: (ManagedObjectContext) throws -> String) throws {
-    let text = try ListStore(store ?? Self.defaultURL.path).perform { container in
-      let context = container.viewContext
+  func change(_ work: (ManagedObjectContext) throws -> String) throws {
+    let text = try withContext { context in
       let text = try work(context)
-      if context.hasChanges { try context.save() }
+      try context.save()
       return text
     }
     try Console.write(line: text)

@@ -79,6 +79,29 @@ import Testing
     try expect("due", "--within", "5m", output: "(none)\n")
   }
 
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+  func anAlertThatNobodySawIsPrintedAgain() throws {
+    #expect(try todo("add", "Now", "--due", "4m30s").status == 0)
+    let process = Process()
+    process.executableURL = BuiltTool.todo.url
+    process.arguments = ["due", "--within", "5m", "--store", list]
+    process.currentDirectoryURL = folder.url
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = try FileHandle(forWritingTo: URL(filePath: "/dev/full"))
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 1)
+    try expect(
+      "due", "--within", "5m",
+      output: """
+        No  Due       Name
+        --  --------  ----
+        1   in 4 min  Now
+
+        """)
+  }
+
   /// A list that an older release of the program made: its store is of version 1, which knows no alerts.
   @Test func aListOfAnOlderReleaseIsTakenAlong() throws {
     var package = URL(filePath: #filePath)
