@@ -22,15 +22,28 @@ struct StoreOptions: ParsableArguments {
 
   /// Opens the store, runs the work in a new context, saves the changes, and then prints the text that the work returned.
   /// If the work fails, nothing is saved. If the save fails, nothing is printed.
+  ///
+  /// If another program has saved the same objects meanwhile, the work runs again and finds what that program saved.
   @MainActor
   func change(_ work: (ManagedObjectContext) throws -> String) throws {
-    let text = try withContext { context in
-      let text = try work(context)
-      try context.save()
-      return text
+    let text = try ListStore(store ?? Self.defaultURL.path).perform { container -> String in
+      for _ in 1...Self.attempts {
+        do {
+          let context = container.newContext()
+          let text = try work(context)
+          try context.save()
+          return text
+        } catch SaveError.conflict, SaveError.notUnique {
+          continue
+        }
+      }
+      throw Failure("other programs keep changing the list; nothing was saved. Try again later")
     }
     try Console.write(line: text)
   }
+
+  /// How often a change is tried.
+  private static let attempts = 20
 
   /// The folder in which the system's programs keep their data.
   static var defaultURL: URL {

@@ -195,6 +195,32 @@ import Testing
     #expect(Set(lines.map { $0.split(separator: " ")[0] }).count == 40)
   }
 
+  @Test func severalAtOnceChangeTheSame() async throws {
+    #expect(try todo("add", "Sleep", "--due", "1d").status == 0)
+    let (url, list) = (folder.url, list)
+    let results = try await withThrowingTaskGroup(of: [BuiltTool.Result].self) { group in
+      for writer in 0..<4 {
+        group.addTask {
+          try (0..<8).flatMap { number in
+            try [
+              BuiltTool.todo.run("mute", "Sleep", "--store", list, in: url),
+              BuiltTool.todo.run("category", "add", "c\(number)", "--store", list, in: url),
+              BuiltTool.todo.run(
+                "add", "w\(writer)", "--category", "c\(number)", "--store", list, in: url),
+            ]
+          }
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    // Only one of them can add a category. The others say so in the words for a person.
+    let failures = results.filter { $0.status != 0 }
+    #expect(failures.count == 24)
+    #expect(failures.allSatisfy { $0.errors.hasPrefix("Error: there is a category 'c") }, "\(failures)")
+    let lines = try todo("list").output.split(separator: "\n").dropFirst(2)
+    #expect(lines.count == 33)
+  }
+
   @Test func aNumberMeansTheNumberEvenWhereItIsAName() throws {
     try expect("add", "2", "--due", "2030-06-01", output: "1  2, due 2030-06-01 00:00\n")
     try expect("add", "Sleep", "--due", "2030-05-01", output: "2  Sleep, due 2030-05-01 00:00\n")
