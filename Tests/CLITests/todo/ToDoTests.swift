@@ -102,6 +102,15 @@ import Testing
         """)
   }
 
+  /// In São Paulo, clocks went from 0:00 to 1:00 on this day.
+  @Test func aDayWithoutAMidnightBeginsLater() throws {
+    let result = try BuiltTool.todo.run(
+      ["add", "Sleep", "--due", "2018-11-04", "--store", list], in: folder.url,
+      variables: ["TZ": "America/Sao_Paulo"])
+    #expect(
+      result == BuiltTool.Result(status: 0, output: "1  Sleep, due 2018-11-04 01:00\n", errors: ""))
+  }
+
   /// A list that an older release of the program made: its store is of version 1, which knows no alerts.
   @Test func aListOfAnOlderReleaseIsTakenAlong() throws {
     var package = URL(filePath: #filePath)
