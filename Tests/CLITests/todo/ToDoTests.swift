@@ -182,6 +182,34 @@ import Testing
     #expect(try folder.text(of: list) == "some text, and no store\n")
   }
 
+  @Test func aFolderThatCannotBeMadeIsNamed() throws {
+    try folder.write("", to: "file")
+    let path = folder.url.appending(path: "file").path
+    let result = try BuiltTool.todo.run("list", "--store", "file/list.sqlite", in: folder.url)
+    #expect(result.status == 1 && result.output == "")
+    #expect(result.errors.hasPrefix("Error: the folder \(path): cannot be made: "), "\(result)")
+    #expect(result.errors.hasSuffix("; name a file in another folder with '--store'\n"), "\(result)")
+    let demo = try BuiltTool.todo.run(["demo"], in: folder.url, variables: ["TMPDIR": path])
+    #expect(demo.status == 1 && demo.output == "")
+    #expect(demo.errors.hasPrefix("Error: the folder \(path)/todo-"), "\(demo)")
+  }
+
+  @Test(.disabled(if: isOnServer, "it is about files")) func aListOfANewerReleaseIsNamedOnce() throws {
+    var package = URL(filePath: #filePath)
+    for _ in 0..<4 { package.deleteLastPathComponent() }
+    let model = folder.url.appending(path: "ToDo.cdmodel")
+    try FileManager.default.copyItem(at: package.appending(path: "Schemas/ToDo.cdmodel"), to: model)
+    try folder.write(
+      try folder.text(of: "ToDo.cdmodel/2.yaml") + "  Tag:\n    attributes:\n      name: String\n",
+      to: "ToDo.cdmodel/3.yaml")
+    let create = try BuiltTool.cdstore.run("create", list, "--model", model.path, in: folder.url)
+    #expect(create.status == 0, "\(create)")
+    let result = try todo("list")
+    #expect(result.status == 1 && result.output == "")
+    let path = folder.url.appending(path: list).path
+    #expect(result.errors.components(separatedBy: path).count == 2, "\(result)")
+  }
+
   @Test func severalAtOnceLoseNothing() async throws {
     #expect(try todo("list").status == 0)
     let (url, list) = (folder.url, list)
