@@ -275,6 +275,25 @@ import Testing
     try expect("list", "--all", output: "(none)\n")
   }
 
+  @Test func columnsAreAlignedWithWideCharacters() throws {
+    for name in ["日本語", "Tea 🍵", "🇯🇵", "cafe\u{301}", "❤\u{FE0F}"] {
+      #expect(try todo("add", name, "--due", "2030-06-01").status == 0)
+    }
+    try expect("mute", "日本語", output: "1  日本語, muted\n")
+    try expect(
+      "list",
+      output: """
+        No  Due               Name    Category  State
+        --  ----------------  ------  --------  -----
+        1   2030-06-01 00:00  日本語            muted
+        2   2030-06-01 00:00  Tea 🍵
+        3   2030-06-01 00:00  🇯🇵
+        4   2030-06-01 00:00  cafe\u{301}
+        5   2030-06-01 00:00  ❤\u{FE0F}
+
+        """)
+  }
+
   @Test func theStoreIsMadeByWhoeverComesFirst() async throws {
     let url = folder.url
     for _ in 0..<5 {
