@@ -23,9 +23,9 @@ struct Add: AsyncParsableCommand {
 
   @OptionGroup var store: StoreOptions
 
-  func validate() throws {
-    if name.isEmpty { throw ValidationError("What is to be done needs a name.") }
-    if !Table.isPlain(name) { throw ValidationError("A name is one line without control characters.") }
+  mutating func validate() throws {
+    try Name.check(name, blank: "What is to be done needs a name.")
+    name = Name.trimmed(name)
   }
 
   @MainActor

@@ -18,9 +18,9 @@ struct CategoryCommands: AsyncParsableCommand {
 
     @OptionGroup var store: StoreOptions
 
-    func validate() throws {
-      if name.isEmpty { throw ValidationError("A category needs a name.") }
-      if !Table.isPlain(name) { throw ValidationError("A name is one line without control characters.") }
+    mutating func validate() throws {
+      try Name.check(name, blank: "A category needs a name.")
+      name = Name.trimmed(name)
     }
 
     @MainActor

@@ -166,8 +166,11 @@ import Testing
       "done", "Twin", status: 1,
       errors: "Error: 2 to-dos are named 'Twin'; say which by its number: 2, 3\n")
     #expect(try todo("add", "X", "--due", "yesterdayish").status == 64)
-    #expect(try todo("add", "").status == 64)
-    #expect(try todo("category", "add", "").status == 64)
+    for blank in ["", " ", "\u{3000}", "\u{200B}"] {
+      #expect(try todo("add", blank).errors.hasPrefix("Error: What is to be done needs a name.\n"))
+      #expect(try todo("category", "add", blank).errors.hasPrefix("Error: A category needs a name.\n"))
+    }
+    try expect("category", "add", " Work ", output: "Work\n")
     let names = try todo("list", "--all").output.split(separator: "\n").dropFirst(2)
     #expect(names.count == 2 && names.allSatisfy { $0.contains("Twin") })
   }
