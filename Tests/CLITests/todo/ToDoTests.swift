@@ -344,6 +344,16 @@ import Testing
         ----------  --------  --------  -----
         Call Grace  in 3 min  Work
 
+      ToDo.object(matching: \\.completed, false, in: context)
+
+        error: several objects of 'ToDo' match, but only one was expected; fetch a list, or make the key unique
+
+      ToDo.objects(matching: [.completed: false, .doNotAlert: true], using: .and, in: context)
+
+        Name              Due       Category  State
+        ----------------  --------  --------  -----
+        Put out the bins  in 5 min  Home      muted
+
       ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)
 
         Name              Due       Category  State
