@@ -251,7 +251,7 @@ import Testing
           }
         }
       }
-      return try await group.reduce(into: []) { $0 += $1 }
+      return try await group.reduce(into: [BuiltTool.Result]()) { $0 += $1 }
     }
     // Only one of them can add a category. The others say so in the words for a person.
     let failures = results.filter { $0.status != 0 }
