@@ -79,6 +79,31 @@ package enum Terminal {
           return isControl ? "\u{FFFD}" : scalar
         }))
   }
+
+  /// The number of columns that a text takes. A character of several scalars, such as a flag, takes the columns of its widest
+  /// scalar.
+  package static func columns(of text: String) -> Int {
+    text.reduce(0) { sum, character in
+      // The selector asks for the form as an emoji.
+      let isEmoji = character.unicodeScalars.contains("\u{FE0F}")
+      return sum + (isEmoji ? 2 : character.unicodeScalars.map { columns(of: $0) }.max() ?? 0)
+    }
+  }
+
+  /// The number of columns that a scalar takes.
+  package static func columns(of scalar: Unicode.Scalar) -> Int {
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: return 0
+    default: break
+    }
+    return wide.contains { $0.contains(scalar.value) } || scalar.properties.isEmojiPresentation ? 2 : 1
+  }
+
+  /// The characters of East Asian scripts that take two columns.
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+    0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x20000...0x3FFFD,
+  ]
 }
 
 extension Console {

@@ -20,9 +20,9 @@ enum Lines {
   /// visible ones.
   static func table(_ header: [String], _ rows: [[String]]) -> String {
     let lines = ([header] + rows).map { $0.map(plain) }
-    let widths = header.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    let widths = header.indices.map { column in lines.map { Terminal.columns(of: $0[column]) }.max() ?? 0 }
     func line(_ cells: [String]) -> String {
-      var text = zip(cells, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+      var text = zip(cells, widths).map { $0 + String(repeating: " ", count: $1 - Terminal.columns(of: $0)) }
         .joined(separator: "  ")
       while text.last == " " { text.removeLast() }
       return text

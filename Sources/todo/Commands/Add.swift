@@ -23,14 +23,14 @@ struct Add: AsyncParsableCommand {
 
   @OptionGroup var store: StoreOptions
 
-  func validate() throws {
-    if name.isEmpty { throw ValidationError("What is to be done needs a name.") }
-    if !Table.isPlain(name) { throw ValidationError("A name is one line without control characters.") }
+  mutating func validate() throws {
+    try Name.check(name, blank: "What is to be done needs a name.")
+    name = Name.trimmed(name)
   }
 
   @MainActor
   func run() async throws {
-    try store.withContext { context in
+    try store.change { context in
       let dueDate = due?.date ?? DueDate(argument: "1d")?.date ?? .now
       let toDo = ToDo(name: name, dueDate: dueDate, in: context)
       if let category { try Category.find(category, in: context).addToToDos(toDo) }

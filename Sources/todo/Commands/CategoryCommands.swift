@@ -18,14 +18,14 @@ struct CategoryCommands: AsyncParsableCommand {
 
     @OptionGroup var store: StoreOptions
 
-    func validate() throws {
-      if name.isEmpty { throw ValidationError("A category needs a name.") }
-      if !Table.isPlain(name) { throw ValidationError("A name is one line without control characters.") }
+    mutating func validate() throws {
+      try Name.check(name, blank: "A category needs a name.")
+      name = Name.trimmed(name)
     }
 
     @MainActor
     func run() async throws {
-      try store.withContext { context in
+      try store.change { context in
         if try Category.object(name: name, in: context) != nil {
           throw Failure("there is a category '\(name)' already")
         }
@@ -43,7 +43,7 @@ struct CategoryCommands: AsyncParsableCommand {
 
     @MainActor
     func run() async throws {
-      try store.withContext { context in
+      let table = try store.withContext { context in
         let categories = try Category.fetch(sortedBy: \.name, in: context)
         let rows = categories.map { category in
           [
@@ -51,8 +51,9 @@ struct CategoryCommands: AsyncParsableCommand {
             String(category.toDos.count),
           ]
         }
-        return Table("Category", "Open", "All", rows: rows).text
+        return Table("Category", "Open", "All", rows: rows)
       }
+      try Console.write(line: table.text)
     }
   }
 }

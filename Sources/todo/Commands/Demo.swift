@@ -23,7 +23,7 @@ struct Demo: AsyncParsableCommand {
   func run() async throws {
     if let store { return try Self.show(in: ListStore(store)) }
     let folder = FileManager.default.temporaryDirectory.appending(path: "todo-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try ListStore.makeFolder(folder)
     defer { try? FileManager.default.removeItem(at: folder) }
     try Self.show(in: ListStore(folder.appending(path: "Demo.sqlite").path))
   }

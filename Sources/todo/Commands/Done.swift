@@ -18,7 +18,7 @@ struct Done: AsyncParsableCommand {
 
   @MainActor
   func run() async throws {
-    try store.withContext { context in
+    try store.change { context in
       let found = try ToDo.find(toDo, in: context)
       if found.completed { throw Failure("'\(found.name)' has been done already") }
       found.completed = true

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDRuntime
 import Foundation
 
@@ -27,11 +28,15 @@ struct Due: AsyncParsableCommand {
       let due = try ToDo.dueForAlert(
         now: now, later: now + within.seconds, before: now - within.seconds, in: context
       ).filter { !$0.completed }
-      for toDo in due { toDo.lastAlertDate = now }
-      return Table(
+      let table = Table(
         "No", "Due", "Name",
-        rows: due.map { [$0.number, TimeSpan(from: now, to: $0.dueDate).relativeText, $0.name] }
-      ).text
+        rows: due.map { [$0.number, TimeSpan(from: now, to: $0.dueDate).relativeText, $0.name] })
+      // Before the save: an alert that is printed twice is better than one that nobody sees.
+      try Console.write(line: table.text)
+      for toDo in due { toDo.lastAlertDate = now }
+      // Another program can change the same to-dos meanwhile. Its values stay.
+      context.mergePolicy = .mergeByPropertyStoreTrump
+      try context.save()
     }
   }
 }

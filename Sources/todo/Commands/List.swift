@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDRuntime
 
 /// `todo list`
@@ -20,7 +21,7 @@ struct List: AsyncParsableCommand {
 
   @MainActor
   func run() async throws {
-    try store.withContext { context in
+    let table = try store.withContext { context in
       var toDos: [ToDo]
       if let category {
         let name = try Category.find(category, in: context).name
@@ -29,8 +30,9 @@ struct List: AsyncParsableCommand {
         toDos = try ToDo.fetch(sortedBy: \.dueDate, in: context)
       }
       if !all { toDos.removeAll(where: \.completed) }
-      return Self.table(toDos).text
+      return Self.table(toDos)
     }
+    try Console.write(line: table.text)
   }
 
   static func table(_ toDos: [ToDo]) -> Table {

@@ -17,7 +17,7 @@ struct Mute: AsyncParsableCommand {
 
   @MainActor
   func run() async throws {
-    try store.withContext { context in
+    try store.change { context in
       let found = try ToDo.find(toDo, in: context)
       found.doNotAlert = true
       return "\(found.number)  \(found.name), muted"

@@ -20,6 +20,15 @@ struct DemoFetches {
       #"ToDo.object(matching: \.name, "Call Grace", in: context)"#,
       try ToDo.object(matching: \.name, "Call Grace", in: context))
 
+    // The caller expects a single object. If there are several, the fetch throws an error instead of choosing one.
+    try show(
+      #"ToDo.object(matching: \.completed, false, in: context)"#,
+      error: { _ = try ToDo.object(matching: \.completed, false, in: context) })
+
+    try show(
+      "ToDo.objects(matching: [.completed: false, .doNotAlert: true], using: .and, in: context)",
+      try ToDo.objects(matching: [.completed: false, .doNotAlert: true], using: .and, in: context))
+
     try show(
       #"ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)"#,
       try ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)
@@ -37,6 +46,15 @@ struct DemoFetches {
     try show(
       "ToDo.dueForAlert(now: now, later: now + 300, before: now - 300, in: context)",
       try ToDo.dueForAlert(now: now, later: now + 300, before: now - 300, in: context))
+  }
+
+  /// Shows the error of a fetch.
+  private func show(_ code: String, error fetch: () throws -> Void) throws {
+    do {
+      try fetch()
+    } catch let error as FetchError {
+      try Console.write(line: code + "\n\n" + indented("error: \(error)") + "\n")
+    }
   }
 
   private func show(_ code: String, _ toDo: ToDo?) throws {

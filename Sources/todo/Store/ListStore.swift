@@ -31,9 +31,8 @@ struct ListStore {
     }
     let url = URL(filePath: text)
     title = url.path
+    try Self.makeFolder(url.deletingLastPathComponent())
     do {
-      try FileManager.default.createDirectory(
-        at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
       location = try StoreLocation(recognizing: url)
     } catch {
       throw Self.failure(error, title)
@@ -52,11 +51,23 @@ struct ListStore {
     }
   }
 
+  /// Creates a folder for a list, unless it exists.
+  ///
+  /// - Throws: ``Failure``.
+  static func makeFolder(_ url: URL) throws {
+    do {
+      try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    } catch {
+      let reason = Failure(url.path, "cannot be made", error)
+      throw Failure("the folder \(reason); name a file in another folder with '--store'")
+    }
+  }
+
   private static func failure(_ error: any Error, _ title: String) -> any Error {
     switch error {
     case is Failure, is OutputFailure, is ExitCode: error
-    // The error itself names the store.
-    case let error as StoreError: Failure("\(error)")
+    // These errors name the store themselves.
+    case is StoreError, is MigrationError: Failure("\(error)")
     default: Failure("\(title): \(error)")
     }
   }

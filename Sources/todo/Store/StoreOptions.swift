@@ -14,18 +14,36 @@ struct StoreOptions: ParsableArguments {
         """, valueName: "path"))
   var store: String?
 
-  /// Opens the store, runs the work in a context, saves the changes, and then prints the text that the work returned.
-  /// If the work fails, nothing is saved. If the save fails, nothing is printed.
+  /// Opens the store and runs the work in a new context. Nothing is saved unless the work saves it.
   @MainActor
-  func withContext(_ work: (ManagedObjectContext) throws -> String) throws {
-    let text = try ListStore(store ?? Self.defaultURL.path).perform { container in
-      let context = container.viewContext
-      let text = try work(context)
-      if context.hasChanges { try context.save() }
-      return text
+  func withContext<R>(_ work: (ManagedObjectContext) throws -> R) throws -> R {
+    try ListStore(store ?? Self.defaultURL.path).perform { try work($0.newContext()) }
+  }
+
+  /// Opens the store, runs the work in a new context, saves the changes, and then prints the text that the work returned.
+  /// If the work fails, nothing is saved. If the save fails, nothing is printed.
+  ///
+  /// If another program has saved the same objects meanwhile, the work runs again and finds what that program saved.
+  @MainActor
+  func change(_ work: (ManagedObjectContext) throws -> String) throws {
+    let text = try ListStore(store ?? Self.defaultURL.path).perform { container -> String in
+      for _ in 1...Self.attempts {
+        do {
+          let context = container.newContext()
+          let text = try work(context)
+          try context.save()
+          return text
+        } catch SaveError.conflict, SaveError.notUnique {
+          continue
+        }
+      }
+      throw Failure("other programs keep changing the list; nothing was saved. Try again later")
     }
     try Console.write(line: text)
   }
+
+  /// How often a change is tried.
+  private static let attempts = 20
 
   /// The folder in which the system's programs keep their data.
   static var defaultURL: URL {

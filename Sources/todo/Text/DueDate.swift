@@ -18,7 +18,8 @@ struct DueDate: ExpressibleByArgument {
     }
   }
 
-  /// Reads an ISO 8601 date, with or without a time. It is in the local time zone unless it ends in `Z`.
+  /// Reads an ISO 8601 date, with or without a time. It is in the local time zone unless it ends in `Z`. A date without a
+  /// time is the beginning of the day.
   private static func date(_ text: String) -> Date? {
     let isUTC = text.hasSuffix("Z")
     let parts = text.dropLast(isUTC ? 1 : 0).split(separator: "T", omittingEmptySubsequences: false)
@@ -26,7 +27,7 @@ struct DueDate: ExpressibleByArgument {
       let days = numbers(first, separator: "-", widths: [4, 2, 2])
     else { return nil }
     var components = DateComponents(
-      year: days[0], month: days[1], day: days[2], hour: 0, minute: 0, second: 0)
+      year: days[0], month: days[1], day: days[2], hour: 12, minute: 0, second: 0)
     if parts.count == 2 {
       let time = numbers(parts[1], separator: ":", widths: [2, 2, 2])
       guard let time = time ?? numbers(parts[1], separator: ":", widths: [2, 2]) else { return nil }
@@ -42,7 +43,9 @@ struct DueDate: ExpressibleByArgument {
     let isSame =
       back.year == components.year && back.month == components.month && back.day == components.day
       && back.hour == components.hour && back.minute == components.minute && back.second == components.second
-    return isSame ? date : nil
+    guard isSame else { return nil }
+    // Clocks that go forward at midnight leave a day without a midnight. Each day has a noon.
+    return parts.count == 2 ? date : calendar.startOfDay(for: date)
   }
 
   private static func numbers(_ text: Substring, separator: Character, widths: [Int]) -> [Int]? {

@@ -1,3 +1,5 @@
+import CDConsole
+
 /// Rows of text with aligned columns.
 struct Table {
   var header: [String]
@@ -29,14 +31,16 @@ struct Table {
     if rows.isEmpty { return "(none)" }
     let lines = [header] + rows
     let widths = header.indices.map { column in
-      lines.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
+      lines.map { column < $0.count ? Terminal.columns(of: $0[column]) : 0 }.max() ?? 0
     }
     let all = [header, widths.map { String(repeating: "-", count: $0) }] + rows
     return all.map { line(of: $0, widths) }.joined(separator: "\n")
   }
 
   private func line(of row: [String], _ widths: [Int]) -> String {
-    let cells = zip(row, widths).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }
+    let cells = zip(row, widths).map {
+      $0 + String(repeating: " ", count: max(0, $1 - Terminal.columns(of: $0)))
+    }
     var line = cells.joined(separator: "  ")
     while line.last == " " { line.removeLast() }
     return line

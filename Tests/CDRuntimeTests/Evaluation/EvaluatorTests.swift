@@ -89,6 +89,18 @@ import Testing
     #expect(try holds("canonical('Ünïcode ß') == 'unicode ss'"))
   }
 
+  @Test func lengthsCountUnitsOfUTF16() throws {
+    #expect(try holds("length(%@) == 2 AND length(%@) == 1 AND length('') == 0", "\u{1F600}", "\u{E9}"))
+    #expect(try holds("FUNCTION(%@, 'length') == 2", "e\u{301}"))
+  }
+
+  @Test func searchesFindEquivalentTextThatIsNotEqual() throws {
+    let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+    #expect(try holds("%@ != %@ AND %@ CONTAINS %@", composed, decomposed, composed, decomposed))
+    #expect(try holds("%@ BEGINSWITH %@ AND %@ ENDSWITH %@", composed, decomposed, decomposed, composed))
+    #expect(try holds("NOT %@ CONTAINS %@ AND NOT %@ BEGINSWITH 'cafe'", decomposed, "e", decomposed))
+  }
+
   @Test func likeTakesLinearStepsAndFolds() throws {
     #expect(try holds("'straße' LIKE[c] 'STRA?E' AND 'straße' LIKE[c] 'STRASSE'"))
     #expect(try holds("'a*b' LIKE %@ AND NOT 'axb' LIKE %@", "a\\*b", "a\\*b"))

@@ -79,6 +79,38 @@ import Testing
     try expect("due", "--within", "5m", output: "(none)\n")
   }
 
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+  func anAlertThatNobodySawIsPrintedAgain() throws {
+    #expect(try todo("add", "Now", "--due", "4m30s").status == 0)
+    let process = Process()
+    process.executableURL = BuiltTool.todo.url
+    process.arguments = ["due", "--within", "5m", "--store", list]
+    process.currentDirectoryURL = folder.url
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = try FileHandle(forWritingTo: URL(filePath: "/dev/full"))
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 1)
+    try expect(
+      "due", "--within", "5m",
+      output: """
+        No  Due       Name
+        --  --------  ----
+        1   in 4 min  Now
+
+        """)
+  }
+
+  /// In São Paulo, clocks went from 0:00 to 1:00 on this day.
+  @Test func aDayWithoutAMidnightBeginsLater() throws {
+    let result = try BuiltTool.todo.run(
+      ["add", "Sleep", "--due", "2018-11-04", "--store", list], in: folder.url,
+      variables: ["TZ": "America/Sao_Paulo"])
+    #expect(
+      result == BuiltTool.Result(status: 0, output: "1  Sleep, due 2018-11-04 01:00\n", errors: ""))
+  }
+
   /// A list that an older release of the program made: its store is of version 1, which knows no alerts.
   @Test func aListOfAnOlderReleaseIsTakenAlong() throws {
     var package = URL(filePath: #filePath)
@@ -134,8 +166,11 @@ import Testing
       "done", "Twin", status: 1,
       errors: "Error: 2 to-dos are named 'Twin'; say which by its number: 2, 3\n")
     #expect(try todo("add", "X", "--due", "yesterdayish").status == 64)
-    #expect(try todo("add", "").status == 64)
-    #expect(try todo("category", "add", "").status == 64)
+    for blank in ["", " ", "\u{3000}", "\u{200B}"] {
+      #expect(try todo("add", blank).errors.hasPrefix("Error: What is to be done needs a name.\n"))
+      #expect(try todo("category", "add", blank).errors.hasPrefix("Error: A category needs a name.\n"))
+    }
+    try expect("category", "add", " Work ", output: "Work\n")
     let names = try todo("list", "--all").output.split(separator: "\n").dropFirst(2)
     #expect(names.count == 2 && names.allSatisfy { $0.contains("Twin") })
   }
@@ -148,6 +183,34 @@ import Testing
       errors:
         "Error: \(path) is not a database; it was not changed. Choose another file for the store\n")
     #expect(try folder.text(of: list) == "some text, and no store\n")
+  }
+
+  @Test func aFolderThatCannotBeMadeIsNamed() throws {
+    try folder.write("", to: "file")
+    let path = folder.url.appending(path: "file").path
+    let result = try BuiltTool.todo.run("list", "--store", "file/list.sqlite", in: folder.url)
+    #expect(result.status == 1 && result.output == "")
+    #expect(result.errors.hasPrefix("Error: the folder \(path): cannot be made: "), "\(result)")
+    #expect(result.errors.hasSuffix("; name a file in another folder with '--store'\n"), "\(result)")
+    let demo = try BuiltTool.todo.run(["demo"], in: folder.url, variables: ["TMPDIR": path])
+    #expect(demo.status == 1 && demo.output == "")
+    #expect(demo.errors.hasPrefix("Error: the folder \(path)/todo-"), "\(demo)")
+  }
+
+  @Test(.disabled(if: isOnServer, "it is about files")) func aListOfANewerReleaseIsNamedOnce() throws {
+    var package = URL(filePath: #filePath)
+    for _ in 0..<4 { package.deleteLastPathComponent() }
+    let model = folder.url.appending(path: "ToDo.cdmodel")
+    try FileManager.default.copyItem(at: package.appending(path: "Schemas/ToDo.cdmodel"), to: model)
+    try folder.write(
+      try folder.text(of: "ToDo.cdmodel/2.yaml") + "  Tag:\n    attributes:\n      name: String\n",
+      to: "ToDo.cdmodel/3.yaml")
+    let create = try BuiltTool.cdstore.run("create", list, "--model", model.path, in: folder.url)
+    #expect(create.status == 0, "\(create)")
+    let result = try todo("list")
+    #expect(result.status == 1 && result.output == "")
+    let path = folder.url.appending(path: list).path
+    #expect(result.errors.components(separatedBy: path).count == 2, "\(result)")
   }
 
   @Test func severalAtOnceLoseNothing() async throws {
@@ -172,6 +235,32 @@ import Testing
     #expect(Set(lines.map { $0.split(separator: " ")[0] }).count == 40)
   }
 
+  @Test func severalAtOnceChangeTheSame() async throws {
+    #expect(try todo("add", "Sleep", "--due", "1d").status == 0)
+    let (url, list) = (folder.url, list)
+    let results = try await withThrowingTaskGroup(of: [BuiltTool.Result].self) { group in
+      for writer in 0..<4 {
+        group.addTask {
+          try (0..<8).flatMap { number in
+            try [
+              BuiltTool.todo.run("mute", "Sleep", "--store", list, in: url),
+              BuiltTool.todo.run("category", "add", "c\(number)", "--store", list, in: url),
+              BuiltTool.todo.run(
+                "add", "w\(writer)", "--category", "c\(number)", "--store", list, in: url),
+            ]
+          }
+        }
+      }
+      return try await group.reduce(into: [BuiltTool.Result]()) { $0 += $1 }
+    }
+    // Only one of them can add a category. The others say so in the words for a person.
+    let failures = results.filter { $0.status != 0 }
+    #expect(failures.count == 24)
+    #expect(failures.allSatisfy { $0.errors.hasPrefix("Error: there is a category 'c") }, "\(failures)")
+    let lines = try todo("list").output.split(separator: "\n").dropFirst(2)
+    #expect(lines.count == 33)
+  }
+
   @Test func aNumberMeansTheNumberEvenWhereItIsAName() throws {
     try expect("add", "2", "--due", "2030-06-01", output: "1  2, due 2030-06-01 00:00\n")
     try expect("add", "Sleep", "--due", "2030-05-01", output: "2  Sleep, due 2030-05-01 00:00\n")
@@ -187,6 +276,25 @@ import Testing
     let category = try todo("category", "add", name)
     #expect(category.status == 64 && category.output == "" && category.errors.hasPrefix(message))
     try expect("list", "--all", output: "(none)\n")
+  }
+
+  @Test func columnsAreAlignedWithWideCharacters() throws {
+    for name in ["日本語", "Tea 🍵", "🇯🇵", "cafe\u{301}", "❤\u{FE0F}"] {
+      #expect(try todo("add", name, "--due", "2030-06-01").status == 0)
+    }
+    try expect("mute", "日本語", output: "1  日本語, muted\n")
+    try expect(
+      "list",
+      output: """
+        No  Due               Name    Category  State
+        --  ----------------  ------  --------  -----
+        1   2030-06-01 00:00  日本語            muted
+        2   2030-06-01 00:00  Tea 🍵
+        3   2030-06-01 00:00  🇯🇵
+        4   2030-06-01 00:00  cafe\u{301}
+        5   2030-06-01 00:00  ❤\u{FE0F}
+
+        """)
   }
 
   @Test func theStoreIsMadeByWhoeverComesFirst() async throws {
@@ -235,6 +343,16 @@ import Testing
         Name        Due       Category  State
         ----------  --------  --------  -----
         Call Grace  in 3 min  Work
+
+      ToDo.object(matching: \\.completed, false, in: context)
+
+        error: several objects of 'ToDo' match, but only one was expected; fetch a list, or make the key unique
+
+      ToDo.objects(matching: [.completed: false, .doNotAlert: true], using: .and, in: context)
+
+        Name              Due       Category  State
+        ----------------  --------  --------  -----
+        Put out the bins  in 5 min  Home      muted
 
       ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)
 

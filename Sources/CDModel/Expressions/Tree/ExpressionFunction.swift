@@ -41,7 +41,7 @@ package enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   // Functions of a string.
   /// The string in upper or lower case, by Unicode's rules for all languages.
   case uppercase, lowercase
-  /// The length of the string.
+  /// The number of the string's UTF-16 units, as in Foundation.
   case length = "length:"
   /// The argument itself. A hint to the store not to use an index.
   case noindex = "noindex:"
