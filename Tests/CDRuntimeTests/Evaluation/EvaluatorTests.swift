@@ -36,6 +36,21 @@ import Testing
     #expect(try error("abs(-9223372036854775808) > 0") == .overflow(operation: "-"))
   }
 
+  /// Foundation's own product traps below 1e-128.
+  @Test func productsOfSmallDecimalsNeverTrap() throws {
+    func decimal(_ text: String) -> Decimal? { Decimal(string: text) }
+    let small = decimal("1e-100")
+    #expect(try error("%@ * %@ > 0", small, small) == .overflow(operation: "*"))
+    #expect(try error("%@ * 0.01 > 0", decimal("4e-127")) == .overflow(operation: "*"))
+    #expect(try error("%@ ** 2 > 0", decimal("-1e-127")) == .overflow(operation: "**"))
+    #expect(try error("%@ ** 1000 < 1", decimal("0.5")) == .overflow(operation: "**"))
+    #expect(try holds("%@ * %@ == %@", decimal("-1e-64"), decimal("1e-64"), decimal("-1e-128")))
+    // Digits below the lowest exponent are rounded.
+    #expect(try holds("%@ * %@ == %@", decimal("6e-64"), decimal("1e-65"), decimal("1e-128")))
+    #expect(try holds("%@ * 0.01 == %@", decimal("9.99e-125"), decimal("0.0999e-125")))
+    #expect(try holds("%@ * %@ == 0", small, decimal("0")) && holds("%@ ** 0 == 1", small))
+  }
+
   @Test func mistakesThrow() throws {
     #expect(try error("$x == 1") == .unboundVariable("x"))
     #expect(try error("1 < 'a'") == .incomparable(operator: "<", left: "an integer", right: "a string"))

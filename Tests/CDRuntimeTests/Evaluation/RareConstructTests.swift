@@ -87,6 +87,18 @@ import Testing
     #expect(throws: tooCostly) { try context.count(for: request("(.*a){30}b")) }
   }
 
+  /// A store must not fail for a part that no object reaches.
+  @Test func constantPartsWithoutValueFailOnlyWhereTheyAreReached() throws {
+    #expect(try found("salesRank == nil AND salesRank != nil AND 1 / 0 == 1") == 0)
+    #expect(try found("title != nil OR modulus:by:(1, 0) == 1") == found("title != nil"))
+    var request = FetchRequest<Book>(where: try FetchPredicate(format: "TERNARY($n == 0, 0, 100 / $n) == 0"))
+    request.variables = ["n": 0]
+    #expect(try context.count(for: request) == context.count(for: FetchRequest<Book>()))
+    #expect(throws: FetchError.evaluation(EvaluationError.divisionByZero(operation: "/").description)) {
+      try context.count(for: FetchRequest<Book>(where: FetchPredicate(format: "1 / 0 == salesRank")))
+    }
+  }
+
   @Test func sumsBeyondInt64Throw() throws {
     let books = try Book.objects(in: context)
     for book in books { book.salesRank = Int64.max }

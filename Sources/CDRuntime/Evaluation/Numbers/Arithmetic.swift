@@ -51,7 +51,7 @@ enum Arithmetic {
         switch expressionOperator {
         case .add: left + right
         case .subtract: left - right
-        case .multiply: left * right
+        case .multiply: DecimalRounding.product(left, right) ?? .nan
         default: left / right
         }
       if result.isNaN { throw .overflow(operation: word) }

@@ -114,8 +114,31 @@ extension Number {
   }
 }
 
-/// The rounding of decimals to integers, and powers of decimals.
+/// Products and powers of decimals, and their rounding to integers.
 enum DecimalRounding {
+  /// The lowest exponent of a decimal.
+  private static let lowestExponent = -128
+
+  /// Returns a product, rounded if it has more digits than a decimal; nil if it is outside a decimal's range.
+  ///
+  /// Foundation's own product traps if the sum of the exponents is too low.
+  static func product(_ left: Decimal, _ right: Decimal) -> Decimal? {
+    if left.isNaN || right.isNaN { return nil }
+    let missing = lowestExponent - left.exponent - right.exponent
+    guard missing > 0 else {
+      let result = left * right
+      return result.isNaN ? nil : result
+    }
+    if left.isZero || right.isZero { return 0 }
+    // The product of a factor with a higher exponent is exact, or rounded to the digits of a decimal.
+    var higher = Decimal(sign: .plus, exponent: missing, significand: left) * right
+    var rounded = Decimal()
+    NSDecimalRound(&rounded, &higher, -lowestExponent - missing, .plain)
+    if rounded.isZero { return nil }
+    let result = Decimal(sign: .plus, exponent: -missing, significand: rounded)
+    return result.isNaN || result.isZero ? nil : result
+  }
+
   static func rounded(_ number: Decimal, _ rule: FloatingPointRoundingRule) -> Decimal {
     var source = number
     var result = Decimal()
@@ -135,10 +158,15 @@ enum DecimalRounding {
     var factor = base
     var rest = exponent
     while rest > 0 {
-      if rest & 1 == 1 { result *= factor }
+      if rest & 1 == 1 {
+        guard let product = product(result, factor) else { return nil }
+        result = product
+      }
       rest >>= 1
-      if rest > 0 { factor *= factor }
-      if result.isNaN || factor.isNaN { return nil }
+      if rest > 0 {
+        guard let square = product(factor, factor) else { return nil }
+        factor = square
+      }
     }
     return result
   }

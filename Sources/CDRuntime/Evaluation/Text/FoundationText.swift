@@ -3,15 +3,16 @@ import CDModel
 // The path functions of NSString and its capitalisation are not in FoundationEssentials.
 import Foundation
 
-/// Foundation's comparisons of strings under the options of a predicate. The evaluator and the SQL functions both use
-/// them, so that they always agree.
+/// What Foundation does with strings under the options of a predicate. The evaluator and the SQL functions both use it, so
+/// that they always agree.
 enum FoundationText {
-  static func order(_ left: String, _ right: String, _ options: ComparisonOptions) -> Int {
+  /// Returns a negative number, 0 or a positive number if the left string comes before, equals or comes after the right
+  /// one in the order of the current locale.
+  static func localizedOrder(_ left: String, _ right: String, _ options: ComparisonOptions) -> Int {
     let second = NSString(string: right)
     let range = NSRange(location: 0, length: NSString(string: left).length)
-    let locale = options.contains(.localeSensitive) ? Locale.current : nil
     return NSString(string: left)
-      .compare(second as String, options: foundation(options), range: range, locale: locale).rawValue
+      .compare(second as String, options: foundation(options), range: range, locale: .current).rawValue
   }
 
   static func contains(

@@ -5,8 +5,8 @@ import CDModel
 /// Without options, and with `[n]`, strings are compared by their code units. A search without options does not use
 /// code units: it finds canonically equivalent text, but never a part of a combining sequence. With `[c]`, strings are
 /// equal if their full case foldings are equal (`ß` and `SS`). With `[d]`, strings are equal if they are equal without
-/// diacritics. ``FoundationText`` calls Foundation for this. Most stored texts are ASCII, for which this type has a
-/// faster way with the same results.
+/// diacritics. ``TextKeys`` compares them, and ``FoundationText`` if the options depend on the locale. Most stored texts
+/// are ASCII, for which this type has a faster way with the same results.
 enum TextComparison {
   static func order(_ left: String, _ right: String, _ options: ComparisonOptions) -> Int {
     if options.isEmpty || options.contains(.normalized) { return CodeUnits.order(left, right) }
@@ -15,7 +15,8 @@ enum TextComparison {
       right.withUTF8 { Self.order(ascii: left, $0, options) }
     }
     if let order { return order }
-    return FoundationText.order(left, right, options)
+    if options.contains(.localeSensitive) { return FoundationText.localizedOrder(left, right, options) }
+    return TextKeys.keys(under: options).order(left, right)
   }
 
   static func areEqual(_ left: String, _ right: String, _ options: ComparisonOptions) -> Bool {

@@ -197,7 +197,8 @@ package struct SQLCompiler {
     _ expression: ValueExpression
   ) throws(EvaluationError) -> SQLOperand? {
     if isConstant(expression) {
-      return .constant(try evaluator.value(of: expression, for: .value(.null)))
+      // The evaluator need not reach a part that has no value, such as one that divides by 0. So the error is left to it.
+      return (try? evaluator.value(of: expression, for: .value(.null))).map(SQLOperand.constant)
     }
     switch expression.kind {
     case .object: return .value(object(root))

@@ -128,19 +128,6 @@ import Testing
     }
   }
 
-  @Test func theOrderOfASCIIIsFoundations() {
-    var random = SplitMix(seed: 13)
-    for _ in 0..<20_000 {
-      let (left, right) = (text(&random, 5), text(&random, 5))
-      guard let options = Self.options.dropFirst().randomElement(using: &random),
-        !options.contains(.normalized)
-      else { continue }
-      #expect(
-        TextComparison.order(left, right, options).signum()
-          == FoundationText.order(left, right, options).signum(), "\(left) \(right) \(options)")
-    }
-  }
-
   @Test func patternsOfConstantsAndOfRowsAgree() throws {
     var random = SplitMix(seed: 14)
     for _ in 0..<60 {

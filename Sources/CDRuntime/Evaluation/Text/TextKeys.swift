@@ -1,0 +1,75 @@
+import CDModel
+
+/// The keys by which strings are compared under options that ignore differences but do not depend on the locale. The key
+/// of a string is the string without those differences, in which each composed character is decomposed.
+///
+/// Foundation's own comparison is no order: if it ignores the case, each of `Ämter` and `Aéro` comes after the other.
+struct TextKeys: Sendable {
+  /// The scalars of most texts. The key of a string of such scalars consists of the keys of its scalars.
+  private static let commonScalars: Range<UInt32> = 0..<0x530
+
+  private static let all: [TextKeys] = [
+    TextKeys(.caseInsensitive), TextKeys(.diacriticInsensitive),
+    TextKeys([.caseInsensitive, .diacriticInsensitive]),
+  ]
+
+  /// The keys under some options, of which one ignores the case or diacritics.
+  static func keys(under options: ComparisonOptions) -> TextKeys {
+    if !options.contains(.diacriticInsensitive) { return all[0] }
+    return options.contains(.caseInsensitive) ? all[2] : all[1]
+  }
+
+  private let options: ComparisonOptions
+  /// The keys of the common scalars: at most three scalars of 21 bits each, the first of which has the lowest bits. It is
+  /// 0 for a scalar whose key depends on its neighbours, such as a mark.
+  private let scalarKeys: [UInt64]
+
+  private init(_ options: ComparisonOptions) {
+    self.options = options
+    scalarKeys = Self.commonScalars.map { value in
+      guard value > 0, let scalar = Unicode.Scalar(value),
+        scalar.properties.canonicalCombiningClass == .notReordered
+      else { return 0 }
+      let key = Self.key(String(scalar), options).unicodeScalars
+      return key.count > 3 ? 0 : key.reversed().reduce(0) { $0 << 21 | UInt64($1.value) }
+    }
+  }
+
+  private static func key(_ text: String, _ options: ComparisonOptions) -> String {
+    // Folding removes only marks that are characters of their own. It may leave composed characters.
+    FoundationText.decomposed(FoundationText.folded(FoundationText.decomposed(text), options))
+  }
+
+  /// Returns a negative number, 0 or a positive number if the key of the left string comes before, equals or comes after
+  /// the key of the right one.
+  func order(_ left: String, _ right: String) -> Int {
+    if consistsOfCommonScalars(left), consistsOfCommonScalars(right) { return orderOfScalars(left, right) }
+    return orderOfKeys(left, right)
+  }
+
+  /// Compares the keys of any strings.
+  func orderOfKeys(_ left: String, _ right: String) -> Int {
+    CodeUnits.order(Self.key(left, options), Self.key(right, options))
+  }
+
+  private func consistsOfCommonScalars(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy { $0.value < scalarKeys.count && scalarKeys[Int($0.value)] != 0 }
+  }
+
+  /// Compares the keys of strings of common scalars. The order of scalars is the order of their code units.
+  private func orderOfScalars(_ left: String, _ right: String) -> Int {
+    var first = left.unicodeScalars.makeIterator()
+    var second = right.unicodeScalars.makeIterator()
+    // What is left of the keys of the current scalars.
+    var (one, other): (UInt64, UInt64) = (0, 0)
+    while true {
+      if one == 0, let scalar = first.next() { one = scalarKeys[Int(scalar.value)] }
+      if other == 0, let scalar = second.next() { other = scalarKeys[Int(scalar.value)] }
+      if one == 0 || other == 0 { return one == other ? 0 : one == 0 ? -1 : 1 }
+      let (low, high) = (one & 0x1F_FFFF, other & 0x1F_FFFF)
+      if low != high { return low < high ? -1 : 1 }
+      one >>= 21
+      other >>= 21
+    }
+  }
+}
