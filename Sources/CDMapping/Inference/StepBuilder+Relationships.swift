@@ -396,10 +396,7 @@ extension StepBuilder {
       let isSure =
         !new.isMandatoryToOne || !ownership.mayExcludeObjects(entity)
         || follows(old, to: entity, of: mappingIndex)
-      let fits = mappingIndices.contains {
-        destination.isKind(mappings[$0].destinationName, of: new.destination)
-          && (mappings[$0].mapping.filter == nil || isSure)
-      }
+      let fits = isSure && migratedObjects(of: entity, become: new.destination)
       if !fits { lost.append(entity) }
     }
     let isSame = match.entities[new.destination] == old.destination

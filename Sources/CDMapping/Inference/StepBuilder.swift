@@ -100,6 +100,21 @@ final class StepBuilder {
   /// The mappings whose objects become objects of a destination entity or of its subentities, in order.
   func mappings(intoHierarchyOf entity: String) -> [Int] { mappingsIntoHierarchy[entity] ?? [] }
 
+  /// Whether a mapping is certain to use each object that another mapping of the same source entity uses. Filters are
+  /// compared only as a whole: of two different ones, each may exclude objects that the other selects.
+  func covers(_ mappingIndex: Int, _ other: Int) -> Bool {
+    mappingIndex == other || mappings[mappingIndex].mapping.filter == nil
+      || mappings[mappingIndex].mapping.filter == mappings[other].mapping.filter
+  }
+
+  /// Whether each object of a source entity that is migrated at all also becomes an object of a destination entity or of
+  /// its subentities. False if no mapping leads there.
+  func migratedObjects(of entity: String, become target: String) -> Bool {
+    let all = mappingsBySource[entity] ?? []
+    let fitting = all.filter { destination.isKind(mappings[$0].destinationName, of: target) }
+    return !fitting.isEmpty && all.allSatisfy { other in fitting.contains { covers($0, other) } }
+  }
+
   /// The source entity and its subentities, without abstract ones.
   func concrete(_ entity: String) -> [String] { source.concrete(entity) }
 
