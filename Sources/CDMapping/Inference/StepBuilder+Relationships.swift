@@ -144,7 +144,7 @@ extension StepBuilder {
       }
       return
     }
-    if hasRule { return }
+    if hasRule { return checkBothRules(relationship, inverse, others, at: own, of: mappingIndex) }
     guard let origin = originRelationship(of: relationship, in: mappings[mappingIndex]) else { return }
     let before = source.inverse(of: origin, in: mappings[mappingIndex].sourceName)
     let isPair = others.allSatisfy { other in
@@ -157,6 +157,66 @@ extension StepBuilder {
     changes.add(
       .inverseChanged(name, from: before?.name, to: inverse.name, isConflict: true), .needsRule,
       resolution(.needsRule, of: mappingIndex, hasRule: false), mappings[mappingIndex].mapping)
+  }
+}
+
+// Compares the rules for both sides of a pair of inverses.
+extension StepBuilder {
+  /// Reports a rule if the inverse has a rule too that gives other pairs of objects. Of a to-one relationship and its
+  /// inverse, only one side decides, so that the rule for the other one would have no effect. Two to-many relationships
+  /// get the pairs of both rules.
+  private func checkBothRules(
+    _ relationship: RelationshipDescription, _ inverse: RelationshipDescription, _ others: [Int], at own: Int,
+    of mappingIndex: Int
+  ) {
+    guard let rule = mappings[mappingIndex].relationshipRules[relationship.name],
+      !relationship.isToMany || !inverse.isToMany
+    else { return }
+    let value = mappings[mappingIndex].mapping.relationships[own].value
+    for other in others {
+      // Two rules that have objects are reported once.
+      guard let otherRule = mappings[other].relationshipRules[inverse.name],
+        otherRule.location != rule.location,
+        value == .none || (other, inverse.name) < (mappingIndex, relationship.name),
+        let otherValue = mappings[other].mapping.relationships.first(where: { $0.name == inverse.name })?
+          .value,
+        !isMirrored(value, of: mappingIndex, by: otherValue, of: other)
+      else { continue }
+      return problem(
+        at: rule.location,
+        "the rules for '\(relationship.name)' and for its inverse '\(inverse.name)' of "
+          + "'\(mappings[other].destinationName)' may give different objects: write only one of them")
+    }
+  }
+
+  /// Whether the values of a relationship and of its inverse give the same pairs of objects, or if no pair can belong to
+  /// both mappings.
+  private func isMirrored(
+    _ value: RelationshipMapping.Value, of mappingIndex: Int, by otherValue: RelationshipMapping.Value,
+    of other: Int
+  ) -> Bool {
+    guard leads(value, of: mappingIndex, to: other) || leads(otherValue, of: other, to: mappingIndex) else {
+      return true
+    }
+    guard case .objects(let objects) = value, case .objects(let otherObjects) = otherValue else {
+      return false
+    }
+    let (from, to) = (mappings[mappingIndex].sourceName, mappings[other].sourceName)
+    if case .object = objects.kind, case .object = otherObjects.kind { return from == to }
+    return source.relationships(of: from).contains { old in
+      guard objects == .keyPath([old.name]), let back = source.inverse(of: old, in: from) else {
+        return false
+      }
+      return otherObjects == .keyPath([back.name])
+        && source.property(back.name, of: to) == .relationship(back)
+    }
+  }
+
+  /// Whether the value of a relationship may contain objects that another mapping uses.
+  private func leads(_ value: RelationshipMapping.Value, of mappingIndex: Int, to other: Int) -> Bool {
+    guard case .objects(let objects) = value else { return false }
+    guard let trail = trail(of: objects, from: mappings[mappingIndex].sourceName) else { return true }
+    return concrete(trail.target).contains(mappings[other].sourceName)
   }
 }
 

@@ -302,6 +302,43 @@ struct MigrationStepTests {
     #expect(step.mapping.entityMappings[0].relationships == [owner])
   }
 
+  /// A reference is stored once, so that one of two different rules would have no effect.
+  @Test(arguments: [
+    ("owner", "dogs", true), ("keeper", "dogs", false), ("owner", "kept", false), ("owner", "nil", false),
+    ("nil", "dogs", false), ("nil", "nil", true),
+  ])
+  func `Rules for both sides of a to-one relationship are the same`(
+    _ owner: String, _ dogs: String, _ isRight: Bool
+  ) throws {
+    let old = Self.version(
+      1, dog: [Self.toOne("owner", "Person", "dogs"), Self.toOne("keeper", "Person", nil)],
+      person: [Self.toMany("dogs", "Dog", "owner"), Self.toMany("kept", "Dog", nil)])
+    func rule(_ entity: String, _ name: String, _ value: String) throws -> EntityRule {
+      EntityRule(
+        destination: entity,
+        relationships: [PropertyMapping(name: name, value: try ValueExpression(format: value))])
+    }
+    let rules = [try rule("Dog", "owner", owner), try rule("Person", "dogs", dogs)]
+    let step = MigrationStep(
+      from: old, to: Self.owned, rules: MappingRules(source: 1, destination: 2, entities: rules))
+    #expect(step.problems.map(\.severity) == (isRight ? [] : [.error]), "\(step.problems)")
+  }
+
+  @Test func `Rules for both sides of a many-to-many relationship are combined`() throws {
+    let old = Self.version(
+      1, dog: [Self.toMany("owners", "Person", nil)], person: [Self.toMany("dogs", "Dog", nil)])
+    let new = Self.version(
+      2, dog: [Self.toMany("owners", "Person", "dogs")], person: [Self.toMany("dogs", "Dog", "owners")])
+    let rules = try [("Dog", "owners"), ("Person", "dogs")].map { entity, name in
+      EntityRule(
+        destination: entity,
+        relationships: [PropertyMapping(name: name, value: try ValueExpression(format: name))])
+    }
+    let step = MigrationStep(
+      from: old, to: new, rules: MappingRules(source: 1, destination: 2, entities: rules))
+    #expect(step.isProven, "\(step.openChanges) \(step.problems)")
+  }
+
   @Test func `The two parts of a divided entity refer to each other`() throws {
     let old = ModelVersion(number: 1, entities: [EntityDescription(name: "Contact")])
     let new = Self.version(
