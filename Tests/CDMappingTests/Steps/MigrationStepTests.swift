@@ -161,6 +161,28 @@ struct MigrationStepTests {
     #expect(!step.isProven)
   }
 
+  /// An object has all mandatory fields of a composite, or none of its fields.
+  @Test(arguments: [
+    (["home.street": "text", "home.city": "'-'"], false),
+    (["home.street": "text", "home.zip": "'-'"], false),
+    (["home.street": "TERNARY(text != '', text, nil)", "home.city": "TERNARY(text != '', '-', nil)"], false),
+    (["home.street": "text", "home.city": "text"], true),
+    (["home.street": "text", "home.city": "TERNARY(text != nil, '-', nil)"], true),
+    (["home.street": "text ?? ''", "home.city": "text"], true),
+    (["home.street": "TERNARY(text != '', text, nil)"], true),
+    (
+      ["home.street": "TERNARY(text != '', text ?? '', nil)", "home.city": "TERNARY(text != '', '-', nil)"],
+      true
+    ),
+  ])
+  func `A rule for a mandatory field gives nil only with the other fields`(
+    _ rules: [String: String], _ isRight: Bool
+  ) throws {
+    let step = try stepToAddress(rules)
+    #expect(step.problems.map(\.severity) == (isRight ? [] : [.error]), "\(step.problems)")
+    #expect(step.isProven == isRight)
+  }
+
   // MARK: Several versions
 
   @Test func `A step over several versions follows the renames of properties`() {
