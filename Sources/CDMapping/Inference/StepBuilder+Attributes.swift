@@ -353,6 +353,7 @@ extension StepBuilder {
   private func mayBeNil(_ value: ValueExpression, in builder: MappingBuilder) -> Bool {
     value == .null
       || ExpressionChecker(graph: checking.graph).check(value, on: builder.sourceName).isOptional
+      || readsDeleted(value, in: builder)
   }
 
   /// The condition under which a value is not nil; nil if it is not known.
@@ -684,6 +685,13 @@ extension StepBuilder {
       )
       return nil
     }
+    if !stored.isOptional, readsDeleted(checked.expression, in: mappings[mappingIndex]) {
+      problem(
+        at: here,
+        "'\(rule.value)' may be nil, because it may read a deleted object, to which the delete rule 'noAction' leaves "
+          + "references: write ?? and a value after it, or exclude such objects with 'where'")
+      return nil
+    }
     return checked.expression
   }
 
@@ -797,6 +805,15 @@ extension StepBuilder {
           + "'where: \(rule.value) != nil', or 'policy: custom'")
       return nil
     }
+    if relationship.isMandatoryToOne, !isOneKey(checked.expression),
+      readsDeleted(checked.expression, in: mappings[mappingIndex])
+    {
+      problem(
+        at: here,
+        "'\(rule.value)' may be nil, because it may read a deleted object, to which the delete rule 'noAction' leaves "
+          + "references, and '\(relationship.name)' is mandatory: write 'policy: custom'")
+      return nil
+    }
     let mappingIndices = mappings(fromHierarchyOf: entity)
     // If the entity has no objects at all, no object can have a wrong type.
     guard
@@ -823,7 +840,35 @@ extension StepBuilder {
       case .key(let key) = steps[0],
       case .relationship(let old)? = source.property(key, of: mappings[mappingIndex].sourceName)
     else { return false }
-    return unenforcedInverse(of: old, as: new, mappingIndex) != nil && !isFiltered(old, mappingIndex)
+    return unenforcedInverse(of: old, as: new, mappingIndex) != nil
+      && !isFiltered(old, in: mappings[mappingIndex])
+  }
+
+  private func isOneKey(_ value: ValueExpression) -> Bool {
+    guard case .path(let base, let steps) = value.kind, case .object = base.kind else { return false }
+    return steps.count == 1
+  }
+
+  /// Whether a value that is otherwise never nil is nil for references to deleted objects.
+  private func readsDeleted(_ value: ValueExpression, in builder: MappingBuilder) -> Bool {
+    !unenforced.isEmpty
+      && ExpressionChecker(graph: unenforcedGraph(of: builder)).check(value, on: builder.sourceName)
+        .isOptional
+  }
+
+  /// The source version in which relationships that may refer to deleted objects are optional. A filter can exclude the
+  /// objects of a mapping that have such references.
+  private func unenforcedGraph(of builder: MappingBuilder) -> EntityGraph {
+    var version = checking.graph.version
+    for (place, entity) in version.entities.enumerated() {
+      for (number, relationship) in entity.relationships.enumerated()
+      where unenforced.contains(PropertyName(entity.name, relationship.name)) {
+        let isOwn = source.isKind(builder.sourceName, of: entity.name)
+        version.entities[place].relationships[number].isOptional =
+          !(isOwn && isFiltered(relationship, in: builder))
+      }
+    }
+    return EntityGraph(version)
   }
 }
 

@@ -117,6 +117,8 @@ extension StepBuilder {
           let name = mappings[other].properties[inverse.name],
           case .relationship(let old)? = source.property(name, of: entity),
           let back = source.inverse(of: old, in: entity), back.isMandatoryToOne,
+          // Objects that refer to a deleted object are in no object's relationship.
+          !old.deleteRule.leavesReferences,
           source.property(back.name, of: mappings[mappingIndex].sourceName) == .relationship(back)
         else { return false }
         return concrete(back.destination).allSatisfy { name in
@@ -389,7 +391,7 @@ extension StepBuilder {
       let inverse = unenforcedInverse(of: old, as: new, mappingIndex)
     {
       let kind = ModelChange.Kind.relationshipBecameMandatory(name, unenforced: inverse)
-      if isFiltered(old, mappingIndex) {
+      if isFiltered(old, in: mappings[mappingIndex]) {
         changes.add(kind, .needsRule, .mapped, mappings[mappingIndex].mapping)
       } else {
         note(kind, .needsRule)
@@ -414,11 +416,11 @@ extension StepBuilder {
   }
 
   /// Whether a mapping's filter leaves out the objects whose relationship leads to no object.
-  func isFiltered(_ old: RelationshipDescription, _ mappingIndex: Int) -> Bool {
+  func isFiltered(_ old: RelationshipDescription, in builder: MappingBuilder) -> Bool {
     let condition = FetchPredicate(.keyPath([old.name]), .notEqualTo, .null)
-    return switch mappings[mappingIndex].mapping.filter?.kind {
+    return switch builder.mapping.filter?.kind {
     case .and(let parts)?: parts.contains(condition)
-    case _?: mappings[mappingIndex].mapping.filter == condition
+    case _?: builder.mapping.filter == condition
     case nil: false
     }
   }

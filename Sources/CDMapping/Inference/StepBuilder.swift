@@ -36,6 +36,20 @@ final class StepBuilder {
   /// The source objects that are left out because their owners are.
   private(set) lazy var ownership = Ownership(
     in: source, mappings.lazy.filter(\.hasObjects).map(\.mapping))
+  /// The mandatory relationships of the source that may refer to deleted objects, because the inverse has the delete rule
+  /// `noAction`. Each has the name of the entity that declares it.
+  private(set) lazy var unenforced: Set<PropertyName> = {
+    var result: Set<PropertyName> = []
+    for entity in source.version.entities {
+      for relationship in entity.relationships
+      where relationship.isMandatoryToOne && source.holdsReference(relationship, entity.name)
+        && source.inverse(of: relationship, in: entity.name)?.deleteRule.leavesReferences == true
+      {
+        result.insert(PropertyName(entity.name, relationship.name))
+      }
+    }
+    return result
+  }()
   /// The rules for duplicates, without those for constraints that nothing can violate.
   private(set) lazy var duplicateRules = rules.duplicates.filter {
     !isAlwaysUnique($0.properties, of: $0.entity)

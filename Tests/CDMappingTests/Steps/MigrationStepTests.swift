@@ -378,6 +378,63 @@ struct MigrationStepTests {
     #expect(step.mapping.entityMappings[1].relationships == [dog])
   }
 
+  // MARK: References to deleted objects
+
+  /// Persons with dogs, whose owner is mandatory, and with a home, which is mandatory too.
+  private static func kennel(
+    _ number: Int, _ rule: DeleteRule, owner: String = "owner", dog: [AttributeDescription] = [],
+    more: [RelationshipDescription] = []
+  ) -> ModelVersion {
+    var dogs = toMany("dogs", "Dog", owner)
+    dogs.deleteRule = rule
+    var mandatory = [toOne(owner, "Person", "dogs"), toOne("home", "Home", nil)]
+    mandatory[0].isOptional = false
+    mandatory[1].isOptional = false
+    return ModelVersion(
+      number: number, basedOn: number > 1 ? [number - 1] : [],
+      entities: [
+        EntityDescription(name: "Dog", attributes: dog, relationships: [mandatory[0]] + more),
+        EntityDescription(
+          name: "Person", attributes: [AttributeDescription(name: "name", type: .string)],
+          relationships: [dogs, mandatory[1]]),
+        EntityDescription(name: "Home"),
+      ])
+  }
+
+  @Test(arguments: [DeleteRule.noAction, .cascade])
+  func `An inverse does not lead to objects whose owner was deleted`(_ rule: DeleteRule) {
+    let step = MigrationStep(from: Self.kennel(1, rule), to: Self.kennel(2, rule, owner: "keeper"))
+    #expect(step.isProven == (rule == .cascade))
+    #expect(
+      step.openChanges.map(\.kind)
+        == (rule == .cascade ? [] : [.relationshipAdded(PropertyName("Dog", "keeper"))]))
+  }
+
+  @Test(arguments: [
+    ("owner.name", "owner.home", nil, 2), ("owner.name ?? ''", "owner.home", nil, 1),
+    ("owner.name", "owner.home", "owner != nil", 0),
+  ])
+  func `A path over a deleted object may be nil`(
+    _ name: String, _ home: String, _ filter: String?, _ count: Int
+  ) throws {
+    let rule = EntityRule(
+      destination: "Dog", filter: try filter.map { try FetchPredicate(format: $0) },
+      attributes: [PropertyMapping(name: "ownerName", value: try ValueExpression(format: name))],
+      relationships: [PropertyMapping(name: "home", value: try ValueExpression(format: home))])
+    var homeOfDog = Self.toOne("home", "Home", nil)
+    homeOfDog.isOptional = false
+    func problems(_ deleteRule: DeleteRule) -> [MappingProblem] {
+      MigrationStep(
+        from: Self.kennel(1, deleteRule),
+        to: Self.kennel(
+          2, deleteRule, dog: [AttributeDescription(name: "ownerName", type: .string)], more: [homeOfDog]),
+        rules: MappingRules(source: 1, destination: 2, entities: [rule])
+      ).problems.filter { $0.severity == .error }
+    }
+    #expect(problems(.noAction).count == count, "\(problems(.noAction))")
+    #expect(problems(.cascade).isEmpty, "\(problems(.cascade))")
+  }
+
   // MARK: Rules in code
 
   @Test func `Rules built in code are checked with their places`() throws {
