@@ -828,7 +828,41 @@ extension StepBuilder {
           + "which '\(relationship.name)' leads to")
       return nil
     }
+    if relationship.isMandatoryToOne, mayMiss(relationship, checked.expression, entity, mappingIndex) {
+      problem(
+        at: here,
+        "not every object that '\(rule.value)' leads to becomes a '\(relationship.destination)', and "
+          + "'\(relationship.name)' is mandatory: exclude objects with a 'where' that reads '\(rule.value)', or write "
+          + "'policy: custom'")
+      return nil
+    }
     return checked.expression
+  }
+
+  /// Whether a rule may lead to objects that are not migrated as the relationship needs them. A filter that reads what the
+  /// rule reads is meant to exclude the objects for which this is so.
+  private func mayMiss(
+    _ relationship: RelationshipDescription, _ value: ValueExpression, _ entity: String, _ mappingIndex: Int
+  ) -> Bool {
+    let builder = mappings[mappingIndex]
+    if builder.isCustom { return false }
+    if case .object = value.kind {
+      return !(mappingsBySource[entity] ?? []).contains {
+        destination.isKind(mappings[$0].destinationName, of: relationship.destination)
+          && covers($0, mappingIndex)
+      }
+    }
+    let paths = readPaths(value, in: builder.sourceName)
+    if let filter = builder.mapping.filter, !readPaths(filter, in: builder.sourceName).isDisjoint(with: paths)
+    {
+      return false
+    }
+    let old = source.relationships(of: builder.sourceName).first { value == .keyPath([$0.name]) }
+    return concrete(entity).contains { target in
+      if !migratedObjects(of: target, become: relationship.destination) { return true }
+      let isFollowed = old.map { follows($0, to: target, of: mappingIndex) } ?? false
+      return ownership.mayExcludeObjects(target) && !isFollowed
+    }
   }
 
   /// Whether an expression is a relationship of the source that may lead to a deleted object, but may not do so any more

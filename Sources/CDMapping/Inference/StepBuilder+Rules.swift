@@ -289,7 +289,7 @@ extension StepBuilder {
     }
   }
 
-  private func readPaths(_ predicate: FetchPredicate, in entity: String) -> Set<String> {
+  func readPaths(_ predicate: FetchPredicate, in entity: String) -> Set<String> {
     // Wraps the predicate in an expression, because `readPaths` takes an expression.
     readPaths(.ternary(predicate, .null, .null), in: entity)
   }
