@@ -217,7 +217,7 @@ extension StepBuilder {
   /// Whether the value of a relationship may contain objects that another mapping uses.
   private func leads(_ value: RelationshipMapping.Value, of mappingIndex: Int, to other: Int) -> Bool {
     guard case .objects(let objects) = value else { return false }
-    guard let trail = trail(of: objects, from: mappings[mappingIndex].sourceName) else { return true }
+    guard let trail = self.trail(of: objects, from: mappings[mappingIndex].sourceName) else { return true }
     return concrete(trail.target).contains(mappings[other].sourceName)
   }
 }

@@ -67,12 +67,12 @@ final class CustomWork: MigrationWork {
     associations = try Associations(session)
     for (number, mapping) in plan.mapping.entityMappings.enumerated() where mapping.kind == .custom {
       guard let entity = mapping.destination.flatMap(plan.destination.entity) else { continue }
-      let policy = policies[plan.routeStep.policy(of: mapping.name)]
+      let found = policies[plan.routeStep.policy(of: mapping.name)]
       guard entity.storeIndex == 0 else {
-        if let policy = policy as? TypedMigrationPolicy { policiesOfOthers.append((mapping, policy)) }
+        if let policy = found as? TypedMigrationPolicy { policiesOfOthers.append((mapping, policy)) }
         continue
       }
-      guard let policy else {
+      guard let policy = found else {
         throw plan.error(.missingPolicy(mapping: mapping.name), entity.name)
       }
       let factory = MappedObjectFactory(mapping, number: number, entity, of: plan)
