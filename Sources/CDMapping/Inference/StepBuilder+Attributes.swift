@@ -330,11 +330,12 @@ extension StepBuilder {
   /// Reports a rule for a mandatory field of an optional composite if it may give nil to an object that has the other
   /// fields. Nil for all fields is valid: then the object has no composite.
   private func checkPresence(of stored: StoredValue, in builder: MappingBuilder) {
-    let others = builder.mapping.attributes.filter { $0.name.hasPrefix(stored.attribute.name + ".") }
     guard stored.attribute.isOptional, stored.field?.isOptional == false, !builder.isCustom,
       let rule = builder.attributeRules[stored.path], !rule.isWhole,
-      let value = others.first(where: { $0.name == stored.path })?.value, mayBeNil(value, in: builder)
+      let value = builder.mapping.attributes.first(where: { $0.name == stored.path })?.value,
+      mayBeNil(value, in: builder)
     else { return }
+    let others = builder.mapping.attributes.filter { $0.name.hasPrefix(stored.attribute.name + ".") }
     let isSet = named(FetchPredicate(value, .notEqualTo, .null), in: builder)
     let condition = presence(of: value, in: builder) ?? isSet
     let isPartial = others.contains { other in
