@@ -28,6 +28,9 @@ extension StepBuilder {
     for stored in mappings[mappingIndex].newValues where isPartOfNil(stored) {
       limitDefault(of: stored, of: mappingIndex)
     }
+    for stored in destination.storedValues(of: mappings[mappingIndex].destinationName) {
+      checkPresence(of: stored, in: mappings[mappingIndex])
+    }
   }
 
   /// The stored value of the source that a stored value of the destination was before; nil if there is none.
@@ -306,14 +309,111 @@ extension StepBuilder {
     else { return value }
     // A field of this composite is nil anyway if the composite is.
     if fields.contains(where: { value == .keyPath([composite.name, $0.name]) }) { return value }
+    return .ternary(isPresent(composite, fields), value, .null)
+  }
+
+  /// The condition that a composite attribute of the source is not nil. It is present if one of its mandatory fields has a
+  /// value. Without mandatory fields, any field with a value is enough.
+  private func isPresent(_ composite: AttributeDescription, _ fields: [AttributeDescription])
+    -> FetchPredicate
+  {
     func isSet(_ field: AttributeDescription) -> FetchPredicate {
       FetchPredicate(.keyPath([composite.name, field.name]), .notEqualTo, .null)
     }
-    // A composite is present if one of its mandatory fields has a value. Without mandatory fields, any field with a
-    // value is enough.
     let mandatory = fields.first { $0.isStored && !$0.isOptional }
-    let isPresent = mandatory.map(isSet) ?? .or(fields.filter(\.isStored).map(isSet))
-    return .ternary(isPresent, value, .null)
+    return mandatory.map(isSet) ?? .or(fields.filter(\.isStored).map(isSet))
+  }
+}
+
+// Finds composites of which rules may leave out a mandatory field.
+extension StepBuilder {
+  /// Reports a rule for a mandatory field of an optional composite if it may give nil to an object that has the other
+  /// fields. Nil for all fields is valid: then the object has no composite.
+  private func checkPresence(of stored: StoredValue, in builder: MappingBuilder) {
+    guard stored.attribute.isOptional, stored.field?.isOptional == false, !builder.isCustom,
+      let rule = builder.attributeRules[stored.path], !rule.isWhole,
+      let value = builder.mapping.attributes.first(where: { $0.name == stored.path })?.value,
+      mayBeNil(value, in: builder)
+    else { return }
+    let others = builder.mapping.attributes.filter { $0.name.hasPrefix(stored.attribute.name + ".") }
+    let isSet = named(FetchPredicate(value, .notEqualTo, .null), in: builder)
+    let condition = presence(of: value, in: builder) ?? isSet
+    let isPartial = others.contains { other in
+      if other.value == value || other.value == .null { return false }
+      let necessary = necessaryCondition(of: other.value, in: builder)
+      return necessary != condition && necessary != isSet && !isPart(isSet, of: necessary)
+    }
+    guard isPartial else { return }
+    problem(
+      at: rule.location,
+      "'\(stored.path)' is a mandatory field, and its value may be nil for objects that have other fields of "
+        + "'\(stored.attribute.name)': write ?? and a value after it, or give each field a value such as "
+        + "TERNARY(…, …, nil) with the same condition")
+  }
+
+  private func mayBeNil(_ value: ValueExpression, in builder: MappingBuilder) -> Bool {
+    value == .null
+      || ExpressionChecker(graph: checking.graph).check(value, on: builder.sourceName).isOptional
+      || readsDeleted(value, in: builder)
+  }
+
+  /// The condition under which a value is not nil; nil if it is not known.
+  private func presence(of value: ValueExpression, in builder: MappingBuilder) -> FetchPredicate? {
+    switch value.kind {
+    case .constant: return nil
+    case .cast(let inner, _, let otherwise):
+      if let otherwise, mayBeNil(otherwise, in: builder) { return nil }
+      return presence(of: inner, in: builder)
+    case .ternary(let written, let inner, .null):
+      let condition = named(written, in: builder)
+      let isSet = presence(of: inner, in: builder)
+      let isCertain = !mayBeNil(inner, in: builder) || isSet == condition || isPart(isSet, of: condition)
+      return isCertain ? condition : nil
+    default: return named(FetchPredicate(value, .notEqualTo, .null), in: builder)
+    }
+  }
+
+  private func isPart(_ part: FetchPredicate?, of condition: FetchPredicate) -> Bool {
+    guard let part, case .and(let parts) = condition.kind else { return false }
+    return parts.contains(part)
+  }
+
+  /// A condition that is true for each object for which a value is not nil.
+  private func necessaryCondition(of value: ValueExpression, in builder: MappingBuilder) -> FetchPredicate {
+    switch value.kind {
+    case .cast(let inner, _, _): return necessaryCondition(of: inner, in: builder)
+    case .ternary(let condition, _, .null): return named(condition, in: builder)
+    default:
+      for (composite, fields) in optionalComposites(of: builder)
+      where fields.contains(where: { value == .keyPath([composite.name, $0.name]) }) {
+        return isPresent(composite, fields)
+      }
+      return FetchPredicate(value, .notEqualTo, .null)
+    }
+  }
+
+  /// A condition in the form that inference uses for it: a composite is present if any of its mandatory fields is.
+  private func named(_ condition: FetchPredicate, in builder: MappingBuilder) -> FetchPredicate {
+    for (composite, fields) in optionalComposites(of: builder) {
+      for field in fields where !field.isOptional {
+        if condition == FetchPredicate(.keyPath([composite.name, field.name]), .notEqualTo, .null) {
+          return isPresent(composite, fields)
+        }
+      }
+    }
+    return condition
+  }
+
+  /// The optional composite attributes of a mapping's source, with their stored fields.
+  private func optionalComposites(
+    of builder: MappingBuilder
+  ) -> [(AttributeDescription, [AttributeDescription])] {
+    source.attributes(of: builder.sourceName).compactMap { attribute in
+      guard attribute.isOptional, attribute.isStored, case .composite(let type) = attribute.type,
+        let composite = source.composite(type)
+      else { return nil }
+      return (attribute, composite.fields.filter(\.isStored))
+    }
   }
 }
 
@@ -586,6 +686,13 @@ extension StepBuilder {
       )
       return nil
     }
+    if !stored.isOptional, readsDeleted(checked.expression, in: mappings[mappingIndex]) {
+      problem(
+        at: here,
+        "'\(rule.value)' may be nil, because it may read a deleted object, to which the delete rule 'noAction' leaves "
+          + "references: write ?? and a value after it, or exclude such objects with 'where'")
+      return nil
+    }
     return checked.expression
   }
 
@@ -699,6 +806,15 @@ extension StepBuilder {
           + "'where: \(rule.value) != nil', or 'policy: custom'")
       return nil
     }
+    if relationship.isMandatoryToOne, !isOneKey(checked.expression),
+      readsDeleted(checked.expression, in: mappings[mappingIndex])
+    {
+      problem(
+        at: here,
+        "'\(rule.value)' may be nil, because it may read a deleted object, to which the delete rule 'noAction' leaves "
+          + "references, and '\(relationship.name)' is mandatory: write 'policy: custom'")
+      return nil
+    }
     let mappingIndices = mappings(fromHierarchyOf: entity)
     // If the entity has no objects at all, no object can have a wrong type.
     guard
@@ -713,7 +829,41 @@ extension StepBuilder {
           + "which '\(relationship.name)' leads to")
       return nil
     }
+    if relationship.isMandatoryToOne, mayMiss(relationship, checked.expression, entity, mappingIndex) {
+      problem(
+        at: here,
+        "not every object that '\(rule.value)' leads to becomes a '\(relationship.destination)', and "
+          + "'\(relationship.name)' is mandatory: exclude objects with a 'where' that reads '\(rule.value)', or write "
+          + "'policy: custom'")
+      return nil
+    }
     return checked.expression
+  }
+
+  /// Whether a rule may lead to objects that are not migrated as the relationship needs them. A filter that reads what the
+  /// rule reads is meant to exclude the objects for which this is so.
+  private func mayMiss(
+    _ relationship: RelationshipDescription, _ value: ValueExpression, _ entity: String, _ mappingIndex: Int
+  ) -> Bool {
+    let builder = mappings[mappingIndex]
+    if builder.isCustom { return false }
+    if case .object = value.kind {
+      return !(mappingsBySource[entity] ?? []).contains {
+        destination.isKind(mappings[$0].destinationName, of: relationship.destination)
+          && covers($0, mappingIndex)
+      }
+    }
+    let paths = readPaths(value, in: builder.sourceName)
+    if let filter = builder.mapping.filter, !readPaths(filter, in: builder.sourceName).isDisjoint(with: paths)
+    {
+      return false
+    }
+    let old = source.relationships(of: builder.sourceName).first { value == .keyPath([$0.name]) }
+    return concrete(entity).contains { target in
+      if !migratedObjects(of: target, become: relationship.destination) { return true }
+      let isFollowed = old.map { follows($0, to: target, of: mappingIndex) } ?? false
+      return ownership.mayExcludeObjects(target) && !isFollowed
+    }
   }
 
   /// Whether an expression is a relationship of the source that may lead to a deleted object, but may not do so any more
@@ -725,7 +875,35 @@ extension StepBuilder {
       case .key(let key) = steps[0],
       case .relationship(let old)? = source.property(key, of: mappings[mappingIndex].sourceName)
     else { return false }
-    return unenforcedInverse(of: old, as: new, mappingIndex) != nil && !isFiltered(old, mappingIndex)
+    return unenforcedInverse(of: old, as: new, mappingIndex) != nil
+      && !isFiltered(old, in: mappings[mappingIndex])
+  }
+
+  private func isOneKey(_ value: ValueExpression) -> Bool {
+    guard case .path(let base, let steps) = value.kind, case .object = base.kind else { return false }
+    return steps.count == 1
+  }
+
+  /// Whether a value that is otherwise never nil is nil for references to deleted objects.
+  private func readsDeleted(_ value: ValueExpression, in builder: MappingBuilder) -> Bool {
+    !unenforced.isEmpty
+      && ExpressionChecker(graph: unenforcedGraph(of: builder)).check(value, on: builder.sourceName)
+        .isOptional
+  }
+
+  /// The source version in which relationships that may refer to deleted objects are optional. A filter can exclude the
+  /// objects of a mapping that have such references.
+  private func unenforcedGraph(of builder: MappingBuilder) -> EntityGraph {
+    var version = checking.graph.version
+    for (place, entity) in version.entities.enumerated() {
+      for (number, relationship) in entity.relationships.enumerated()
+      where unenforced.contains(PropertyName(entity.name, relationship.name)) {
+        let isOwn = source.isKind(builder.sourceName, of: entity.name)
+        version.entities[place].relationships[number].isOptional =
+          !(isOwn && isFiltered(relationship, in: builder))
+      }
+    }
+    return EntityGraph(version)
   }
 }
 

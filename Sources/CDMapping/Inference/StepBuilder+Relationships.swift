@@ -117,6 +117,8 @@ extension StepBuilder {
           let name = mappings[other].properties[inverse.name],
           case .relationship(let old)? = source.property(name, of: entity),
           let back = source.inverse(of: old, in: entity), back.isMandatoryToOne,
+          // Objects that refer to a deleted object are in no object's relationship.
+          !old.deleteRule.leavesReferences,
           source.property(back.name, of: mappings[mappingIndex].sourceName) == .relationship(back)
         else { return false }
         return concrete(back.destination).allSatisfy { name in
@@ -144,7 +146,7 @@ extension StepBuilder {
       }
       return
     }
-    if hasRule { return }
+    if hasRule { return checkBothRules(relationship, inverse, others, at: own, of: mappingIndex) }
     guard let origin = originRelationship(of: relationship, in: mappings[mappingIndex]) else { return }
     let before = source.inverse(of: origin, in: mappings[mappingIndex].sourceName)
     let isPair = others.allSatisfy { other in
@@ -157,6 +159,66 @@ extension StepBuilder {
     changes.add(
       .inverseChanged(name, from: before?.name, to: inverse.name, isConflict: true), .needsRule,
       resolution(.needsRule, of: mappingIndex, hasRule: false), mappings[mappingIndex].mapping)
+  }
+}
+
+// Compares the rules for both sides of a pair of inverses.
+extension StepBuilder {
+  /// Reports a rule if the inverse has a rule too that gives other pairs of objects. Of a to-one relationship and its
+  /// inverse, only one side decides, so that the rule for the other one would have no effect. Two to-many relationships
+  /// get the pairs of both rules.
+  private func checkBothRules(
+    _ relationship: RelationshipDescription, _ inverse: RelationshipDescription, _ others: [Int], at own: Int,
+    of mappingIndex: Int
+  ) {
+    guard let rule = mappings[mappingIndex].relationshipRules[relationship.name],
+      !relationship.isToMany || !inverse.isToMany
+    else { return }
+    let value = mappings[mappingIndex].mapping.relationships[own].value
+    for other in others {
+      // Two rules that have objects are reported once.
+      guard let otherRule = mappings[other].relationshipRules[inverse.name],
+        otherRule.location != rule.location,
+        value == .none || (other, inverse.name) < (mappingIndex, relationship.name),
+        let otherValue = mappings[other].mapping.relationships.first(where: { $0.name == inverse.name })?
+          .value,
+        !isMirrored(value, of: mappingIndex, by: otherValue, of: other)
+      else { continue }
+      return problem(
+        at: rule.location,
+        "the rules for '\(relationship.name)' and for its inverse '\(inverse.name)' of "
+          + "'\(mappings[other].destinationName)' may give different objects: write only one of them")
+    }
+  }
+
+  /// Whether the values of a relationship and of its inverse give the same pairs of objects, or if no pair can belong to
+  /// both mappings.
+  private func isMirrored(
+    _ value: RelationshipMapping.Value, of mappingIndex: Int, by otherValue: RelationshipMapping.Value,
+    of other: Int
+  ) -> Bool {
+    guard leads(value, of: mappingIndex, to: other) || leads(otherValue, of: other, to: mappingIndex) else {
+      return true
+    }
+    guard case .objects(let objects) = value, case .objects(let otherObjects) = otherValue else {
+      return false
+    }
+    let (from, to) = (mappings[mappingIndex].sourceName, mappings[other].sourceName)
+    if case .object = objects.kind, case .object = otherObjects.kind { return from == to }
+    return source.relationships(of: from).contains { old in
+      guard objects == .keyPath([old.name]), let back = source.inverse(of: old, in: from) else {
+        return false
+      }
+      return otherObjects == .keyPath([back.name])
+        && source.property(back.name, of: to) == .relationship(back)
+    }
+  }
+
+  /// Whether the value of a relationship may contain objects that another mapping uses.
+  private func leads(_ value: RelationshipMapping.Value, of mappingIndex: Int, to other: Int) -> Bool {
+    guard case .objects(let objects) = value else { return false }
+    guard let trail = self.trail(of: objects, from: mappings[mappingIndex].sourceName) else { return true }
+    return concrete(trail.target).contains(mappings[other].sourceName)
   }
 }
 
@@ -329,7 +391,7 @@ extension StepBuilder {
       let inverse = unenforcedInverse(of: old, as: new, mappingIndex)
     {
       let kind = ModelChange.Kind.relationshipBecameMandatory(name, unenforced: inverse)
-      if isFiltered(old, mappingIndex) {
+      if isFiltered(old, in: mappings[mappingIndex]) {
         changes.add(kind, .needsRule, .mapped, mappings[mappingIndex].mapping)
       } else {
         note(kind, .needsRule)
@@ -354,11 +416,11 @@ extension StepBuilder {
   }
 
   /// Whether a mapping's filter leaves out the objects whose relationship leads to no object.
-  func isFiltered(_ old: RelationshipDescription, _ mappingIndex: Int) -> Bool {
+  func isFiltered(_ old: RelationshipDescription, in builder: MappingBuilder) -> Bool {
     let condition = FetchPredicate(.keyPath([old.name]), .notEqualTo, .null)
-    return switch mappings[mappingIndex].mapping.filter?.kind {
+    return switch builder.mapping.filter?.kind {
     case .and(let parts)?: parts.contains(condition)
-    case _?: mappings[mappingIndex].mapping.filter == condition
+    case _?: builder.mapping.filter == condition
     case nil: false
     }
   }
@@ -396,10 +458,7 @@ extension StepBuilder {
       let isSure =
         !new.isMandatoryToOne || !ownership.mayExcludeObjects(entity)
         || follows(old, to: entity, of: mappingIndex)
-      let fits = mappingIndices.contains {
-        destination.isKind(mappings[$0].destinationName, of: new.destination)
-          && (mappings[$0].mapping.filter == nil || isSure)
-      }
+      let fits = isSure && migratedObjects(of: entity, become: new.destination)
       if !fits { lost.append(entity) }
     }
     let isSame = match.entities[new.destination] == old.destination

@@ -242,7 +242,7 @@ extension StepBuilder {
 }
 
 extension StepBuilder {
-  /// Reports the stored values and relationships of each source entity that no mapping uses.
+  /// Reports the stored values and relationships of each source entity that its objects lose.
   func findLostProperties() {
     for entity in source.version.entities {
       guard let mappingIndices = mappingsBySource[entity.name], !mappingIndices.isEmpty else { continue }
@@ -251,34 +251,45 @@ extension StepBuilder {
     }
   }
 
+  /// The mappings whose objects lose a property. If another mapping keeps it, it is lost only for the objects that the
+  /// filter of this mapping may exclude.
+  private func losers(_ mappingIndices: [Int], _ keeps: (Int) -> Bool) -> [Int] {
+    let keepers = mappingIndices.filter(keeps)
+    return mappingIndices.filter { mappingIndex in !keepers.contains { covers($0, mappingIndex) } }
+  }
+
   private func findLostAttributes(of entity: String, _ mappingIndices: [Int]) {
-    var kept: Set<String> = []
+    var kept: [Int: Set<String>] = [:]
     for mappingIndex in mappingIndices {
-      kept.formUnion(mappings[mappingIndex].keptValues)
+      var paths = mappings[mappingIndex].keptValues
       if let filter = mappings[mappingIndex].mapping.filter {
         // A value that a filter reads is not lost: it decides which objects are migrated.
-        kept.formUnion(readPaths(filter, in: entity))
+        paths.formUnion(readPaths(filter, in: entity))
+      }
+      kept[mappingIndex] = paths
+    }
+    let values = source.storedValues(of: entity)
+    var lost: [String: [Int]] = [:]
+    for stored in values {
+      lost[stored.path] = losers(mappingIndices) { mappingIndex in
+        let paths = kept[mappingIndex] ?? []
+        return paths.contains(stored.path) || paths.contains(stored.attribute.name)
       }
     }
-    let lost = source.storedValues(of: entity).filter {
-      !kept.contains($0.path) && !kept.contains($0.attribute.name)
-    }
-    let lostPaths = Set(lost.map(\.path))
     var reported: Set<String> = []
-    for stored in lost {
+    for stored in values {
+      guard let losers = lost[stored.path], !losers.isEmpty else { continue }
       // If all fields of a composite are lost, the loss is reported once for the composite.
       let isWhole =
         stored.field != nil
-        && source.storedValues(of: entity).allSatisfy {
-          $0.attribute.name != stored.attribute.name || lostPaths.contains($0.path)
-        }
+        && values.allSatisfy { $0.attribute.name != stored.attribute.name || lost[$0.path] == losers }
       let path = isWhole ? stored.attribute.name : stored.path
       guard reported.insert(path).inserted else { continue }
-      reportLost(stored, path, of: mappingIndices)
+      reportLost(stored, path, of: losers)
     }
   }
 
-  private func readPaths(_ predicate: FetchPredicate, in entity: String) -> Set<String> {
+  func readPaths(_ predicate: FetchPredicate, in entity: String) -> Set<String> {
     // Wraps the predicate in an expression, because `readPaths` takes an expression.
     readPaths(.ternary(predicate, .null, .null), in: entity)
   }
@@ -299,17 +310,19 @@ extension StepBuilder {
     )
   }
 
-  /// Records a loss. It is confirmed if one of the mappings has a drop for it.
+  /// Records a loss for the objects of some mappings. A drop for one mapping confirms it for the others that use the same
+  /// objects, and the app's own code resolves it for them.
   @inline(never)
   private func add(
     _ kind: ModelChange.Kind, _ path: String, _ mappingIndices: [Int], candidates: [String] = [],
     isMeant: Bool = false
   ) {
-    var resolution = ModelChange.Resolution.open
-    if mappingIndices.contains(where: { mappings[$0].isCustom }) { resolution = .custom }
-    if isMeant { resolution = .confirmed }
-    for mappingIndex in mappingIndices where isDropped(path, of: mappingIndex) { resolution = .confirmed }
+    let custom = mappingIndices.filter { mappings[$0].isCustom }
+    let dropping = mappingIndices.filter { isDropped(path, of: $0) }
     for mappingIndex in mappingIndices {
+      var resolution = ModelChange.Resolution.open
+      if custom.contains(where: { covers($0, mappingIndex) }) { resolution = .custom }
+      if isMeant || dropping.contains(where: { covers($0, mappingIndex) }) { resolution = .confirmed }
       changes.add(kind, .losesData, resolution, mappings[mappingIndex].mapping, candidates: candidates)
     }
   }
@@ -336,11 +349,12 @@ extension StepBuilder {
 
   // MARK: Relationships
 
-  private func findLostRelationships(of entity: String, _ mappingIndices: [Int]) {
+  private func findLostRelationships(of entity: String, _ all: [Int]) {
     for relationship in source.relationships(of: entity) {
-      if mappingIndices.contains(where: { mappings[$0].keptRelationships.contains(relationship.name) }) {
-        continue
+      let mappingIndices = losers(all) {
+        mappings[$0].keptRelationships.contains(relationship.name)
       }
+      if mappingIndices.isEmpty { continue }
       let name = source.declaredName(of: relationship.name, in: entity)
       let isKeptByInverse = isKeptByInverse(relationship, of: entity)
       if isKeptByInverse, !losesOrder(relationship, mappingIndices) {

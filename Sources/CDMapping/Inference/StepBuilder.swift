@@ -36,6 +36,20 @@ final class StepBuilder {
   /// The source objects that are left out because their owners are.
   private(set) lazy var ownership = Ownership(
     in: source, mappings.lazy.filter(\.hasObjects).map(\.mapping))
+  /// The mandatory relationships of the source that may refer to deleted objects, because the inverse has the delete rule
+  /// `noAction`. Each has the name of the entity that declares it.
+  private(set) lazy var unenforced: Set<PropertyName> = {
+    var result: Set<PropertyName> = []
+    for entity in source.version.entities {
+      for relationship in entity.relationships
+      where relationship.isMandatoryToOne && source.holdsReference(relationship, entity.name)
+        && source.inverse(of: relationship, in: entity.name)?.deleteRule.leavesReferences == true
+      {
+        result.insert(PropertyName(entity.name, relationship.name))
+      }
+    }
+    return result
+  }()
   /// The rules for duplicates, without those for constraints that nothing can violate.
   private(set) lazy var duplicateRules = rules.duplicates.filter {
     !isAlwaysUnique($0.properties, of: $0.entity)
@@ -99,6 +113,21 @@ final class StepBuilder {
 
   /// The mappings whose objects become objects of a destination entity or of its subentities, in order.
   func mappings(intoHierarchyOf entity: String) -> [Int] { mappingsIntoHierarchy[entity] ?? [] }
+
+  /// Whether a mapping is certain to use each object that another mapping of the same source entity uses. Filters are
+  /// compared only as a whole: of two different ones, each may exclude objects that the other selects.
+  func covers(_ mappingIndex: Int, _ other: Int) -> Bool {
+    mappingIndex == other || mappings[mappingIndex].mapping.filter == nil
+      || mappings[mappingIndex].mapping.filter == mappings[other].mapping.filter
+  }
+
+  /// Whether each object of a source entity that is migrated at all also becomes an object of a destination entity or of
+  /// its subentities. False if no mapping leads there.
+  func migratedObjects(of entity: String, become target: String) -> Bool {
+    let all = mappingsBySource[entity] ?? []
+    let fitting = all.filter { destination.isKind(mappings[$0].destinationName, of: target) }
+    return !fitting.isEmpty && all.allSatisfy { other in fitting.contains { covers($0, other) } }
+  }
 
   /// The source entity and its subentities, without abstract ones.
   func concrete(_ entity: String) -> [String] { source.concrete(entity) }

@@ -89,7 +89,8 @@ extension VersionedStore {
         texts = before == after ? nil : ("\(before)", "\(after)")
       default:
         let areOrdered = old.isOrdered(name, of: object) && isOrdered(newName, of: now)
-        texts = try differingObjects(before, after, areOrdered: areOrdered, old)
+        texts = try differingObjects(
+          before, after, areOrdered: areOrdered, mayHaveMore: goal.isMerged, old)
       }
       guard let texts else { continue }
       result.append(
@@ -106,8 +107,11 @@ extension VersionedStore {
 
   /// Descriptions of the expected and the found related objects, if they differ; nil otherwise. Objects that were left
   /// out, or merged with other objects, are not expected.
+  ///
+  /// - Parameter mayHaveMore: Whether the object may have the related objects of others that were merged with it.
   private func differingObjects(
-    _ before: PropertyValue, _ after: PropertyValue, areOrdered: Bool, _ old: VersionedStore
+    _ before: PropertyValue, _ after: PropertyValue, areOrdered: Bool, mayHaveMore: Bool,
+    _ old: VersionedStore
   ) throws -> (String, String)? {
     func list(_ value: PropertyValue) -> [ManagedObject] {
       if case .object(let object) = value { return [object].compactMap(\.self) }
@@ -119,7 +123,7 @@ extension VersionedStore {
     // A to-one relationship that became to-many, or the other way round, keeps as many objects as it can.
     let hasOthers =
       !expectedIDs.isSubset(of: foundIDs)
-      || foundIDs.count > expectedIDs.count && list(before).count == expectedIDs.count
+      || !mayHaveMore && foundIDs.count > expectedIDs.count && list(before).count == expectedIDs.count
     // Objects that were merged have several positions, of which any may be kept.
     let hasOtherOrder =
       areOrdered && expected.count == expectedIDs.count

@@ -12,6 +12,8 @@ struct KeptProperties {
     var isCustom: Bool
     /// Whether some objects may be left out, or merged with equal ones.
     var isPartial: Bool
+    /// Whether an object may get the related objects of equal ones that were merged with it.
+    var isMerged: Bool
   }
 
   private var goals: [String: [Goal]] = [:]
@@ -24,7 +26,7 @@ struct KeptProperties {
         + graph.relationships(of: entity.name).map(\.name)
       let start = Goal(
         entity: entity.name, properties: Dictionary(uniqueKeysWithValues: Set(names).map { ($0, $0) }),
-        isCustom: false, isPartial: false)
+        isCustom: false, isPartial: false, isMerged: false)
       goals[entity.name] = [start]
     }
     for step in VersionPaths(new.model).steps(from: old.version.number, to: new.version.number) ?? [] {
@@ -56,9 +58,13 @@ struct KeptProperties {
       if let name = Self.name(of: now, in: mapping, destination, graph) { kept[old] = name }
     }
     let isMerged = step.mapping.duplicates.contains { graph.isKind(destination, of: $0.entity) }
+    let isOwned = step.changes.contains {
+      if case .ownedObjectsLeft(goal.entity, _) = $0.kind { true } else { false }
+    }
     return Goal(
       entity: destination, properties: kept, isCustom: goal.isCustom || mapping.kind == .custom,
-      isPartial: goal.isPartial || mapping.filter != nil || isMerged)
+      isPartial: goal.isPartial || mapping.filter != nil || isOwned || isMerged,
+      isMerged: goal.isMerged || isMerged)
   }
 
   /// The property of a mapping's destination that copies a property of its source without a change; nil if there is

@@ -161,6 +161,28 @@ struct MigrationStepTests {
     #expect(!step.isProven)
   }
 
+  /// An object has all mandatory fields of a composite, or none of its fields.
+  @Test(arguments: [
+    (["home.street": "text", "home.city": "'-'"], false),
+    (["home.street": "text", "home.zip": "'-'"], false),
+    (["home.street": "TERNARY(text != '', text, nil)", "home.city": "TERNARY(text != '', '-', nil)"], false),
+    (["home.street": "text", "home.city": "text"], true),
+    (["home.street": "text", "home.city": "TERNARY(text != nil, '-', nil)"], true),
+    (["home.street": "text ?? ''", "home.city": "text"], true),
+    (["home.street": "TERNARY(text != '', text, nil)"], true),
+    (
+      ["home.street": "TERNARY(text != '', text ?? '', nil)", "home.city": "TERNARY(text != '', '-', nil)"],
+      true
+    ),
+  ])
+  func `A rule for a mandatory field gives nil only with the other fields`(
+    _ rules: [String: String], _ isRight: Bool
+  ) throws {
+    let step = try stepToAddress(rules)
+    #expect(step.problems.map(\.severity) == (isRight ? [] : [.error]), "\(step.problems)")
+    #expect(step.isProven == isRight)
+  }
+
   // MARK: Several versions
 
   @Test func `A step over several versions follows the renames of properties`() {
@@ -302,6 +324,43 @@ struct MigrationStepTests {
     #expect(step.mapping.entityMappings[0].relationships == [owner])
   }
 
+  /// A reference is stored once, so that one of two different rules would have no effect.
+  @Test(arguments: [
+    ("owner", "dogs", true), ("keeper", "dogs", false), ("owner", "kept", false), ("owner", "nil", false),
+    ("nil", "dogs", false), ("nil", "nil", true),
+  ])
+  func `Rules for both sides of a to-one relationship are the same`(
+    _ owner: String, _ dogs: String, _ isRight: Bool
+  ) throws {
+    let old = Self.version(
+      1, dog: [Self.toOne("owner", "Person", "dogs"), Self.toOne("keeper", "Person", nil)],
+      person: [Self.toMany("dogs", "Dog", "owner"), Self.toMany("kept", "Dog", nil)])
+    func rule(_ entity: String, _ name: String, _ value: String) throws -> EntityRule {
+      EntityRule(
+        destination: entity,
+        relationships: [PropertyMapping(name: name, value: try ValueExpression(format: value))])
+    }
+    let rules = [try rule("Dog", "owner", owner), try rule("Person", "dogs", dogs)]
+    let step = MigrationStep(
+      from: old, to: Self.owned, rules: MappingRules(source: 1, destination: 2, entities: rules))
+    #expect(step.problems.map(\.severity) == (isRight ? [] : [.error]), "\(step.problems)")
+  }
+
+  @Test func `Rules for both sides of a many-to-many relationship are combined`() throws {
+    let old = Self.version(
+      1, dog: [Self.toMany("owners", "Person", nil)], person: [Self.toMany("dogs", "Dog", nil)])
+    let new = Self.version(
+      2, dog: [Self.toMany("owners", "Person", "dogs")], person: [Self.toMany("dogs", "Dog", "owners")])
+    let rules = try [("Dog", "owners"), ("Person", "dogs")].map { entity, name in
+      EntityRule(
+        destination: entity,
+        relationships: [PropertyMapping(name: name, value: try ValueExpression(format: name))])
+    }
+    let step = MigrationStep(
+      from: old, to: new, rules: MappingRules(source: 1, destination: 2, entities: rules))
+    #expect(step.isProven, "\(step.openChanges) \(step.problems)")
+  }
+
   @Test func `The two parts of a divided entity refer to each other`() throws {
     let old = ModelVersion(number: 1, entities: [EntityDescription(name: "Contact")])
     let new = Self.version(
@@ -317,6 +376,85 @@ struct MigrationStepTests {
     #expect(step.isProven, "\(step.openChanges) \(step.problems)")
     let dog = RelationshipMapping(name: "dog", value: .inverse)
     #expect(step.mapping.entityMappings[1].relationships == [dog])
+  }
+
+  // MARK: References to deleted objects
+
+  /// Persons with dogs, whose owner is mandatory, and with a home, which is mandatory too.
+  private static func kennel(
+    _ number: Int, _ rule: DeleteRule, owner: String = "owner", dog: [AttributeDescription] = [],
+    more: [RelationshipDescription] = []
+  ) -> ModelVersion {
+    var dogs = toMany("dogs", "Dog", owner)
+    dogs.deleteRule = rule
+    var mandatory = [toOne(owner, "Person", "dogs"), toOne("home", "Home", nil)]
+    mandatory[0].isOptional = false
+    mandatory[1].isOptional = false
+    return ModelVersion(
+      number: number, basedOn: number > 1 ? [number - 1] : [],
+      entities: [
+        EntityDescription(name: "Dog", attributes: dog, relationships: [mandatory[0]] + more),
+        EntityDescription(
+          name: "Person", attributes: [AttributeDescription(name: "name", type: .string)],
+          relationships: [dogs, mandatory[1]]),
+        EntityDescription(name: "Home"),
+      ])
+  }
+
+  @Test(arguments: [DeleteRule.noAction, .cascade])
+  func `An inverse does not lead to objects whose owner was deleted`(_ rule: DeleteRule) {
+    let step = MigrationStep(from: Self.kennel(1, rule), to: Self.kennel(2, rule, owner: "keeper"))
+    #expect(step.isProven == (rule == .cascade))
+    #expect(
+      step.openChanges.map(\.kind)
+        == (rule == .cascade ? [] : [.relationshipAdded(PropertyName("Dog", "keeper"))]))
+  }
+
+  @Test(arguments: [
+    ("owner.name", "owner.home", "", 2), ("owner.name ?? ''", "owner.home", "", 1),
+    ("owner.name", "owner.home", "owner != nil", 0),
+  ])
+  func `A path over a deleted object may be nil`(
+    _ name: String, _ home: String, _ filter: String, _ count: Int
+  ) throws {
+    let rule = EntityRule(
+      destination: "Dog", filter: filter.isEmpty ? nil : try FetchPredicate(format: filter),
+      attributes: [PropertyMapping(name: "ownerName", value: try ValueExpression(format: name))],
+      relationships: [PropertyMapping(name: "home", value: try ValueExpression(format: home))])
+    var homeOfDog = Self.toOne("home", "Home", nil)
+    homeOfDog.isOptional = false
+    func problems(_ deleteRule: DeleteRule) -> [MappingProblem] {
+      MigrationStep(
+        from: Self.kennel(1, deleteRule),
+        to: Self.kennel(
+          2, deleteRule, dog: [AttributeDescription(name: "ownerName", type: .string)], more: [homeOfDog]),
+        rules: MappingRules(source: 1, destination: 2, entities: [rule])
+      ).problems.filter { $0.severity == .error }
+    }
+    #expect(problems(.noAction).count == count, "\(problems(.noAction))")
+    #expect(problems(.cascade).isEmpty, "\(problems(.cascade))")
+  }
+
+  /// A mandatory relationship cannot lead to persons that a filter excludes.
+  @Test(arguments: [
+    (DeleteRule.nullify, "", false), (DeleteRule.nullify, "home != nil", false),
+    (DeleteRule.nullify, "owner.name != ''", true), (DeleteRule.cascade, "", true),
+  ])
+  func `A rule for a mandatory relationship does not lead to excluded objects`(
+    _ deleteRule: DeleteRule, _ filter: String, _ isRight: Bool
+  ) throws {
+    let rules = [
+      EntityRule(destination: "Person", filter: try FetchPredicate(format: "name != ''")),
+      EntityRule(
+        destination: "Dog", filter: filter.isEmpty ? nil : try FetchPredicate(format: filter),
+        relationships: [PropertyMapping(name: "owner", value: try ValueExpression(format: "owner"))]),
+    ]
+    let home = [Self.toOne("home", "Home", nil)]
+    let step = MigrationStep(
+      from: Self.kennel(1, deleteRule, more: home), to: Self.kennel(2, deleteRule, more: home),
+      rules: MappingRules(source: 1, destination: 2, entities: rules))
+    #expect(step.problems.map(\.severity) == (isRight ? [] : [.error]), "\(step.problems)")
+    #expect(step.isProven == isRight)
   }
 
   // MARK: Rules in code

@@ -36,17 +36,26 @@ public import CDMapping
   }
 
   public func begin(_ mapping: EntityMapping, manager: MigrationManager) throws {
-    try hooks.begin?(manager)
+    try beginStep(manager)
     try fill?(manager)
   }
 
   public func endRelationshipCreation(of mapping: EntityMapping, manager: MigrationManager) throws {
-    try hooks.end?(manager)
+    try endStep(manager)
   }
 
   public func validate(_ mapping: EntityMapping, manager: MigrationManager) throws {
-    try hooks.validate?(manager)
+    try validateStep(manager)
   }
+
+  /// Calls what the app does before a whole step, if the generated code has attached it to this policy.
+  func beginStep(_ manager: MigrationManager) throws { try hooks.begin?(manager) }
+
+  /// Calls what the app does after a whole step, if the generated code has attached it to this policy.
+  func endStep(_ manager: MigrationManager) throws { try hooks.end?(manager) }
+
+  /// Calls the app's check of a whole step, if the generated code has attached it to this policy.
+  func validateStep(_ manager: MigrationManager) throws { try hooks.validate?(manager) }
 
   public func createDestinationInstances(
     for source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager

@@ -31,6 +31,9 @@ final class CustomWork: MigrationWork {
   /// The first key beyond the keys of all mappings, by the index of the destination's root.
   private let firstFreeKeys: [Int: ObjectKey]
   private var items: [Item] = []
+  /// The policies of mappings whose entities are not in the store, with their mappings. Only what generated code has
+  /// attached to them for the whole step is called.
+  private var policiesOfOthers: [(mapping: EntityMapping, policy: TypedMigrationPolicy)] = []
   private(set) var factories: [String: MappedObjectFactory] = [:]
 
   /// Set through the manager, by the policy that is running.
@@ -63,10 +66,13 @@ final class CustomWork: MigrationWork {
     firstFreeKeys = store.nextKeys
     associations = try Associations(session)
     for (number, mapping) in plan.mapping.entityMappings.enumerated() where mapping.kind == .custom {
-      guard let entity = mapping.destination.flatMap(plan.destination.entity), entity.storeIndex == 0 else {
+      guard let entity = mapping.destination.flatMap(plan.destination.entity) else { continue }
+      let found = policies[plan.routeStep.policy(of: mapping.name)]
+      guard entity.storeIndex == 0 else {
+        if let policy = found as? TypedMigrationPolicy { policiesOfOthers.append((mapping, policy)) }
         continue
       }
-      guard let policy = policies[plan.routeStep.policy(of: mapping.name)] else {
+      guard let policy = found else {
         throw plan.error(.missingPolicy(mapping: mapping.name), entity.name)
       }
       let factory = MappedObjectFactory(mapping, number: number, entity, of: plan)
@@ -101,6 +107,7 @@ final class CustomWork: MigrationWork {
   func finish() {
     shared = nil
     items.removeAll()
+    policiesOfOthers.removeAll()
     current = nil
     createdObjects.removeAll()
   }
@@ -108,6 +115,7 @@ final class CustomWork: MigrationWork {
   /// Creates all objects.
   @_optimize(none)
   func create() throws {
+    if try callForStep("begin", { try $0.beginStep($1) }) { try save() }
     for item in items {
       try hook("begin", item) { try $0.begin(item.factory.mapping, manager: manager) }
       try save()
@@ -138,9 +146,11 @@ final class CustomWork: MigrationWork {
       }
       try save()
     }
+    if try callForStep("endRelationshipCreation", { try $0.endStep($1) }) { try save() }
     for item in items {
       try hook("validate", item) { try $0.validate(item.factory.mapping, manager: manager) }
     }
+    try callForStep("validate") { try $0.validateStep($1) }
     for item in items { try hook("end", item) { try $0.end(item.factory.mapping, manager: manager) } }
     try save()
     session.entity = nil
@@ -164,8 +174,24 @@ final class CustomWork: MigrationWork {
   ) throws {
     session.entity = item.factory.destination.name
     try MigrationFaults.reach("\(name) of \(item.factory.mapping.name)")
-    do { try body(item.policy) } catch { throw failed(error, item.factory, nil) }
+    do { try body(item.policy) } catch { throw failed(error, item.factory.destination.name, nil) }
     try check()
+  }
+
+  /// Calls what policies of entities that are not in the store do for the whole step.
+  ///
+  /// - Returns: Whether there are such policies.
+  @discardableResult
+  private func callForStep(
+    _ name: String, _ body: (TypedMigrationPolicy, MigrationManager) throws -> Void
+  ) throws -> Bool {
+    for (mapping, policy) in policiesOfOthers {
+      session.entity = mapping.destination
+      try MigrationFaults.reach("\(name) of \(mapping.name)")
+      do { try body(policy, manager) } catch { throw failed(error, mapping.destination, nil) }
+      try check()
+    }
+    return !policiesOfOthers.isEmpty
   }
 
   /// Throws if a policy has cancelled the migration, or if an error could not be thrown where it was found.
@@ -174,13 +200,13 @@ final class CustomWork: MigrationWork {
     if let mistake { throw mistake }
   }
 
-  private func failed(_ error: any Error, _ factory: MappedObjectFactory, _ key: ObjectKey?) -> any Error {
+  private func failed(_ error: any Error, _ entity: String?, _ key: ObjectKey?) -> any Error {
     if isCancelled { return session.error(.cancelled) }
     switch error {
     case is MigrationError, is CancellationError: return session.wrapped(error)
     case let error as SaveError: return translated(error)
     default:
-      return plan.error(.policyFailed("\(error)"), factory.destination.name, key)
+      return plan.error(.policyFailed("\(error)"), entity, key)
     }
   }
 
@@ -296,7 +322,7 @@ final class CustomWork: MigrationWork {
       } else {
         isLeftOut = false
       }
-      let error = failed(error, item.factory, object.key)
+      let error = failed(error, item.factory.destination.name, object.key)
       guard
         isLeftOut
           || (error as? MigrationError).map({ session.log?.record($0, of: object.entity.name) }) == true
@@ -433,7 +459,7 @@ final class CustomWork: MigrationWork {
       for object in objects where !leavesRelationships && !object.isDeleted {
         do {
           try item.policy.createRelationships(for: object, in: item.factory.mapping, manager: manager)
-        } catch { throw failed(error, item.factory, sourceKey(object)) }
+        } catch { throw failed(error, plan.name, sourceKey(object)) }
         try check()
       }
       if destination.pending.count >= Self.batchSize { try save() }

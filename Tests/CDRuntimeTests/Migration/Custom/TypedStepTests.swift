@@ -160,6 +160,50 @@ import Testing
     #expect(try fixture.column("SELECT count(*) FROM Note") == ["4"])
   }
 
+  /// Generated code attaches the hooks of a step to its first and its last custom mapping, whose objects may be in another
+  /// store.
+  @Test(arguments: ["Items", "Logs"])
+  func theHooksOfAStepAreCalledForEachStore(_ configuration: String) throws {
+    func version(_ number: Int) -> ModelVersion {
+      let text = attribute("text", .string)
+      let mark = number > 1 ? [attribute("mark", .string, .string("-"))] : []
+      var result = MigrationFixture.version(
+        number, [entity("Item", [text] + mark), entity("Log", [text] + mark), entity("Old", [text])])
+      result.configurations = [
+        ConfigurationDescription(name: "Items", entities: ["Item"]),
+        ConfigurationDescription(name: "Logs", entities: ["Log", "Old"]),
+      ]
+      return result
+    }
+    let rules = ["Log", "Old"].map { EntityRule(destination: $0, name: $0, isCustom: true) }
+    let model = MigrationFixture.model([version(1), version(2)], mappings: [Notes.rules(rules)])
+    let isLog = configuration == "Logs"
+    let fixture = try MigrationFixture()
+    try fixture.using(
+      MigrationFixture.model([version(1)]), { $0.configuration = configuration },
+      body: { context in
+        try context.insert(entityNamed: isLog ? "Log" : "Item").setValue("a", forKey: "text")
+      })
+    let calls = Log()
+    @Sendable func make(_ mapping: String) -> TypedMigrationPolicy.Make {
+      { source, manager in
+        calls.add("make \(mapping)")
+        return try manager._make(from: source, mapping: mapping)
+      }
+    }
+    try fixture.open(model) { description in
+      description.configuration = configuration
+      description.migrationPolicies["Log", from: 1, to: 2] = {
+        TypedMigrationPolicy(make: make("Log"), begin: { _ in calls.add("begin") })
+      }
+      description.migrationPolicies["Old", from: 1, to: 2] = {
+        TypedMigrationPolicy(
+          make: make("Old"), end: { _ in calls.add("end") }, validate: { _ in calls.add("validate") })
+      }
+    }
+    #expect(calls.entries == ["begin"] + (isLog ? ["make Log"] : []) + ["end", "validate"])
+  }
+
   @Test func policiesAreComparedAsCopies() {
     var policies = MigrationPolicies()
     #expect(policies == MigrationPolicies())

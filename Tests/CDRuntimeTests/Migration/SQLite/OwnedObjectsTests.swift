@@ -184,13 +184,14 @@ import Testing
     #expect(!kept.isProven)
   }
 
-  /// A rule gives the reference, so that only the rows can tell that it leads to what is left behind.
+  /// A rule gives the reference and a filter is meant to fit it, so that only the rows can tell that it leads to what is
+  /// left behind.
   @Test func theErrorNamesTheOwnerThatIsLeftBehind() throws {
     let fixture = try MigrationFixture()
     let (old, new) = (Self.version(1, steps: .nullify), Self.version(2, steps: .nullify))
     try fixture.create([old], Self.fill)
     let steps = EntityRule(
-      destination: "Step",
+      destination: "Step", filter: try FetchPredicate(format: "errand != nil"),
       relationships: [PropertyMapping(name: "errand", value: try ValueExpression(format: "errand"))])
     let model = MigrationFixture.model(
       [old, new],
