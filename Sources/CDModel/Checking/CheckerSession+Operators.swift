@@ -154,8 +154,12 @@ extension CheckerSession {
     let compared = comparison.modifier == .direct ? left : left.element ?? .unknown
     switch comparison.operator.form {
     case .equality, .order: return compared
+    case .membership where isString(comparison.right): return nil
     case .between, .membership: return compared == .unknown ? nil : .collection(of: compared)
-    case .containment: return compared.element ?? compared
+    case .containment:
+      if let element = compared.element { return element }
+      // A part of an enumeration's text need not be a case.
+      return category(compared) == .string ? .string : compared
     case .part: return compared == .attribute(.data) ? compared : .string
     case .pattern, .unsupported: return .string
     }
@@ -167,6 +171,7 @@ extension CheckerSession {
     switch comparison.operator.form {
     case .equality, .order: compared = right
     case .between, .membership: compared = right.element ?? (right == .string ? right : nil)
+    case .containment where isString(comparison.left): compared = .string
     case .containment:
       compared =
         right == .string || right == .attribute(.data) || right == .unknown ? right : .collection(of: right)

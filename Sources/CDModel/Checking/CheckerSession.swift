@@ -242,7 +242,8 @@ extension CheckerSession {
     }
   }
 
-  private func isString(_ expression: ValueExpression) -> Bool {
+  /// Whether an expression is a constant text.
+  func isString(_ expression: ValueExpression) -> Bool {
     if case .constant(.value(.string)) = expression.kind { true } else { false }
   }
 }

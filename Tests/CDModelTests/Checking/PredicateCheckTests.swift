@@ -287,6 +287,19 @@ struct PredicateCheckTests {
     #expect(checked.variables.map(\.name) == ["x"])
   }
 
+  /// `novel` is a case, and `n` is the raw value of a case. A part of a text need not be either.
+  @Test(arguments: [
+    ("genre CONTAINS 'novel'", nil), ("genre CONTAINS 'ove'", nil), ("genre IN 'novel n'", nil),
+    ("'novels' CONTAINS genre", nil), ("genre BEGINSWITH 'nov'", nil),
+    ("genre IN {'novel'}", "genre IN {\"n\"}"),
+    ("{'novel', 'n'} CONTAINS genre", "{\"n\", \"n\"} CONTAINS genre"),
+  ] as [(String, String?)])
+  func partsOfTextsAreNoCases(format: String, expected: String?) throws {
+    let checked = try check(format)
+    #expect(messages(checked) == [])
+    #expect(try checked.predicate.canonicalText == (expected ?? FetchPredicate(format: format).canonicalText))
+  }
+
   @Test func storesCannotEvaluateTransients() throws {
     #expect(try check("title == 'a'").isStorable)
     #expect(try !check("title == 'a' AND NOT draft == YES").isStorable)
