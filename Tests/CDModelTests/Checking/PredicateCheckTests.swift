@@ -288,12 +288,13 @@ struct PredicateCheckTests {
   }
 
   /// `novel` is a case, and `n` is the raw value of a case. A part of a text need not be either.
-  @Test(arguments: [
-    ("genre CONTAINS 'novel'", nil), ("genre CONTAINS 'ove'", nil), ("genre IN 'novel n'", nil),
-    ("'novels' CONTAINS genre", nil), ("genre BEGINSWITH 'nov'", nil),
-    ("genre IN {'novel'}", "genre IN {\"n\"}"),
-    ("{'novel', 'n'} CONTAINS genre", "{\"n\", \"n\"} CONTAINS genre"),
-  ] as [(String, String?)])
+  @Test(
+    arguments: [
+      ("genre CONTAINS 'novel'", nil), ("genre CONTAINS 'ove'", nil), ("genre IN 'novel n'", nil),
+      ("'novels' CONTAINS genre", nil), ("genre BEGINSWITH 'nov'", nil),
+      ("genre IN {'novel'}", "genre IN {\"n\"}"),
+      ("{'novel', 'n'} CONTAINS genre", "{\"n\", \"n\"} CONTAINS genre"),
+    ] as [(String, String?)])
   func partsOfTextsAreNoCases(format: String, expected: String?) throws {
     let checked = try check(format)
     #expect(messages(checked) == [])

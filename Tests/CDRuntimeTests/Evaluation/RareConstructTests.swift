@@ -99,6 +99,17 @@ import Testing
     }
   }
 
+  @Test func assignedVariablesAreReadInTheOrderOfTheText() throws {
+    let format = "($v := salesRank) > 1 AND $v < 4"
+    let expected = try found("salesRank > 1 AND salesRank < 4")
+    #expect(try found(format) == expected && expected > 0)
+    var request = FetchRequest<Book>(where: try FetchPredicate(format: format))
+    // The variable of the request has the same name.
+    request.variables = ["v": 100]
+    #expect(try context.count(for: request) == expected)
+    #expect(try found("SUBQUERY(tags, $t, ($n := $t.name) != nil AND $n == 'x').@count > 0") == 0)
+  }
+
   @Test func sumsBeyondInt64Throw() throws {
     let books = try Book.objects(in: context)
     for book in books { book.salesRank = Int64.max }

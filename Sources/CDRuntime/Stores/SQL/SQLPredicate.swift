@@ -47,6 +47,12 @@ package struct SQLPredicate: Equatable {
     key: KeyLookup? = nil
   ) throws(EvaluationError) -> SQLPredicate {
     guard predicate.depth <= FetchPredicate.maximumDepth else { throw .tooDeep(depth: predicate.depth) }
+    // SQL evaluates the parts in an order of its own.
+    if predicate.assignsVariables {
+      var all = unrestricted(in: dialect)
+      all.inexactParts = ["the assignment of a variable"]
+      return all
+    }
     var compiler = SQLCompiler(
       entity: entity, model: plan, variables: variables, now: now, key: key ?? keys(in: plan),
       dialect: dialect)
