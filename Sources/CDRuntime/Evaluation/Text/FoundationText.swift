@@ -12,7 +12,7 @@ enum FoundationText {
     let second = NSString(string: right)
     let range = NSRange(location: 0, length: NSString(string: left).length)
     return NSString(string: left)
-      .compare(second as String, options: foundation(options), range: range, locale: .current).rawValue
+      .compare(second as String, options: foundation(options), range: range, locale: Locale.current).rawValue
   }
 
   static func contains(
