@@ -145,7 +145,8 @@ extension Tag: ManagedObjectLifecycle {
     // So many objects must be read again that the fetch begins anew after some have awoken.
     for tag in tags.prefix(90) { context.refresh(tag, mergeChanges: false) }
     let probe = HookProbe(.awakeFromFetch) { _ in
-      #expect(try context.fetch(FetchRequest<Tag>(where: \.name < "105")).count == 5)
+      let others = try context.fetch(FetchRequest<Tag>(where: \.name < "105"))
+      #expect(others.count == 5)
     }
     let again = try HookProbe.$current.withValue(probe) {
       try context.fetch(FetchRequest<Tag>(where: \.name < "3"))
