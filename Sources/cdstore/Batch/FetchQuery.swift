@@ -1,6 +1,7 @@
 import CDConsole
 import CDModel
 import CDRuntime
+import Foundation
 
 /// One fetch from the command line or from a line of a batch.
 struct FetchQuery {
@@ -129,6 +130,9 @@ struct FetchQuery {
         let object = try context.object(forEntityNamed: parts[0], matching: [idAttribute: parts[1]])
       {
         return ObjectReference(entity: object.entity.name, uri: object.objectID.description)
+      }
+      if let id = URL(string: text).flatMap(ManagedObjectID.init(uri:)) {
+        return ObjectReference(entity: id.entityName, uri: text)
       }
       return ObjectReference(entity: parts.first ?? "", uri: text)
     }

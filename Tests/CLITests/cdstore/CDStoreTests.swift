@@ -189,6 +189,27 @@ import Testing
         """#)
   }
 
+  @Test func aReferenceMayBeAnObjectsURI() throws {
+    try load()
+    let all = #"{"entity": "Note", "where": "text == 'Call Grace'"}"#
+    let ids = try run("fetch", "n.sqlite", "--batch", input: all).output
+    let uri = try #require(ids.firstMatch(of: /cdgen:[^"]+/)).output
+    let found = try run(
+      "fetch", "n.sqlite", "--batch",
+      input: #"{"entity": "Note", "where": "SELF == %@", "args": [{"$ref": "\#(uri)"}]}"#)
+    #expect(found.output == ids)
+  }
+
+  /// One object would need no order.
+  @Test func whatHasNoOrderIsNoSortKey() throws {
+    try load()
+    for (key, type) in [("folder", "Folder"), ("tags", "[Tag]"), ("place", "Place")] {
+      let result = try run("fetch", "n.sqlite", "Note", "--where", "text == 'Call Grace'", "--sort", key)
+      #expect(result.status == 1)
+      #expect(result.errors.contains("objects cannot be sorted by '\(key)' (\(type))"), "\(result.errors)")
+    }
+  }
+
   @Test func aFilterNeedsNoStore() throws {
     try expect(
       "filter", "--where", "age >= %@", "--args", "[18]",

@@ -23,6 +23,13 @@ struct FetchCheck {
     for key in sortKeys {
       let result = checker.check(ValueExpression.keyPath(key.keyPath), on: entity)
       errors += result.diagnostics.filter { $0.severity == .error }
+      if !result.hasErrors, !Self.canBeSorted(result.type) {
+        errors.append(
+          ExpressionDiagnostic(
+            .error, span: nil,
+            "objects cannot be sorted by '\(key.keyPath)' (\(result.type)): write the path of a single value, or a number "
+              + "such as @count"))
+      }
       if !key.options.isEmpty, !result.hasErrors, !isString(result.type) {
         throw FetchError.optionsOfNoString(entity: entity, key: key.keyPath)
       }
@@ -30,6 +37,14 @@ struct FetchCheck {
     guard errors.isEmpty else { throw FetchError.invalid(entity: entity, errors) }
     if let missing { throw FetchError.missingVariable(missing) }
     return checked
+  }
+
+  /// Whether the values of a type have an order. Otherwise a fetch would fail as soon as it finds a second object.
+  private static func canBeSorted(_ type: ExpressionType) -> Bool {
+    switch type {
+    case .object, .collection, .dictionary, .attribute(.composite), .attribute(.codable): false
+    case .attribute, .null, .unknown: true
+    }
   }
 
   private func isString(_ type: ExpressionType) -> Bool {

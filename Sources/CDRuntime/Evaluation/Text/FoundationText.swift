@@ -27,7 +27,9 @@ enum FoundationText {
     let whole = NSString(string: text)
     let range = NSRange(location: 0, length: whole.length)
     let locale = options.contains(.localeSensitive) ? Locale.current : nil
-    return whole.range(of: part, options: search, range: range, locale: locale).location != NSNotFound
+    let found = whole.range(of: part, options: search, range: range, locale: locale)
+    // Foundation takes the end of the text for the character zero.
+    return found.location != NSNotFound && found.location + found.length <= whole.length
   }
 
   /// Returns a string without the differences that the options ignore.

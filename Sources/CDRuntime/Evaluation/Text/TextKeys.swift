@@ -27,9 +27,7 @@ struct TextKeys: Sendable {
   private init(_ options: ComparisonOptions) {
     self.options = options
     scalarKeys = Self.commonScalars.map { value in
-      guard value > 0, let scalar = Unicode.Scalar(value),
-        scalar.properties.canonicalCombiningClass == .notReordered
-      else { return 0 }
+      guard value > 0, let scalar = Unicode.Scalar(value), !scalar.properties.isMark else { return 0 }
       let key = Self.key(String(scalar), options).unicodeScalars
       return key.count > 3 ? 0 : key.reversed().reduce(0) { $0 << 21 | UInt64($1.value) }
     }
@@ -71,5 +69,12 @@ struct TextKeys: Sendable {
       one >>= 21
       other >>= 21
     }
+  }
+}
+
+extension Unicode.Scalar.Properties {
+  fileprivate var isMark: Bool {
+    [.nonspacingMark, .enclosingMark, .spacingMark].contains(generalCategory)
+      || canonicalCombiningClass != .notReordered
   }
 }

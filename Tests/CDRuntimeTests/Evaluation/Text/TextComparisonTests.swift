@@ -24,7 +24,7 @@ import Testing
   func allWaysGiveTheOrderOfTheKeys(options: ComparisonOptions) {
     let alphabets = [
       (0x20..<0x7F).compactMap(Unicode.Scalar.init), (0x20..<0x530).compactMap(Unicode.Scalar.init),
-      Array("aAbBßsSéE\u{301}\u{327}-İiıΣς𐐁𐐩ﬁ\u{1FCD}".unicodeScalars),
+      Array("aAbBßsSéE\u{301}\u{327}\u{34F}\u{488}-İiıΣς𐐁𐐩ﬁ\u{1FCD}".unicodeScalars),
     ]
     let keys = TextKeys.keys(under: options)
     var random = SplitMix(seed: 13)
@@ -43,6 +43,15 @@ import Testing
         }
       }
     }
+  }
+
+  @Test(arguments: options + [[]])
+  func noPartContinuesBehindTheEnd(options: ComparisonOptions) {
+    for place in [SearchAnchor.start, .anywhere, .end] {
+      #expect(!TextSearch("a\0\0", options).isFound(in: "éa", at: place))
+      #expect(!TextSearch("éa\0", options).isFound(in: "éa", at: place))
+    }
+    #expect(TextSearch("a\0", options).isFound(in: "éa\0b", at: .anywhere))
   }
 
   /// Foundation says of some of these names that each comes after the other.
