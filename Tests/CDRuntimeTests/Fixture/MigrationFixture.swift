@@ -56,7 +56,11 @@ final class MigrationFixture {
   ) throws -> R {
     var description = PersistentStoreDescription(location)
     change(&description)
-    let coordinator = try PlannedModel.remembered(model).coordinator(description)
+    // A plan that is remembered is that of one store with all entities.
+    let coordinator =
+      description.configuration == nil
+      ? try PlannedModel.remembered(model).coordinator(description)
+      : try PersistentStoreCoordinator(model: model, stores: [description])
     let context = ManagedObjectContext(coordinator)
     let result = try body(context)
     if context.hasChanges { try context.save() }
