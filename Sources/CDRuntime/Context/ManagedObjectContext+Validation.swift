@@ -175,7 +175,13 @@ extension ManagedObjectContext {
     let unassigned =
       isNew && object.flags.contains(.draft)
       ? plan.requiredSlots.filter { object.extras?.assigned.contains($0) != true } : []
-    let ruled = unassigned.isEmpty ? plan.ruledSlots : Set(plan.ruledSlots + unassigned).sorted()
+    let ruled: [Int]
+    if !unassigned.isEmpty {
+      ruled = Set(plan.ruledSlots + unassigned).sorted()
+    } else {
+      // All at once: to look at one slot's plan after the other counts references.
+      ruled = isNew && object.hasPlainValues() ? plan.furtherRuledSlots : plan.ruledSlots
+    }
     for number in ruled where isNew || isWhole || object.extras?.changed.contains(number) == true {
       // Before the plan of the property is copied, which counts references.
       if plan.slots[number].isMerelyMandatory, object.hasPlainValue(number) { continue }

@@ -66,6 +66,10 @@ package final class EntityPlan: Sendable {
   /// The slots with a rule that a value can break. A save checks only these. A guarantee of the class's types is not a
   /// rule.
   let ruledSlots: [Int]
+  /// Those of them whose attributes are merely mandatory: see ``PropertyPlan/isMerelyMandatory``.
+  let merelyMandatorySlots: [Int]
+  /// The other slots with a rule.
+  let furtherRuledSlots: [Int]
   /// The optional references, which are cleared when their object is deleted.
   let clearableSlots: [Int]
   /// Whether a relationship with a join table has the delete rule `deny` or `cascade`.
@@ -113,6 +117,8 @@ package final class EntityPlan: Sendable {
     laterSlots = lists.later
     requiredSlots = lists.required
     ruledSlots = lists.ruled
+    merelyMandatorySlots = lists.ruled.filter { slots[$0].isMerelyMandatory }
+    furtherRuledSlots = lists.ruled.filter { !slots[$0].isMerelyMandatory }
     largeSlots = lists.large
     clearableSlots = lists.clearable
     hasRuledPairs = lists.hasRuledPairs

@@ -151,6 +151,22 @@ extension ManagedObject {
     return !value.isNotANumber
   }
 
+  /// Whether the slots of all merely mandatory attributes have such values.
+  @_optimize(speed)
+  final func hasPlainValues() -> Bool {
+    let plan = scope.plan
+    guard !plan.isTyped, let values = extras?.values else { return false }
+    for slot in plan.merelyMandatorySlots {
+      guard slot < values.count else { return false }
+      switch values[slot] {
+      case .null: return false
+      case .double, .decimal, .date: if values[slot].isNotANumber { return false }
+      default: continue
+      }
+    }
+    return true
+  }
+
   @_optimize(speed)
   final func decodeValues(_ row: RowReader) {
     let plan = scope.plan
