@@ -254,7 +254,9 @@ extension ManagedObjectContext {
         isComplete = false
         break
       }
-      if !member.isDeleted { objects.append(member) }
+      // An object that the parent has deleted is a fault, and still in a relationship that the child has changed.
+      if parent != nil, member.isFault { member._willRead() }
+      if parent == nil ? !member.isDeleted : member.exists { objects.append(member) }
     }
     if !isComplete { objects = try readMembers(of: object, relationship, state, keys) }
     registry.cache(objects, of: state)

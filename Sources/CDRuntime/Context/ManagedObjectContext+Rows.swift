@@ -378,6 +378,7 @@ extension ManagedObjectContext {
   ///   the store cannot be read.
   @_optimize(speed)
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+    if parent != nil { noticeDeletions() }
     if let object = registry.lastKindObject(id, without: .absent) { return object }
     return try readObject(with: id)
   }

@@ -548,7 +548,8 @@ extension FetchRun {
 
   /// Returns the same fetch in the parent.
   func run(in parent: ManagedObjectContext) throws -> FetchRun {
-    try FetchRun(parentRequest(), of: plan, in: parent)
+    context.noticeDeletions()
+    return try FetchRun(parentRequest(), of: plan, in: parent)
   }
 
   private func parentRequest() -> FetchRequest<ManagedObject> {
@@ -579,7 +580,6 @@ extension FetchRun {
   }
 
   func keys(by parent: ManagedObjectContext) throws -> [FetchedKey] {
-    context.noticeDeletions()
     if isParents { return try run(in: parent).keys() }
     return try objects(by: parent).map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
   }

@@ -113,6 +113,40 @@ import Testing
     #expect((try? name(held.1)) != nil && held.1.isInaccessible)
   }
 
+  @Test(arguments: [true, false]) func aChangedListLosesWhatTheParentDeletes(isGrandchild: Bool) throws {
+    let context = isGrandchild ? grandchild : child
+    let nodes = try ["a", "b", "c", "d"].map { try make($0) }
+    try set(nodes[0], "friends", [nodes[1], nodes[2]])
+    try parent.save()
+    try all(context)
+    let held = try nodes.map { try copy($0, in: context) }
+    try set(held[0], "friends", [held[3], held[2], held[1]])
+    parent.delete(nodes[2])
+    #expect(try all(context) == ["a", "b", "d"])
+    #expect(try names(held[0], "friends") == ["d", "b"])
+    try context.save()
+    if isGrandchild { try child.save() }
+    #expect(try names(nodes[0], "friends") == ["d", "b"])
+    try parent.save()
+    let fresh = container.newContext()
+    #expect(try names(fresh.existingObject(with: nodes[0].objectID), "friends") == ["d", "b"])
+  }
+
+  @Test(arguments: [true, false]) func anObjectThatTheParentHasDeletedDoesNotExist(isGrandchild: Bool) throws {
+    let context = isGrandchild ? grandchild : child
+    let (node, other) = (try make("a"), try make("b"))
+    try parent.save()
+    try all(context)
+    let held = try copy(other, in: context)
+    #expect(try context.existingObject(with: other.objectID) === held)
+    parent.delete(other)
+    #expect(throws: FetchError.unknownObject(other.objectID)) {
+      try context.existingObject(with: other.objectID)
+    }
+    #expect(try name(context.existingObject(with: node.objectID)) == "a")
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Node")) == 1)
+  }
+
   @Test(arguments: [true, false]) func bothSidesOfAOneToOneFollowTheParent(isGrandchild: Bool) throws {
     let context = isGrandchild ? grandchild : child
     let (left, right) = (try make("l"), try make("r"))
