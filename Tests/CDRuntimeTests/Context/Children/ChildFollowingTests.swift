@@ -132,7 +132,8 @@ import Testing
     #expect(try names(fresh.existingObject(with: nodes[0].objectID), "friends") == ["d", "b"])
   }
 
-  @Test(arguments: [true, false]) func anObjectThatTheParentHasDeletedDoesNotExist(isGrandchild: Bool) throws {
+  @Test(arguments: [true, false]) func anObjectThatTheParentHasDeletedDoesNotExist(isGrandchild: Bool) throws
+  {
     let context = isGrandchild ? grandchild : child
     let (node, other) = (try make("a"), try make("b"))
     try parent.save()
