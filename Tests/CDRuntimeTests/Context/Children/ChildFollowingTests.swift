@@ -148,6 +148,27 @@ import Testing
     #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Node")) == 1)
   }
 
+  /// A child has no changes then, and so follows the parent.
+  @Test(arguments: [true, false]) func aValueThatWasSetBackIsNoChange(isGrandchild: Bool) throws {
+    let context = isGrandchild ? grandchild : child
+    let (node, other) = (try make("a"), try make("b"))
+    try parent.save()
+    try all(context)
+    let held = try [copy(node, in: context), copy(other, in: context)]
+    for (object, name) in zip(held, ["a", "b"]) {
+      try object.setValue("x", forKey: "name")
+      try object.setValue(name, forKey: "name")
+    }
+    #expect(!context.hasChanges)
+    try node.setValue("c", forKey: "name")
+    #expect(try all(context) == ["c", "b"])
+    parent.delete(other)
+    #expect(try all(context) == ["c"])
+    #expect(throws: FetchError.unknownObject(other.objectID)) {
+      try context.existingObject(with: other.objectID)
+    }
+  }
+
   @Test(arguments: [true, false]) func bothSidesOfAOneToOneFollowTheParent(isGrandchild: Bool) throws {
     let context = isGrandchild ? grandchild : child
     let (left, right) = (try make("l"), try make("r"))
