@@ -47,7 +47,7 @@ extension ManagedObjectContext {
     if let known = registered(parentObject.key, root: plan.root) {
       if known.scope.plan === plan {
         // A value that was set back is no change, so the object follows the parent again.
-        if known.flags.contains(.updated) { forgetEqualChanges(of: known) }
+        if known.flags.contains(.updated) { forgetChangesNotToWrite(of: known) }
         if known.isPending {
           // It may be a fault: a change of its relationships does not need its row.
           known._willRead()
@@ -56,6 +56,7 @@ extension ManagedObjectContext {
             let observed = observedRelationships(of: known, parentObject)
             forgetRelationships(extras, of: known, keeping: observed.same)
             noteChange(of: known) { observed.changed.contains($0.number) }
+            followReferences(of: known, parentObject)
           }
         } else if isOutdated(known, parentObject) {
           refreshValues(from: parentObject, into: known)
@@ -81,6 +82,22 @@ extension ManagedObjectContext {
     awakeFetched()
     notifyObserversUnlessReading()
     return instances
+  }
+
+  /// Takes over the parent's references that an object with changes has not changed. Otherwise the other sides, which are
+  /// read from the parent, would not agree with them.
+  private func followReferences(of object: ManagedObject, _ parentObject: ManagedObject) {
+    guard !object.flags.contains(.deleted) else { return }
+    for case let relationship? in object.scope.plan.relationships {
+      guard case .reference = relationship.storage,
+        object.extras?.changed.contains(relationship.slot) != true
+      else { continue }
+      var key: ObjectKey = 0
+      if case .int(let parentKey) = parentObject.comparableValue(relationship.slot) { key = parentKey }
+      if object.referenceKey(relationship.slot) == key { continue }
+      noteChange(of: object) { $0.number == relationship.slot }
+      object._setReference(relationship.slot, key)
+    }
   }
 
   private func isOutdated(_ object: ManagedObject, _ parentObject: ManagedObject) -> Bool {
@@ -285,7 +302,7 @@ extension ManagedObjectContext {
     guard let parent else { return }
     parent.noticeDeletions()
     guard children.noticeDeletions(ofParent: parent.children) else { return }
-    forgetSetBackValues()
+    forgetChangesNotToWrite()
     for object in registeredObjects where !object.isPending {
       // The parent's fault may stand for an object that its own parent has deleted.
       let parentObject = parent.registered(object.key, root: object.scope.plan.root)

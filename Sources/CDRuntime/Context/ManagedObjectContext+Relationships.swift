@@ -61,6 +61,8 @@ extension ManagedObjectContext {
     guard key != 0, !relationship.hasInverse else { return false }
     let known = registered(key, root: model.entities[relationship.destination].root)
     if let known, known.flags.contains(.inserted) { return known.flags.contains(.deleted) }
+    // Its own changes are in conflict with the deletion. The merge policy may bring the object back.
+    if let known, known.isPending, known.exists { return false }
     return parent?.refersToDiscarded(key, relationship) == true
   }
 

@@ -52,6 +52,7 @@ struct FetchRun {
     predicate = try check.checked(
       request.predicate, sortKeys: request.sortKeys, fetchSource: fetchSource?.scope.plan.name,
       boundNames: values.keys)
+    if context.parent != nil, !context.pending.isEmpty { context.forgetChangesNotToWrite() }
     if context.model.hasDerivedSlots, context.hasPendingInLineage {
       context.followWithDerivedChanges()
       // The last changed object may have no changes any more.

@@ -160,7 +160,7 @@ extension ManagedObject {
       fitted = value.attribute.flatMap { Self.fitted($0, fields) }
       // The columns are equal for nil and for a composite whose fields are all nil. A value must read the same before
       // the save and after it.
-      if attribute.isOptional, case .composite(let values)? = fitted,
+      if attribute.isOptional || !scope.plan.isTyped, case .composite(let values)? = fitted,
         values.values.allSatisfy({ $0 == .null })
       {
         fitted = .null

@@ -169,6 +169,45 @@ import Testing
     }
   }
 
+  /// The other sides of these references are read from the parent.
+  @Test(arguments: [true, false]) func anObjectWithOtherChangesFollowsTheParentsReferences(isGrandchild: Bool)
+    throws
+  {
+    let context = isGrandchild ? grandchild : child
+    let (node, group) = (try make("a"), try make("g"))
+    try parent.save()
+    try set(node, "group", group)
+    try all(context)
+    let held = try (copy(node, in: context), copy(group, in: context))
+    #expect(try names(held.0, "group") == ["g"] && names(held.1, "members") == ["a"])
+    try held.0.setValue("x", forKey: "name")
+    parent.rollback()
+    #expect(try all(context) == ["x", "g"])
+    #expect(try names(held.0, "group").isEmpty && names(held.1, "members").isEmpty)
+    // A reference that it has changed is its own.
+    try set(held.0, "group", held.1)
+    try set(node, "group", node)
+    try all(context)
+    #expect(try names(held.0, "group") == ["g"] && names(held.1, "members") == ["x"])
+  }
+
+  /// The object that was never saved comes back with the child's changes, and so does the reference without an inverse.
+  @Test func aReferenceToAnObjectThatAPolicyBringsBackStays() throws {
+    let (node, other) = (try make("a"), try make("b"))
+    try all(child)
+    let held = try (copy(node), copy(other))
+    try held.1.setValue("x", forKey: "name")
+    try set(held.0, "link", held.1)
+    parent.delete(other)
+    child.mergePolicy = .mergeByPropertyObjectTrump
+    try child.save()
+    #expect(try all(parent) == ["a", "x"])
+    #expect(try names(held.0, "link") == ["x"])
+    #expect(try names(node, "link") == ["x"])
+    try parent.save()
+    #expect(try names(container.newContext().existingObject(with: node.objectID), "link") == ["x"])
+  }
+
   @Test(arguments: [true, false]) func bothSidesOfAOneToOneFollowTheParent(isGrandchild: Bool) throws {
     let context = isGrandchild ? grandchild : child
     let (left, right) = (try make("l"), try make("r"))
