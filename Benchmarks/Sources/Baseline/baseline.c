@@ -140,28 +140,49 @@ int base_by_title(base_store *store, const char *const *titles, size_t count, ba
   return end(store, code);
 }
 
+static int compare_ids(const void *first, const void *second) {
+  int64_t left = *(const int64_t *)first, right = *(const int64_t *)second;
+  return left < right ? -1 : left > right;
+}
+
+// Returns the identifiers in ascending order, which the caller frees. Rows that are changed in the order of the table are
+// found several times as fast, and a runtime that knows all changes at a save changes them in this order.
+static int64_t *sorted(const int64_t *ids, size_t count) {
+  int64_t *copy = malloc(count * sizeof *copy);
+  if (!copy) return NULL;
+  memcpy(copy, ids, count * sizeof *copy);
+  qsort(copy, count, sizeof *copy, compare_ids);
+  return copy;
+}
+
 int base_update(base_store *store, const int64_t *ids, size_t count, int64_t priority) {
+  int64_t *ordered = sorted(ids, count);
+  if (!ordered) return SQLITE_NOMEM;
   sqlite3_stmt *statement = NULL;
   int code = begin(store);
   if (code == SQLITE_OK)
     code = prepare(store, "UPDATE todo SET priority = ?, done = 1 WHERE id = ?", &statement);
   for (size_t i = 0; code == SQLITE_OK && i < count; i++) {
     sqlite3_bind_int64(statement, 1, priority);
-    sqlite3_bind_int64(statement, 2, ids[i]);
+    sqlite3_bind_int64(statement, 2, ordered[i]);
     code = run(statement);
   }
+  free(ordered);
   sqlite3_finalize(statement);
   return end(store, code);
 }
 
 int base_delete(base_store *store, const int64_t *ids, size_t count) {
+  int64_t *ordered = sorted(ids, count);
+  if (!ordered) return SQLITE_NOMEM;
   sqlite3_stmt *statement = NULL;
   int code = begin(store);
   if (code == SQLITE_OK) code = prepare(store, "DELETE FROM todo WHERE id = ?", &statement);
   for (size_t i = 0; code == SQLITE_OK && i < count; i++) {
-    sqlite3_bind_int64(statement, 1, ids[i]);
+    sqlite3_bind_int64(statement, 1, ordered[i]);
     code = run(statement);
   }
+  free(ordered);
   sqlite3_finalize(statement);
   return end(store, code);
 }

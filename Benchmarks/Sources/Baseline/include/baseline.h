@@ -38,6 +38,7 @@ int base_insert(base_store *store, const base_todo *todos, size_t count, const c
 int base_fetch(base_store *store, int64_t priority, base_list *result);
 int base_by_id(base_store *store, const int64_t *ids, size_t count, base_list *result);
 int base_by_title(base_store *store, const char *const *titles, size_t count, base_list *result);
+/// Changes todos in the order of their identifiers, as the runtime does. So does `base_delete`.
 int base_update(base_store *store, const int64_t *ids, size_t count, int64_t priority);
 int base_delete(base_store *store, const int64_t *ids, size_t count);
 /// Fetches the first todos together with their categories, and sums the lengths of the categories' names.
