@@ -335,13 +335,12 @@ extension StepBuilder {
       let value = builder.mapping.attributes.first(where: { $0.name == stored.path })?.value,
       mayBeNil(value, in: builder)
     else { return }
+    let given = builder.mapping.filter.map { conditions(of: $0, in: builder) } ?? []
+    let needed = conditions(of: value, in: builder).filter { !given.contains($0) }
     let others = builder.mapping.attributes.filter { $0.name.hasPrefix(stored.attribute.name + ".") }
-    let isSet = named(FetchPredicate(value, .notEqualTo, .null), in: builder)
-    let condition = presence(of: value, in: builder) ?? isSet
     let isPartial = others.contains { other in
       if other.value == value || other.value == .null { return false }
-      let necessary = necessaryCondition(of: other.value, in: builder)
-      return necessary != condition && necessary != isSet && !isPart(isSet, of: necessary)
+      return !needed.allSatisfy(conditions(of: other.value, in: builder).contains)
     }
     guard isPartial else { return }
     problem(
@@ -357,63 +356,74 @@ extension StepBuilder {
       || readsDeleted(value, in: builder)
   }
 
-  /// The condition under which a value is not nil; nil if it is not known.
-  private func presence(of value: ValueExpression, in builder: MappingBuilder) -> FetchPredicate? {
+  /// Conditions that are all true exactly for the objects for which a value is not nil.
+  private func conditions(of value: ValueExpression, in builder: MappingBuilder) -> [FetchPredicate] {
+    let isSet = [FetchPredicate(value, .notEqualTo, .null)]
     switch value.kind {
-    case .constant: return nil
+    case .path(let base, let steps):
+      guard case .object = base.kind else { return isSet }
+      return conditions(ofPath: steps, in: builder) ?? isSet
+    case .negated, .bitwiseComplement, .operation:
+      // A calculation is nil if an operand is.
+      var result: [FetchPredicate] = []
+      value.forEachPart { part in
+        if case .value(let operand) = part { result += conditions(of: operand, in: builder) }
+      }
+      return result
     case .cast(let inner, _, let otherwise):
-      if let otherwise, mayBeNil(otherwise, in: builder) { return nil }
-      return presence(of: inner, in: builder)
-    case .ternary(let written, let inner, .null):
-      let condition = named(written, in: builder)
-      let isSet = presence(of: inner, in: builder)
-      let isCertain = !mayBeNil(inner, in: builder) || isSet == condition || isPart(isSet, of: condition)
-      return isCertain ? condition : nil
-    default: return named(FetchPredicate(value, .notEqualTo, .null), in: builder)
+      if let otherwise, mayBeNil(otherwise, in: builder) { return isSet }
+      return conditions(of: inner, in: builder)
+    case .ternary(let condition, let inner, .null):
+      return conditions(of: condition, in: builder) + conditions(of: inner, in: builder)
+    default: return mayBeNil(value, in: builder) ? isSet : []
     }
   }
 
-  private func isPart(_ part: FetchPredicate?, of condition: FetchPredicate) -> Bool {
-    guard let part, case .and(let parts) = condition.kind else { return false }
-    return parts.contains(part)
-  }
-
-  /// A condition that is true for each object for which a value is not nil.
-  private func necessaryCondition(of value: ValueExpression, in builder: MappingBuilder) -> FetchPredicate {
-    switch value.kind {
-    case .cast(let inner, _, _): return necessaryCondition(of: inner, in: builder)
-    case .ternary(let condition, _, .null): return named(condition, in: builder)
-    default:
-      for (composite, fields) in optionalComposites(of: builder)
-      where fields.contains(where: { value == .keyPath([composite.name, $0.name]) }) {
-        return isPresent(composite, fields)
-      }
-      return FetchPredicate(value, .notEqualTo, .null)
+  /// The conditions of which a predicate consists. For `value != nil`, they are those of the value.
+  private func conditions(of predicate: FetchPredicate, in builder: MappingBuilder) -> [FetchPredicate] {
+    switch predicate.kind {
+    case .and(let parts): return parts.flatMap { conditions(of: $0, in: builder) }
+    case .comparison(let comparison)
+    where comparison.operator == .notEqualTo && comparison.right == .null && comparison.modifier == .direct:
+      return conditions(of: comparison.left, in: builder)
+    default: return [predicate]
     }
   }
 
-  /// A condition in the form that inference uses for it: a composite is present if any of its mandatory fields is.
-  private func named(_ condition: FetchPredicate, in builder: MappingBuilder) -> FetchPredicate {
-    for (composite, fields) in optionalComposites(of: builder) {
-      for field in fields where !field.isOptional {
-        if condition == FetchPredicate(.keyPath([composite.name, field.name]), .notEqualTo, .null) {
-          return isPresent(composite, fields)
+  /// The conditions for the value of a path: each step that may be nil has a value. Nil for a path that does not consist of
+  /// the keys of single values.
+  private func conditions(ofPath steps: [PathStep], in builder: MappingBuilder) -> [FetchPredicate]? {
+    var result: [FetchPredicate] = []
+    var keys: [String] = []
+    var entity = builder.sourceName
+    var rest = steps[...]
+    while let step = rest.popFirst() {
+      guard case .key(let key) = step, let property = source.property(key, of: entity) else { return nil }
+      keys.append(key)
+      let isSet = FetchPredicate(.keyPath(keys), .notEqualTo, .null)
+      switch property {
+      case .fetched: return nil
+      case .relationship(let relationship):
+        if relationship.isToMany { return nil }
+        let mayDangle = unenforced.contains { $0.name == key && source.isKind(entity, of: $0.entity) }
+        if relationship.isOptional || mayDangle { result.append(isSet) }
+        entity = relationship.destination
+      case .attribute(let attribute):
+        guard case .composite(let type) = attribute.type, let fields = source.composite(type)?.fields else {
+          if attribute.isOptional { result.append(isSet) }
+          return rest.isEmpty ? result : nil
         }
+        if attribute.isOptional {
+          result.append(keys.count == 1 ? isPresent(attribute, fields.filter(\.isStored)) : isSet)
+        }
+        guard let last = rest.popFirst() else { return result }
+        guard case .key(let name) = last, rest.isEmpty, let field = fields.first(where: { $0.name == name })
+        else { return nil }
+        if field.isOptional { result.append(FetchPredicate(.keyPath(keys + [name]), .notEqualTo, .null)) }
+        return result
       }
     }
-    return condition
-  }
-
-  /// The optional composite attributes of a mapping's source, with their stored fields.
-  private func optionalComposites(
-    of builder: MappingBuilder
-  ) -> [(AttributeDescription, [AttributeDescription])] {
-    source.attributes(of: builder.sourceName).compactMap { attribute in
-      guard attribute.isOptional, attribute.isStored, case .composite(let type) = attribute.type,
-        let composite = source.composite(type)
-      else { return nil }
-      return (attribute, composite.fields.filter(\.isStored))
-    }
+    return result
   }
 }
 

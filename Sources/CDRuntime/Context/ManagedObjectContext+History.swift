@@ -117,13 +117,8 @@ extension ManagedObjectContext {
     readRelationshipsAgain(to: roots)
   }
 
-  /// Forgets the changes of objects that were all set back, so that the objects follow the parent again.
-  func forgetChangesNotToWrite() {
-    for object in pending where object.flags.contains(.updated) { forgetChangesNotToWrite(of: object) }
-  }
-
   /// Forgets changes that were set back, and then derived values if these are the only changes left.
-  func forgetChangesNotToWrite(of object: ManagedObject) {
+  private func forgetChangesNotToWrite(of object: ManagedObject) {
     forgetEqualChanges(of: object)
     forgetDerivedChanges(of: object)
   }

@@ -47,7 +47,7 @@ extension ManagedObjectContext {
     if let known = registered(parentObject.key, root: plan.root) {
       if known.scope.plan === plan {
         // A value that was set back is no change, so the object follows the parent again.
-        if known.flags.contains(.updated) { forgetChangesNotToWrite(of: known) }
+        if known.flags.contains(.updated) { forgetEqualChanges(of: known) }
         if known.isPending {
           // It may be a fault: a change of its relationships does not need its row.
           known._willRead()
@@ -302,7 +302,7 @@ extension ManagedObjectContext {
     guard let parent else { return }
     parent.noticeDeletions()
     guard children.noticeDeletions(ofParent: parent.children) else { return }
-    forgetChangesNotToWrite()
+    forgetSetBackValues()
     for object in registeredObjects where !object.isPending {
       // The parent's fault may stand for an object that its own parent has deleted.
       let parentObject = parent.registered(object.key, root: object.scope.plan.root)

@@ -256,13 +256,20 @@ extension ManagedObjectContext {
         isComplete = false
         break
       }
-      // An object that the parent has deleted is a fault, and still in a relationship that the child has changed.
-      if parent != nil, member.isFault { member._willRead() }
-      if parent == nil ? !member.isDeleted : member.exists { objects.append(member) }
+      if try isMember(member) { objects.append(member) }
     }
     if !isComplete { objects = try readMembers(of: object, relationship, state, keys) }
     registry.cache(objects, of: state)
     return objects
+  }
+
+  /// Whether an object of a loaded relationship has not been deleted. An object that the parent has deleted is a fault in
+  /// the child, and still in a relationship that the child has changed.
+  ///
+  /// - Throws: The error of a store that the parent cannot read.
+  private func isMember(_ object: ManagedObject) throws -> Bool {
+    if parent != nil, object.isFault, try parentInstanceForCaller(of: object) == nil { return false }
+    return !object.isDeleted
   }
 
   /// Fetches the objects of a loaded relationship again with one statement, because some are not in memory. Objects
@@ -271,10 +278,10 @@ extension ManagedObjectContext {
     of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState, _ keys: KeyList
   ) throws -> [ManagedObject] {
     let rows = try relatedRows(object, relationship, state)
-    return withExtendedLifetime(rows) {
+    return try withExtendedLifetime(rows) {
       let root = model.entities[relationship.destination].root
-      return keys.keys.compactMap { key in
-        if let member = registered(key, root: root) { return member.isDeleted ? nil : member }
+      return try keys.keys.compactMap { key in
+        if let member = registered(key, root: root) { return try isMember(member) ? member : nil }
         if state.added.contains(key), let member = self.object(key, relationship) { return member }
         state.keys?.remove(key)
         return nil

@@ -59,7 +59,7 @@ struct ListStore {
       try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     } catch {
       let reason = Failure(url.path, "cannot be made", error)
-      throw Failure("the folder \(reason); name a file in another folder with '--store'")
+      throw Failure("\(reason); name a file in another folder with '--store'")
     }
   }
 

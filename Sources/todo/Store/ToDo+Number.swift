@@ -13,6 +13,7 @@ extension ToDo {
   ///
   /// - Throws: ``Failure`` if there is no such to-do, or if several have the name.
   static func find(_ text: String, in context: ManagedObjectContext) throws -> ToDo {
+    let text = Name.trimmed(text)
     if let numbered = try ToDo.objects(in: context).first(where: { $0.number == text }) { return numbered }
     let named = try ToDo.objects(matching: \.name, text, in: context)
     if let only = named.first, named.count == 1 { return only }
@@ -27,6 +28,7 @@ extension ToDo {
 extension Category {
   /// - Throws: ``Failure`` if there is no category with the name.
   static func find(_ name: String, in context: ManagedObjectContext) throws -> Category {
+    let name = Name.trimmed(name)
     if let category = try Category.object(name: name, in: context) { return category }
     throw Failure("there is no category '\(name)'; 'todo category add \(name)' makes it")
   }

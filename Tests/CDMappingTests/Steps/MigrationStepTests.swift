@@ -108,7 +108,7 @@ struct MigrationStepTests {
   /// Maps notes to notes with an optional address, whose fields have a default, may be nil, and neither.
   ///
   /// - Parameter rules: Expressions for the fields, by their paths.
-  private func stepToAddress(_ rules: [String: String]) throws -> MigrationStep {
+  private func stepToAddress(_ rules: [String: String], where filter: String? = nil) throws -> MigrationStep {
     func version(_ number: Int, _ attributes: [AttributeDescription]) -> ModelVersion {
       ModelVersion(
         number: number, basedOn: number > 1 ? [number - 1] : [],
@@ -131,7 +131,13 @@ struct MigrationStepTests {
       from: version(1, [text]), to: version(2, [text, home]),
       rules: MappingRules(
         source: 1, destination: 2,
-        entities: attributes.isEmpty ? [] : [EntityRule(destination: "Note", attributes: attributes)]))
+        entities: attributes.isEmpty
+          ? []
+          : [
+            EntityRule(
+              destination: "Note", filter: try filter.map { try FetchPredicate(format: $0) },
+              attributes: attributes)
+          ]))
   }
 
   private func value(_ path: String, in step: MigrationStep) -> ValueExpression? {
@@ -181,6 +187,54 @@ struct MigrationStepTests {
     let step = try stepToAddress(rules)
     #expect(step.problems.map(\.severity) == (isRight ? [] : [.error]), "\(step.problems)")
     #expect(step.isProven == isRight)
+  }
+
+  /// The fields of a composite that is calculated from another one are all nil, or all not.
+  @Test(arguments: [
+    ["area.w": "size.width * 2.54", "area.h": "size.height * 2.54"],
+    [
+      "area.w": "TERNARY(size.width != nil, size.width * 2.54, nil)",
+      "area.h": "TERNARY(size.height != nil, -size.height, nil)",
+    ],
+    ["area.w": "size.width + link.size.width", "area.h": "size.height * link.size.width"],
+    ["size.width": "size.width * 1000"],
+  ])
+  func `A calculated composite is as present as the one that it is calculated from`(
+    _ rules: [String: String]
+  ) throws {
+    func version(_ number: Int) -> ModelVersion {
+      func composite(_ name: String, _ fields: [String]) -> CompositeDescription {
+        CompositeDescription(name: name, fields: fields.map { AttributeDescription(name: $0, type: .double) })
+      }
+      let size = AttributeDescription(name: "size", type: .composite("Size"), isOptional: true)
+      let area = AttributeDescription(name: "area", type: .composite("Area"), isOptional: true)
+      return ModelVersion(
+        number: number, basedOn: number > 1 ? [1] : [],
+        composites: [composite("Size", ["width", "height"]), composite("Area", ["w", "h"])],
+        entities: [
+          EntityDescription(
+            name: "Note", attributes: number > 1 ? [size, area] : [size],
+            relationships: [RelationshipDescription(name: "link", destination: "Note", isOptional: false)])
+        ])
+    }
+    let attributes = try rules.sorted { $0.key < $1.key }.map { name, value in
+      PropertyMapping(name: name, value: try ValueExpression(format: value))
+    }
+    let step = MigrationStep(
+      from: version(1), to: version(2),
+      rules: MappingRules(
+        source: 1, destination: 2, entities: [EntityRule(destination: "Note", attributes: attributes)]))
+    #expect(step.problems.map(\.severity) == [], "\(step.problems)")
+    #expect(step.isProven)
+  }
+
+  @Test func `A filter can exclude the objects without a value for a mandatory field`() throws {
+    for (filter, isRight) in [
+      ("text != nil", true), ("text != nil AND text != ''", true), ("text != ''", false),
+    ] {
+      let step = try stepToAddress(["home.street": "text", "home.city": "'-'"], where: filter)
+      #expect(step.problems.map(\.severity) == (isRight ? [] : [.error]), "\(step.problems)")
+    }
   }
 
   // MARK: Several versions

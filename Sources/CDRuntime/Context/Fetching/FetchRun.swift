@@ -52,7 +52,8 @@ struct FetchRun {
     predicate = try check.checked(
       request.predicate, sortKeys: request.sortKeys, fetchSource: fetchSource?.scope.plan.name,
       boundNames: values.keys)
-    if context.parent != nil, !context.pending.isEmpty { context.forgetChangesNotToWrite() }
+    // Objects of a child whose values were set back have the parent's values again.
+    if context.parent != nil, !context.pending.isEmpty { context.forgetSetBackValues() }
     if context.model.hasDerivedSlots, context.hasPendingInLineage {
       context.followWithDerivedChanges()
       // The last changed object may have no changes any more.

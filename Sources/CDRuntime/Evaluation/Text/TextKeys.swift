@@ -40,9 +40,45 @@ struct TextKeys: Sendable {
 
   /// Returns a negative number, 0 or a positive number if the key of the left string comes before, equals or comes after
   /// the key of the right one.
+  ///
+  /// Most strings differ at common scalars. Then their order is known without their keys, which take much longer to make.
+  @_optimize(speed)
   func order(_ left: String, _ right: String) -> Int {
-    if consistsOfCommonScalars(left), consistsOfCommonScalars(right) { return orderOfScalars(left, right) }
-    return orderOfKeys(left, right)
+    var first = left.unicodeScalars.makeIterator()
+    var second = right.unicodeScalars.makeIterator()
+    // What is left of the keys of the current scalars.
+    var (one, other): (UInt64, UInt64) = (0, 0)
+    while true {
+      if one == 0, other == 0 {
+        let (scalar, otherScalar) = (first.next(), second.next())
+        if scalar == otherScalar {
+          if scalar == nil { return 0 }
+          // Equal beginnings have equal keys, whatever follows.
+          continue
+        }
+        one = scalar.map(commonKey) ?? 0
+        other = otherScalar.map(commonKey) ?? 0
+        if scalar == nil, other != 0 { return -1 }
+        if otherScalar == nil, one != 0 { return 1 }
+        if one == 0 || other == 0 { return orderOfKeys(left, right) }
+      } else if one == 0 {
+        guard let scalar = first.next() else { return -1 }
+        one = commonKey(scalar)
+        if one == 0 { return orderOfKeys(left, right) }
+      } else if other == 0 {
+        guard let scalar = second.next() else { return 1 }
+        other = commonKey(scalar)
+        if other == 0 { return orderOfKeys(left, right) }
+      }
+      // The order of scalars is the order of their code units.
+      let (low, high) = (one & 0x1F_FFFF, other & 0x1F_FFFF)
+      if low != high {
+        if isBeforeMark(first) || isBeforeMark(second) { return orderOfKeys(left, right) }
+        return low < high ? -1 : 1
+      }
+      one >>= 21
+      other >>= 21
+    }
   }
 
   /// Compares the keys of any strings.
@@ -50,25 +86,17 @@ struct TextKeys: Sendable {
     CodeUnits.order(Self.key(left, options), Self.key(right, options))
   }
 
-  private func consistsOfCommonScalars(_ text: String) -> Bool {
-    text.unicodeScalars.allSatisfy { $0.value < scalarKeys.count && scalarKeys[Int($0.value)] != 0 }
+  /// The key of a common scalar; 0 for any other.
+  @inline(__always)
+  private func commonKey(_ scalar: Unicode.Scalar) -> UInt64 {
+    scalar.value < scalarKeys.count ? scalarKeys[Int(scalar.value)] : 0
   }
 
-  /// Compares the keys of strings of common scalars. The order of scalars is the order of their code units.
-  private func orderOfScalars(_ left: String, _ right: String) -> Int {
-    var first = left.unicodeScalars.makeIterator()
-    var second = right.unicodeScalars.makeIterator()
-    // What is left of the keys of the current scalars.
-    var (one, other): (UInt64, UInt64) = (0, 0)
-    while true {
-      if one == 0, let scalar = first.next() { one = scalarKeys[Int(scalar.value)] }
-      if other == 0, let scalar = second.next() { other = scalarKeys[Int(scalar.value)] }
-      if one == 0 || other == 0 { return one == other ? 0 : one == 0 ? -1 : 1 }
-      let (low, high) = (one & 0x1F_FFFF, other & 0x1F_FFFF)
-      if low != high { return low < high ? -1 : 1 }
-      one >>= 21
-      other >>= 21
-    }
+  /// Whether the next scalar is a mark, which can change the key of the scalar before it.
+  private func isBeforeMark(_ scalars: String.UnicodeScalarView.Iterator) -> Bool {
+    var rest = scalars
+    guard let scalar = rest.next() else { return false }
+    return commonKey(scalar) == 0 && scalar.properties.isMark
   }
 }
 

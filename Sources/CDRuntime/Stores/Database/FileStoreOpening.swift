@@ -103,13 +103,14 @@ struct FileStoreOpening {
     // The folder can be a link to the folder of another store.
     guard files.isOwn else { return }
     var unused = files.names
-    // A migration that was killed after the switch can leave the folder without a value.
-    if unused.isEmpty { return files.removeAll([]) }
+    let isEmpty = unused.isEmpty
     for column in model.fileColumns(ofStore: storeIndex) {
       unused.subtract(try connection.rows(column.fileNames()).compactMap { $0[0] })
     }
     UnusedFiles(files).collect(unused) {
       StoreBackups(store: url, formats: [file.format]).fileNames()
     }
+    // A migration that was killed after the switch can leave the folder without a value.
+    if isEmpty { files.removeAll([]) }
   }
 }

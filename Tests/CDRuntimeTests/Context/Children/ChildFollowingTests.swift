@@ -132,6 +132,43 @@ import Testing
     #expect(try names(fresh.existingObject(with: nodes[0].objectID), "friends") == ["d", "b"])
   }
 
+  /// The list must be read again, because an object of it is not in memory.
+  @Test(arguments: [true, false]) func aChangedListThatIsReadAgainLosesWhatTheParentDeletes(
+    isGrandchild: Bool
+  ) throws {
+    let context = isGrandchild ? grandchild : child
+    let nodes = try ["a", "b", "c", "d"].map { try make($0) }
+    try parent.save()
+    let held = try (copy(nodes[0], in: context), copy(nodes[2], in: context))
+    try set(held.0, "list", [copy(nodes[3], in: context), held.1, copy(nodes[1], in: context)])
+    #expect(context.registeredObject(for: nodes[1].objectID) == nil)
+    parent.delete(nodes[2])
+    #expect(try all(context) == ["a", "b", "d"])
+    #expect(context.registeredObject(for: nodes[1].objectID) == nil)
+    #expect(try names(held.0, "list") == ["d", "b"])
+    withExtendedLifetime(held) {}
+  }
+
+  /// The values that a fetch derives are those that it finds, and stay afterwards.
+  @Test(arguments: [true, false]) func aFetchKeepsTheValuesThatItDerives(isGrandchild: Bool) throws {
+    let context = isGrandchild ? grandchild : child
+    let (node, target) = (try make("a"), try make("t"))
+    try set(node, "link", target)
+    try parent.save()
+    try all(context)
+    let held = try (copy(node, in: context), copy(target, in: context))
+    try held.1.setValue("u", forKey: "name")
+    var request = FetchRequest<ManagedObject>(
+      entityName: "Node", where: try FetchPredicate(format: "linkName != nil"))
+    request.sortKeys = [SortKey("linkName")]
+    for _ in 0..<2 {
+      #expect(try context.fetch(request) == [held.0])
+      #expect(try context.count(for: request) == 1)
+      try all(context)
+      #expect(try held.0.value(forKey: "linkName") == .attribute(.string("u")))
+    }
+  }
+
   @Test(arguments: [true, false]) func anObjectThatTheParentHasDeletedDoesNotExist(isGrandchild: Bool) throws
   {
     let context = isGrandchild ? grandchild : child
