@@ -194,7 +194,7 @@ import Testing
     #expect(result.errors.hasSuffix("; name a file in another folder with '--store'\n"), "\(result)")
     let demo = try BuiltTool.todo.run(["demo"], in: folder.url, variables: ["TMPDIR": path])
     #expect(demo.status == 1 && demo.output == "")
-    #expect(demo.errors.hasPrefix("Error: the folder \(path)/todo-"), "\(demo)")
+    #expect(demo.errors.hasPrefix("Error: \(path)/todo-"), "\(demo)")
   }
 
   @Test(.disabled(if: isOnServer, "it is about files")) func aListOfANewerReleaseIsNamedOnce() throws {

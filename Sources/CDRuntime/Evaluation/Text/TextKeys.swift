@@ -1,11 +1,12 @@
 import CDModel
 
 /// The keys by which strings are compared under options that ignore differences but do not depend on the locale. The key
-/// of a string is the string without those differences, in which each composed character is decomposed.
+/// of a string consists of the keys of its scalars, after each composed character was decomposed.
 ///
-/// Foundation's own comparison is no order: if it ignores the case, each of `Ämter` and `Aéro` comes after the other.
+/// Foundation's own comparison is no order: if it ignores the case, each of `Ämter` and `Aéro` comes after the other. And
+/// what it makes of a letter can depend on the marks behind it.
 struct TextKeys: Sendable {
-  /// The scalars of most texts. The key of a string of such scalars consists of the keys of its scalars.
+  /// The scalars of most texts.
   private static let commonScalars: Range<UInt32> = 0..<0x530
 
   private static let all: [TextKeys] = [
@@ -20,28 +21,43 @@ struct TextKeys: Sendable {
   }
 
   private let options: ComparisonOptions
-  /// The keys of the common scalars: at most three scalars of 21 bits each, the first of which has the lowest bits. It is
-  /// 0 for a scalar whose key depends on its neighbours, such as a mark.
+  /// The keys of the common scalars, decomposed: at most three scalars of 21 bits each, the first of which has the lowest
+  /// bits. It is 0 for marks, which can change their places.
   private let scalarKeys: [UInt64]
 
   private init(_ options: ComparisonOptions) {
     self.options = options
     scalarKeys = Self.commonScalars.map { value in
       guard value > 0, let scalar = Unicode.Scalar(value), !scalar.properties.isMark else { return 0 }
-      let key = Self.key(String(scalar), options).unicodeScalars
+      let key = Self.key(String(scalar), options)
       return key.count > 3 ? 0 : key.reversed().reduce(0) { $0 << 21 | UInt64($1.value) }
     }
   }
 
-  private static func key(_ text: String, _ options: ComparisonOptions) -> String {
-    // Folding removes only marks that are characters of their own. It may leave composed characters.
-    FoundationText.decomposed(FoundationText.folded(FoundationText.decomposed(text), options))
+  private static func key(_ text: String, _ options: ComparisonOptions) -> String.UnicodeScalarView {
+    var key = String.UnicodeScalarView()
+    for scalar in FoundationText.decomposed(text).unicodeScalars {
+      let properties = scalar.properties
+      if options.contains(.diacriticInsensitive), properties.isMark, isIgnored(scalar) { continue }
+      if options.contains(.caseInsensitive), properties.changesWhenCaseFolded {
+        let folded = FoundationText.folded(String(scalar), .caseInsensitive)
+        key.append(contentsOf: FoundationText.decomposed(folded).unicodeScalars)
+      } else {
+        key.append(scalar)
+      }
+    }
+    return key
+  }
+
+  /// Whether a mark is a diacritic.
+  private static func isIgnored(_ mark: Unicode.Scalar) -> Bool {
+    FoundationText.folded("a" + String(mark), .diacriticInsensitive) == "a"
   }
 
   /// Returns a negative number, 0 or a positive number if the key of the left string comes before, equals or comes after
   /// the key of the right one.
   ///
-  /// Most strings differ at common scalars. Then their order is known without their keys, which take much longer to make.
+  /// Most strings differ at common scalars. Then their order is known without their keys, which take longer to make.
   @_optimize(speed)
   func order(_ left: String, _ right: String) -> Int {
     var first = left.unicodeScalars.makeIterator()
@@ -83,7 +99,7 @@ struct TextKeys: Sendable {
 
   /// Compares the keys of any strings.
   func orderOfKeys(_ left: String, _ right: String) -> Int {
-    CodeUnits.order(Self.key(left, options), Self.key(right, options))
+    CodeUnits.order(String(Self.key(left, options)), String(Self.key(right, options)))
   }
 
   /// The key of a common scalar; 0 for any other.
@@ -92,7 +108,7 @@ struct TextKeys: Sendable {
     scalar.value < scalarKeys.count ? scalarKeys[Int(scalar.value)] : 0
   }
 
-  /// Whether the next scalar is a mark, which can change the key of the scalar before it.
+  /// Whether the next scalar is a mark. The marks of a letter are ordered, and may form one character with it.
   private func isBeforeMark(_ scalars: String.UnicodeScalarView.Iterator) -> Bool {
     var rest = scalars
     guard let scalar = rest.next() else { return false }

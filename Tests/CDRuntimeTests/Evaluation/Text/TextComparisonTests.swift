@@ -45,6 +45,25 @@ import Testing
     }
   }
 
+  @Test func lettersAreEqualIfFoundationSaysSo() {
+    for value in Array(0x41..<0x250) + Array(0x386..<0x3CF) + Array(0x400..<0x510) {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      let text = String(scalar)
+      for options in Self.options {
+        var foundation: NSString.CompareOptions = []
+        if options.contains(.caseInsensitive) { foundation.insert(.caseInsensitive) }
+        if options.contains(.diacriticInsensitive) { foundation.insert(.diacriticInsensitive) }
+        for other in [
+          text.lowercased(), text.uppercased(), text.folding(options: foundation, locale: nil),
+          text.decomposedStringWithCanonicalMapping,
+        ] {
+          let isEqual = text.compare(other, options: foundation) == .orderedSame
+          #expect((TextComparison.order(text, other, options) == 0) == isEqual, "\(text) \(other) \(options)")
+        }
+      }
+    }
+  }
+
   @Test(arguments: options + [[]])
   func noPartContinuesBehindTheEnd(options: ComparisonOptions) {
     for place in [SearchAnchor.start, .anywhere, .end] {
