@@ -9,6 +9,10 @@ struct TextKeys: Sendable {
   /// The scalars of most texts.
   private static let commonScalars: Range<UInt32> = 0..<0x530
 
+  /// The first scalar whose marks are never diacritics, as Foundation has it: the marks of `が` or of Hindi are parts of
+  /// letters.
+  private static let firstWithoutDiacritics: UInt32 = 0x510
+
   private static let all: [TextKeys] = [
     TextKeys(.caseInsensitive), TextKeys(.diacriticInsensitive),
     TextKeys([.caseInsensitive, .diacriticInsensitive]),
@@ -36,9 +40,14 @@ struct TextKeys: Sendable {
 
   private static func key(_ text: String, _ options: ComparisonOptions) -> String.UnicodeScalarView {
     var key = String.UnicodeScalarView()
+    var hasDiacritics = false
     for scalar in FoundationText.decomposed(text).unicodeScalars {
       let properties = scalar.properties
-      if options.contains(.diacriticInsensitive), properties.isMark, isIgnored(scalar) { continue }
+      if properties.isMark {
+        if hasDiacritics, isIgnored(scalar) { continue }
+      } else {
+        hasDiacritics = options.contains(.diacriticInsensitive) && scalar.value < firstWithoutDiacritics
+      }
       if options.contains(.caseInsensitive), properties.changesWhenCaseFolded {
         let folded = FoundationText.folded(String(scalar), .caseInsensitive)
         key.append(contentsOf: FoundationText.decomposed(folded).unicodeScalars)

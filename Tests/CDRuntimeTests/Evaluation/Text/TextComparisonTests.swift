@@ -64,6 +64,14 @@ import Testing
     }
   }
 
+  @Test func marksOfLettersAreNoDiacritics() {
+    for (left, right, isEqual) in [
+      ("が", "か", false), ("कि", "क", false), ("e\u{301}", "e", true), ("ё", "е", true), ("\u{301}", "", false),
+    ] {
+      #expect((TextComparison.order(left, right, .diacriticInsensitive) == 0) == isEqual, "\(left) \(right)")
+    }
+  }
+
   @Test(arguments: options + [[]])
   func noPartContinuesBehindTheEnd(options: ComparisonOptions) {
     for place in [SearchAnchor.start, .anywhere, .end] {
