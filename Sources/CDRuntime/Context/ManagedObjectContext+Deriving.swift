@@ -40,8 +40,20 @@ extension ManagedObjectContext {
         !$0.scope.plan.derivedSlots.isEmpty && $0.flags.isDisjoint(with: [.inserted, .deleted])
       }
       // After the first round, only derived values have changed.
-      objects = dependents(of: round == 0 ? objects : changed).filter { !$0.flags.contains(.deleted) }
-        .sorted { $0.key < $1.key }
+      let sources = round == 0 ? objects : changed
+      do {
+        let failures = readFailures.count
+        objects = dependents(of: sources).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
+        try checkReads(since: failures)
+      } catch {
+        // The values of the objects that were not found would be out of date.
+        guard let source = sources.first else { break }
+        errors.append(
+          ValidationError(
+            reason: .notDerivable("\(error)"), entity: source.scope.plan.name, property: nil,
+            objectID: source.objectID))
+        break
+      }
     }
     pendingChanges.setDerived(stored)
   }
@@ -178,7 +190,10 @@ extension ManagedObjectContext {
   private func derive(_ object: ManagedObject, _ slot: PropertyPlan, _ evaluator: PredicateEvaluator) throws
     -> Bool
   {
-    guard let value = try derivedValue(of: object, slot, evaluator) else { return false }
+    let failures = readFailures.count
+    let value = try derivedValue(of: object, slot, evaluator)
+    try checkReads(since: failures)
+    guard let value else { return false }
     object.willSet(slot.number)
     object.setStoredValues([slot.number: value])
     object.didChange(slot.number)

@@ -233,6 +233,22 @@ public final class ManagedObjectContext {
 
   func observe(_ error: ObservedError) { observers.observe(error) }
 
+  /// The number of values that this context and its parents could not read so far, and the newest error about one.
+  var readFailures: (count: Int, last: ObservedError?) {
+    let own = observers.readFailures
+    guard let inherited = parent?.readFailures, inherited.count > 0 else { return own }
+    return (own.count + inherited.count, own.last ?? inherited.last)
+  }
+
+  /// Throws an error if a value could not be read since ``readFailures`` had a count. Getters only report it, and give an
+  /// empty value, which an evaluation would take for the stored one.
+  func checkReads(since count: Int) throws(EvaluationError) {
+    let failures = readFailures
+    if failures.count != count, let last = failures.last {
+      throw .unsupported("a value that cannot be read: \(last)")
+    }
+  }
+
   /// Makes ``recentErrors`` keep all errors from now on.
   func keepAllErrors() { observers.keepsAll = true }
 

@@ -108,8 +108,10 @@ struct FetchRun {
   /// The objects of a list that meet the predicate.
   private func matching(_ objects: [ManagedObject]) throws(EvaluationError) -> [ManagedObject] {
     guard let predicate else { return objects }
+    let failures = context.readFailures.count
     var matching: [ManagedObject] = []
     for object in objects where try evaluator.matches(predicate, object) { matching.append(object) }
+    try context.checkReads(since: failures)
     return matching
   }
 

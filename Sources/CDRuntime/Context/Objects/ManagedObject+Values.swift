@@ -413,7 +413,16 @@ extension ManagedObject: EvaluationSubject {
         }
         return .collection(relatedObjects(relationship).map { .subject($0) })
       }
-      guard let related = relatedObject(relationship), !related.isInaccessible else { return .null }
+      guard let related = relatedObject(relationship) else { return .null }
+      if related.isInaccessible {
+        // Perhaps a getter could not read it, although its row is there.
+        if let context = scope.context, context.activity.isDeriving {
+          do { try context.fireForCaller(related) } catch {
+            throw .unsupported("'\(scope.plan.name).\(slot.name)', which cannot be read: \(error)")
+          }
+        }
+        if related.isInaccessible { return .null }
+      }
       return .subject(related)
     }
   }
