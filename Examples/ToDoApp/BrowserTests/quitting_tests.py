@@ -41,13 +41,24 @@ class QuittingTests(ApplicationTest):
         self.assertIn('data-edited="true"', page)
 
     def test_stopping_saves(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             server = self.server()
             Client(server).add(f"Saved by signal {number}")
             self.assertEqual(server.stop(number), 0)
         rows = Client(self.server()).rows()
         self.assertIn("Saved by signal 15", rows)
         self.assertIn("Saved by signal 2", rows)
+        self.assertIn('value="Saved by signal 1"', rows)
+
+    def test_a_log_that_cannot_be_written_does_not_end_the_program(self):
+        with open(os.path.join(self.folder, "ToDo.sqlite"), "w") as file:
+            file.write("This is not a list.")
+        with open("/dev/full", "w") as log:
+            server = self.server(stderr=log)
+        eventually(lambda: server.get("/state")[1] == "failed", 30)
+        # The server has complained by now, and still answers.
+        self.assertEqual(server.get("/state")[1], "failed")
+        self.assertIsNone(server.process.poll())
 
     def test_without_a_terminal_a_failed_save_is_an_error(self):
         server = self.server()
