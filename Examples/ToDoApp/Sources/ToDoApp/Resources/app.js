@@ -92,6 +92,8 @@ function refresh() {
   document.title = (isEdited ? "• " : "") + edited.dataset.name + (isEdited ? " — edited" : "");
   markErrors("add-errors", $("add"));
   markErrors("category-errors", $("add-category"));
+  // A category can vanish by an undo, or because somebody else removes it.
+  if (query.category && !document.querySelector(`[data-filter="${CSS.escape(query.category)}"]`)) setCategory("");
   showDialog("alerts");
   showDialog("conflicts");
   notify();
