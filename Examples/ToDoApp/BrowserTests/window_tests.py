@@ -188,7 +188,7 @@ class SeveralWindowsTests(ApplicationTest):
         two.run(query(category))
         one.run({"deleteCategory": {"id": category}})
         self.assertIn("Saved.", one.run({"save": {}}))
-        self.assertIn('data-count="1"', two.run({"refresh": {}}))
+        eventually(lambda: 'data-count="1"' in two.run({"refresh": {}}))
         self.assertIn('value="Tea"', two.rows())
 
     def test_a_category_that_another_window_uses_cannot_be_removed(self):

@@ -56,13 +56,15 @@ struct CategoryPanel {
 }
 
 /// The dialog of items that are due.
+///
+/// It appears by itself. So its heading takes the focus, and who is typing presses no button.
 struct AlertDialog {
   var alerts: [Alert]
 
   var html: HTML {
     guard !alerts.isEmpty else { return "" }
     return #"""
-      <h2 id="alerts-title">Due soon</h2>
+      <h2 id="alerts-title" tabindex="-1" autofocus>Due soon</h2>
       \#(alerts.map(row))
       """#
   }
@@ -90,7 +92,7 @@ struct ConflictDialog {
     }
     html = #"""
       <form id="resolve">
-      <h2 id="conflicts-title">Changed elsewhere</h2>
+      <h2 id="conflicts-title" tabindex="-1" autofocus>Changed elsewhere</h2>
       <p>Somebody else has changed the same items since you began. Choose which values to keep.</p>
       \#(conflicts.enumerated().map { Self.object($0.element, number: $0.offset, context) })
       <menu><button type="button" data-close>Decide later</button><button class="primary">Save</button></menu>
