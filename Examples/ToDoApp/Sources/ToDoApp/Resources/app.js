@@ -10,13 +10,15 @@ const base = `/w/${meta("window")}`;
 
 let queue = Promise.resolve();
 
-// Sends commands one after another, so that their answers arrive in order.
+// Sends commands one after another, so that their answers arrive in order. The result tells whether the command was
+// carried out. If it was not, what the person has typed must stay.
 function run(command) {
+  let isDone = false;
   queue = queue.then(() => busy(send("/do", command))).then(async (answer) => {
     if (answer === null) return;
-    place(answer);
+    isDone = place(answer);
     await list.reload();
-  }).catch((error) => say(`The program does not answer. ${error.message}`, true));
+  }).catch((error) => say(`The program does not answer. ${error.message}`, true)).then(() => isDone);
   return queue;
 }
 
@@ -63,6 +65,8 @@ function say(text, isError) {
   // What is behind a dialog can neither be read nor reached.
   const place = document.querySelector("dialog[open] .dialog-messages") ?? $("messages");
   place.replaceChildren(line);
+  // The next answer takes the line away, even if it has the same messages as the one before.
+  delete placed.messages;
 }
 
 // MARK: Parts of the page
@@ -72,17 +76,21 @@ let isPlacing = false;
 const placed = {};
 
 // Puts each template into the element that it is for. A part that is as before stays, with what is chosen in it.
+// The result is false if a message says that the command was refused.
 function place(html) {
+  let isDone = true;
   const parts = document.createElement("template");
   parts.innerHTML = html;
   keepingFocus(() => {
     for (const part of parts.content.querySelectorAll("template[data-for]")) {
+      if (part.content.querySelector("[data-refused]")) isDone = false;
       if (placed[part.dataset.for] === part.innerHTML) continue;
       placed[part.dataset.for] = part.innerHTML;
       $(part.dataset.for).replaceChildren(part.content);
     }
   });
   refresh();
+  return isDone;
 }
 
 // What depends on the parts that have been placed.
@@ -128,7 +136,8 @@ function showDialog(name) {
 // Replaces parts of the page. The element with the focus keeps it, with what has been typed and not sent.
 function keepingFocus(replace) {
   const old = document.activeElement;
-  const isTyped = old?.defaultValue !== undefined && old.value !== old.defaultValue && old.dataset.field;
+  const isTyped = old?.defaultValue !== undefined && old.value !== old.defaultValue
+    && (old.dataset.field || old.dataset.category);
   const [value, start, end] = [old?.value, old?.selectionStart, old?.selectionEnd];
   const was = isTyped && (old.dataset.was ?? old.defaultValue);
   isPlacing = true;
@@ -273,10 +282,16 @@ const rowID = (element) => element.closest("tr").dataset.id;
 
 function submit(field) {
   if (isPlacing || field.value === field.defaultValue) return;
-  const was = field.dataset.was ?? field.defaultValue;
+  const shown = field.defaultValue;
+  const was = field.dataset.was ?? shown;
   delete field.dataset.was;
   field.defaultValue = field.value;
-  run({ set: { id: rowID(field), field: field.dataset.field, value: field.value, was } });
+  run({ set: { id: rowID(field), field: field.dataset.field, value: field.value, was } }).then((isDone) => {
+    if (isDone) return;
+    // The text counts as typed and not sent again.
+    field.defaultValue = shown;
+    field.dataset.was = was;
+  });
 }
 
 list.table.addEventListener("focusout", (event) => {
@@ -388,16 +403,16 @@ $("selection").addEventListener("change", (event) => {
 $("add").addEventListener("submit", async (event) => {
   event.preventDefault();
   const { title, dueDate } = event.target.elements;
-  await run({ add: { title: title.value, dueDate: dueDate.value, category: query.category } });
-  if (!$("add-errors").childElementCount) title.value = "";
+  const isDone = await run({ add: { title: title.value, dueDate: dueDate.value, category: query.category } });
+  if (isDone && !$("add-errors").childElementCount) title.value = "";
   title.focus();
 });
 
 $("add-category").addEventListener("submit", async (event) => {
   event.preventDefault();
   const { name } = event.target.elements;
-  await run({ addCategory: { name: name.value } });
-  if (!$("category-errors").childElementCount) name.value = "";
+  const isDone = await run({ addCategory: { name: name.value } });
+  if (isDone && !$("category-errors").childElementCount) name.value = "";
 });
 
 $("categories").addEventListener("click", (event) => {
@@ -444,6 +459,8 @@ document.addEventListener("keydown", (event) => {
   const isTyping = field?.defaultValue !== undefined && field.value !== field.defaultValue;
   if (key === "s") {
     if (field?.dataset.field) submit(field);
+    // A name is sent when its field loses the focus.
+    if (field?.dataset.category === "rename") field.blur();
     run({ save: {} });
   } else if (key === "z" && !isTyping) {
     run(event.shiftKey ? { redo: {} } : { undo: {} });

@@ -55,6 +55,7 @@ actor Window {
       }
     } catch {
       reply.message = Message(explanation(of: error), isError: true)
+      reply.message?.isRefusal = true
     }
     return fragments(reply)
   }
@@ -325,6 +326,8 @@ actor Window {
 struct Message: Sendable {
   var text: String
   var isError: Bool
+  /// Whether the command was not carried out. The page then keeps what was typed for it.
+  var isRefusal = false
 
   init(_ text: String, isError: Bool = false) {
     self.text = text
