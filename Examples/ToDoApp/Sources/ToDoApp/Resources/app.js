@@ -546,13 +546,22 @@ function showChanges() {
 
 // Says above the list why nothing can be saved at the moment; an empty text takes that back.
 function tellAbsence(text) {
+  // The server repeats the reason each second. A screen reader would read it each time.
+  if ($("away").textContent === text) return;
   $("away").textContent = text;
   $("away").hidden = text === "";
 }
 events.addEventListener("alerts", (event) => place(event.data));
 events.addEventListener("review", (event) => say(`The server could not save while quitting. ${event.data}`, true));
-events.addEventListener("open", () => tellAbsence(""));
+let isCutOff = false;
+events.addEventListener("open", () => {
+  tellAbsence("");
+  // Others may have saved while the connection was broken.
+  if (isCutOff) showChanges();
+  isCutOff = false;
+});
 events.addEventListener("error", () => {
+  isCutOff = true;
   if (events.readyState === EventSource.CLOSED) restart();
   else tellAbsence("The program does not answer. This page goes on when it does.");
 });
