@@ -65,6 +65,23 @@ class ListTests(ApplicationTest):
         browser.click("#undo")
         browser.until_titles([f"Item {number}" for number in range(4)])
 
+    def test_a_new_filter_ends_the_selection(self):
+        browser = self.browser.open(self.server())
+        for title in ("Tea", "Coffee", "Milk"):
+            browser.add(title)
+        browser.click(browser.row("Tea") + " input.pick")
+        browser.click("[data-sort=title]")
+        browser.until_titles(["Coffee", "Milk", "Tea"])
+        self.assertEqual(browser.text("#selected-count"), "1 selected")
+        browser.type("#filter [name=text]", "Coffee", "")
+        browser.until_titles(["Coffee"])
+        self.assertFalse(browser.find("#selection").is_displayed())
+        browser.click(browser.row("Coffee") + " input.pick")
+        browser.click("[data-bulk=delete]")
+        browser.until_titles([])
+        browser.type("#filter [name=text]", Keys.BACKSPACE, "")
+        browser.until_titles(["Milk", "Tea"])
+
     def test_sort_by_each_column(self):
         server = self.server()
         client = Client(server)

@@ -252,6 +252,12 @@ function setCategory(filter) {
 
 function show() { return run({ query: { _0: query } }); }
 
+// A new filter ends the selection: nobody should delete items that are not shown any more.
+function filter() {
+  selection.clear();
+  return show();
+}
+
 document.querySelector("thead").addEventListener("click", (event) => {
   const column = event.target.dataset.sort;
   if (!column) return;
@@ -268,11 +274,11 @@ let typing;
 $("filter").elements.text.addEventListener("input", (event) => {
   query.text = event.target.value;
   clearTimeout(typing);
-  typing = setTimeout(show, 200);
+  typing = setTimeout(filter, 200);
 });
 $("filter").elements.due.addEventListener("change", (event) => {
   query.due = event.target.value;
-  show();
+  filter();
 });
 $("filter").addEventListener("submit", (event) => event.preventDefault());
 
@@ -420,7 +426,7 @@ $("categories").addEventListener("click", (event) => {
   if (!button) return;
   if (button.dataset.filter !== undefined) {
     setCategory(button.dataset.filter);
-    return show();
+    return filter();
   }
   const { id, index } = button.closest("li").dataset;
   if (button.dataset.category === "remove") {
