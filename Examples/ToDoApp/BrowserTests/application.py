@@ -126,6 +126,12 @@ class Client:
         with urllib.request.urlopen(f"{self.base}/rows?offset={offset}", timeout=60) as response:
             return response.read().decode()
 
+    def connect(self):
+        """Opens the stream of events, as a page does, and returns it."""
+        stream = urllib.request.urlopen(self.base + "/events", timeout=60)
+        stream.readline()
+        return stream
+
     def close(self):
         request = urllib.request.Request(self.base + "/close", data=self.token.encode(), method="POST")
         urllib.request.urlopen(request, timeout=20).close()

@@ -27,9 +27,20 @@ class QuittingTests(ApplicationTest):
         server = self.server()
         client = Client(server)
         client.add("Tea")
-        client.close()
-        self.assertEqual(server.stop(), 0)
+        # The server learns later that the connection of a closed page has ended.
+        with client.connect():
+            client.close()
+            self.assertEqual(server.stop(), 0)
         self.assertNotIn("Tea", Client(self.server()).rows())
+
+    def test_a_window_with_a_second_page_is_not_closed(self):
+        server = self.server()
+        client = Client(server)
+        client.add("Tea")
+        with client.connect(), client.connect():
+            client.close()
+            self.assertEqual(server.stop(), 0)
+        self.assertIn("Tea", Client(self.server()).rows())
 
     def test_loading_the_page_again_keeps_the_changes(self):
         server = self.server()

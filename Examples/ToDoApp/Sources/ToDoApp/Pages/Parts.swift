@@ -170,9 +170,11 @@ enum StatusPage {
   }
 
   /// Explains why the list cannot be opened or read, in the words of the error.
-  static func failed(_ error: any Error, _ address: StoreAddress, edited isEdited: Bool?, token: String)
-    -> HTML
-  {
+  ///
+  /// - Parameter window: The identifier of the window, whose changes are kept while its page waits; empty if there is none.
+  static func failed(
+    _ error: any Error, _ address: StoreAddress, edited isEdited: Bool?, window: String, token: String
+  ) -> HTML {
     let reason = (error as? any LocalizedError)?.failureReason
     let suggestion = (error as? any LocalizedError)?.recoverySuggestion
     let changes =
@@ -181,7 +183,7 @@ enum StatusPage {
       case true?: "Your unsaved changes are kept until the program ends."
       case false?: ""
       }
-    return Page(title: address.name, token: token, script: "status.js").html(
+    return Page(title: address.name, token: token, script: "status.js", window: window).html(
       body: #"""
         <main class="status" id="failed">
         <h1>\#(error.localizedDescription)</h1>
