@@ -7,7 +7,7 @@ import subprocess
 import time
 import urllib.request
 
-from application import ApplicationTest, Client, eventually
+from application import ApplicationTest, Client, Keys, eventually
 
 
 class QuittingTests(ApplicationTest):
@@ -22,6 +22,25 @@ class QuittingTests(ApplicationTest):
         self.assertTrue(asks())
         browser.save()
         self.assertFalse(asks())
+        # Text that is being typed is a change, too.
+        browser.begin_typing("Tea", " and mi")
+        self.assertTrue(asks())
+        browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.assertFalse(asks())
+
+    def test_a_window_that_nobody_was_asked_about_is_saved(self):
+        server = self.server()
+        client = Client(server)
+        client.add("Tea")
+        browser = self.browser
+        browser.driver.get(client.base)
+        browser.until_titles(["Tea"])
+        # A page on which nobody has clicked or typed goes away without a question.
+        browser.script("addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
+        browser.driver.get("about:blank")
+        time.sleep(1)
+        self.assertEqual(server.stop(), 0)
+        self.assertIn("Tea", Client(self.server()).rows())
 
     def test_a_closed_window_is_forgotten_when_the_server_stops(self):
         server = self.server()

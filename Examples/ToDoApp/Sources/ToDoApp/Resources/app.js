@@ -9,12 +9,18 @@ const base = `/w/${meta("window")}`;
 // MARK: Commands
 
 let queue = Promise.resolve();
+// How many commands that change something have no answer yet.
+let pending = 0;
 
 // Sends commands one after another, so that their answers arrive in order. The result tells whether the command was
 // carried out. If it was not, what the person has typed must stay.
 function run(command) {
   let isDone = false;
-  queue = queue.then(() => busy(send("/do", command))).then(async (answer) => {
+  const isChange = !command.query && !command.refresh;
+  if (isChange) pending += 1;
+  queue = queue.then(() => busy(send("/do", command))).finally(() => {
+    if (isChange) pending -= 1;
+  }).then(async (answer) => {
     if (answer === null) return;
     isDone = place(answer);
     await list.reload();
@@ -50,9 +56,11 @@ async function sayReason(response) {
   say(reason.error?.message ?? "The program refused the request.", true);
 }
 
+let isGone = false;
+
 // The server was started again: its new windows have new addresses.
 function restart() {
-  isEdited = false;
+  isGone = true;
   location.replace("/");
   return null;
 }
@@ -476,10 +484,23 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+// Whether something would be lost: unsaved changes, a command without an answer, or text in the field with the focus.
+function isUnsaved() {
+  const field = document.activeElement;
+  const isTyping = field?.defaultValue !== undefined && field.value !== field.defaultValue && field.type !== "search";
+  return !isGone && (isEdited || pending > 0 || isTyping);
+}
+
+// A browser asks only on a page that has been used. Some browsers never ask.
+let isAsked = false;
 addEventListener("beforeunload", (event) => {
-  if (isEdited) event.preventDefault();
+  isAsked = isUnsaved() && (navigator.userActivation?.hasBeenActive ?? true);
+  if (isUnsaved()) event.preventDefault();
 });
-addEventListener("pagehide", () => navigator.sendBeacon(`${base}/close`, token));
+// The server forgets a closed window. One with changes that nobody was asked about must not count as closed.
+addEventListener("pagehide", () => {
+  if (!isUnsaved() || isAsked) navigator.sendBeacon(`${base}/close`, token);
+});
 
 // MARK: Export and import
 
