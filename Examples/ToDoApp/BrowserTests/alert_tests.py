@@ -66,6 +66,27 @@ class AlertTests(ApplicationTest):
         # The one that came again notifies again.
         self.assertEqual(len(browser.script("return notes")), 1)
 
+    def test_an_alert_is_not_answered_by_typing(self):
+        server = self.server()
+        client = Client(server)
+        client.add("Tea", "2030-06-01T12:09")
+        client.add("Later", "2030-06-01T14:00")
+        client.run({"save": {}})
+        browser = self.browser.open(server)
+        browser.begin_typing("Later", " to")
+        server.set_clock("2030-06-01T12:07:00Z")
+        eventually(lambda: browser.find("#alerts-dialog").is_displayed())
+        self.assertEqual(browser.script("return document.activeElement.id"), "alerts-title")
+        browser.driver.switch_to.active_element.send_keys(" day", Keys.ENTER)
+        time.sleep(0.3)
+        self.assertEqual(client.alerts(), ["Tea"])
+        self.assertTrue(browser.find("#alerts-dialog").is_displayed())
+        # The tab key leads to the buttons.
+        browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+        self.assertEqual(browser.script("return document.activeElement.dataset.answer"), "dismiss")
+        browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        eventually(lambda: not browser.find("#alerts-dialog").is_displayed())
+
     def test_an_alert_and_an_unsaved_change_are_combined(self):
         server = self.server()
         client = Client(server)

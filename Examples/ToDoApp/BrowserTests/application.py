@@ -47,19 +47,22 @@ def eventually(condition, seconds=10.0):
 class Server:
     """A process of the application on a store."""
 
-    def __init__(self, store, *arguments, now=NOW, stdin=subprocess.DEVNULL, environment=None, name="server"):
+    def __init__(self, store, *arguments, now=NOW, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                 environment=None, name="server"):
         self.log = []
         self.name = name
         command = [os.environ["TODOAPP"], "--store", store, "--port", "0", "--test", *arguments]
         if now:
             command += ["--now", now]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=stdin, text=True,
+            command, stdout=subprocess.PIPE, stderr=stderr, stdin=stdin, text=True,
             env={**os.environ, "TZ": "UTC", **(environment or {})})
         self.url = self.process.stdout.readline().strip().rstrip("/")
         if not self.url.startswith("http"):
-            raise AssertionError(f"the server did not start: {self.process.stderr.read()}")
-        threading.Thread(target=self._collect, daemon=True).start()
+            raise AssertionError(
+                f"the server did not start: {self.process.stderr.read() if self.process.stderr else ''}")
+        if self.process.stderr:
+            threading.Thread(target=self._collect, daemon=True).start()
 
     def _collect(self):
         with open(os.path.join(OUTPUT, f"{self.name}.log"), "a") as file:
@@ -122,6 +125,12 @@ class Client:
     def rows(self, offset=0):
         with urllib.request.urlopen(f"{self.base}/rows?offset={offset}", timeout=60) as response:
             return response.read().decode()
+
+    def connect(self):
+        """Opens the stream of events, as a page does, and returns it."""
+        stream = urllib.request.urlopen(self.base + "/events", timeout=60)
+        stream.readline()
+        return stream
 
     def close(self):
         request = urllib.request.Request(self.base + "/close", data=self.token.encode(), method="POST")

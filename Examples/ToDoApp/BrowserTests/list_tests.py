@@ -65,6 +65,23 @@ class ListTests(ApplicationTest):
         browser.click("#undo")
         browser.until_titles([f"Item {number}" for number in range(4)])
 
+    def test_a_new_filter_ends_the_selection(self):
+        browser = self.browser.open(self.server())
+        for title in ("Tea", "Coffee", "Milk"):
+            browser.add(title)
+        browser.click(browser.row("Tea") + " input.pick")
+        browser.click("[data-sort=title]")
+        browser.until_titles(["Coffee", "Milk", "Tea"])
+        self.assertEqual(browser.text("#selected-count"), "1 selected")
+        browser.type("#filter [name=text]", "Coffee", "")
+        browser.until_titles(["Coffee"])
+        self.assertFalse(browser.find("#selection").is_displayed())
+        browser.click(browser.row("Coffee") + " input.pick")
+        browser.click("[data-bulk=delete]")
+        browser.until_titles([])
+        browser.type("#filter [name=text]", Keys.BACKSPACE, "")
+        browser.until_titles(["Milk", "Tea"])
+
     def test_sort_by_each_column(self):
         server = self.server()
         client = Client(server)
@@ -201,6 +218,54 @@ class ListTests(ApplicationTest):
         browser.type(row + " [data-field=title]", "Tea")
         eventually(lambda: not browser.all(row + " .error"))
         browser.save()
+
+    def test_typed_text_stays_until_the_program_has_it(self):
+        server = self.server()
+        browser = self.browser.open(server)
+        browser.add("Milk")
+        browser.save()
+        # Stands for a program that does not answer for a while.
+        browser.script(
+            "window.former = fetch; window.fetch = (path, options) => path.endsWith('/do') "
+            "? Promise.reject(new Error('It is away.')) : former(path, options)")
+        for field, text in (("#add [name=title]", "Tea"), ("#add-category [name=name]", "Work")):
+            browser.type(field, text)
+            browser.message("The program does not answer.")
+            self.assertEqual(browser.find(field).get_attribute("value"), text)
+            browser.script("document.getElementById('messages').replaceChildren()")
+        title = browser.row("Milk") + " [data-field=title]"
+        browser.type(title, "Oat milk")
+        browser.message("The program does not answer.")
+        is_typed = "const f = document.querySelector(arguments[0]); return f.value !== f.defaultValue"
+        eventually(lambda: browser.script(is_typed, title))
+        browser.script("window.fetch = former")
+        # It is sent when the field loses the focus.
+        browser.find(title).send_keys(Keys.TAB)
+        eventually(lambda: browser.find("#save").is_enabled())
+        browser.until_titles(["Oat milk"])
+        self.assertEqual(browser.text("#messages"), "")
+        browser.find("#add [name=title]").send_keys(Keys.ENTER)
+        eventually(lambda: sorted(browser.titles()) == ["Oat milk", "Tea"])
+        eventually(lambda: browser.find("#add [name=title]").get_attribute("value") == "")
+
+    def test_a_name_that_is_being_typed_stays(self):
+        server = self.server()
+        browser = self.browser.open(server)
+        browser.type("#add-category [name=name]", "Work")
+        eventually(lambda: browser.all("#categories input"))
+        browser.save()
+        field = browser.find("#categories input")
+        field.click()
+        field.send_keys(Keys.END, " and")
+        other = Client(server)
+        other.run({"addCategory": {"name": "Home"}})
+        self.assertIn("Saved.", other.run({"save": {}}))
+        eventually(lambda: len(browser.all("#categories input")) == 2)
+        self.assertEqual(browser.script("return document.activeElement.value"), "Work and")
+        browser.driver.switch_to.active_element.send_keys(" play", Keys.CONTROL, "s")
+        browser.message("Saved.")
+        browser.until_saved()
+        self.assertIn('value="Work and play"', other.run({"refresh": {}}))
 
     def test_categories_panel(self):
         server = self.server()

@@ -7,7 +7,7 @@ import subprocess
 import time
 import urllib.request
 
-from application import ApplicationTest, Client, eventually
+from application import ApplicationTest, Client, Keys, eventually
 
 
 class QuittingTests(ApplicationTest):
@@ -22,14 +22,44 @@ class QuittingTests(ApplicationTest):
         self.assertTrue(asks())
         browser.save()
         self.assertFalse(asks())
+        # Text that is being typed is a change, too.
+        browser.begin_typing("Tea", " and mi")
+        self.assertTrue(asks())
+        browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.assertFalse(asks())
+
+    def test_a_window_that_nobody_was_asked_about_is_saved(self):
+        server = self.server()
+        client = Client(server)
+        client.add("Tea")
+        browser = self.browser
+        browser.driver.get(client.base)
+        browser.until_titles(["Tea"])
+        # A page on which nobody has clicked or typed goes away without a question.
+        browser.script("addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
+        browser.driver.get("about:blank")
+        time.sleep(1)
+        self.assertEqual(server.stop(), 0)
+        self.assertIn("Tea", Client(self.server()).rows())
 
     def test_a_closed_window_is_forgotten_when_the_server_stops(self):
         server = self.server()
         client = Client(server)
         client.add("Tea")
-        client.close()
-        self.assertEqual(server.stop(), 0)
+        # The server learns later that the connection of a closed page has ended.
+        with client.connect():
+            client.close()
+            self.assertEqual(server.stop(), 0)
         self.assertNotIn("Tea", Client(self.server()).rows())
+
+    def test_a_window_with_a_second_page_is_not_closed(self):
+        server = self.server()
+        client = Client(server)
+        client.add("Tea")
+        with client.connect(), client.connect():
+            client.close()
+            self.assertEqual(server.stop(), 0)
+        self.assertIn("Tea", Client(self.server()).rows())
 
     def test_loading_the_page_again_keeps_the_changes(self):
         server = self.server()
@@ -41,13 +71,24 @@ class QuittingTests(ApplicationTest):
         self.assertIn('data-edited="true"', page)
 
     def test_stopping_saves(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             server = self.server()
             Client(server).add(f"Saved by signal {number}")
             self.assertEqual(server.stop(number), 0)
         rows = Client(self.server()).rows()
         self.assertIn("Saved by signal 15", rows)
         self.assertIn("Saved by signal 2", rows)
+        self.assertIn('value="Saved by signal 1"', rows)
+
+    def test_a_log_that_cannot_be_written_does_not_end_the_program(self):
+        with open(os.path.join(self.folder, "ToDo.sqlite"), "w") as file:
+            file.write("This is not a list.")
+        with open("/dev/full", "w") as log:
+            server = self.server(stderr=log)
+        eventually(lambda: server.get("/state")[1] == "failed", 30)
+        # The server has complained by now, and still answers.
+        self.assertEqual(server.get("/state")[1], "failed")
+        self.assertIsNone(server.process.poll())
 
     def test_without_a_terminal_a_failed_save_is_an_error(self):
         server = self.server()

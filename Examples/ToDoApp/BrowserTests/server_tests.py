@@ -98,6 +98,8 @@ class TeamTests(TeamTest):
         other.add("Milk", "2030-06-02T11:00")
         self.assertIn("Saved.", other.run({"save": {}}))
         eventually(lambda: one.get("/state")[1] == "away")
+        # Longer than the server keeps a window that was closed.
+        time.sleep(16)
         proxy.open()
         eventually(lambda: browser.all("#edited"), 20)
         self.assertEqual(browser.driver.current_url, address)

@@ -36,14 +36,24 @@ class MigrationTests(ApplicationTest):
             {"@id": "3", "name": "answer mail", "dueDate": {"$date": 1906545602}},
             {"@id": "4", "name": "", "dueDate": {"$date": 1906545603}},
             {"@id": "5", "name": "y" * 300, "dueDate": {"$date": 1906545604}},
+            # Values that version 3 does not allow.
+            {"@id": "6", "name": "Long: " + "z" * 2100, "dueDate": {"$date": 1906545605}},
+            {"@id": "7", "name": "Past", "dueDate": {"$date": 915148800}},
+            {"@id": "8", "name": "Future: far", "dueDate": {"$date": 7226582400}},
         ]})
         browser = self.browser.open(self.server(now="2030-05-31T12:00:00Z"))
-        browser.until_titles(["Call Grace", "Air the rooms", "answer mail", "Untitled", "y" * 119 + "…"])
+        browser.until_titles([
+            "Past", "Call Grace", "Air the rooms", "answer mail", "Untitled", "y" * 119 + "…", "Long", "Future"])
         value = lambda title, field: browser.find(browser.row(title) + f" [data-field={field}]").get_attribute("value")
         self.assertEqual(value("Call Grace", "notes"), "about the compiler")
         self.assertEqual(value("y" * 119 + "…", "notes"), "y" * 300)
-        muted = [browser.text(browser.row(t) + " [data-action=mute]") for t in browser.titles()[:3]]
+        muted = [browser.text(browser.row(t) + " [data-action=mute]") for t in browser.titles()[1:4]]
         self.assertEqual(muted, ["Alerts", "Muted", "Alerts"])
+        self.assertEqual(value("Long", "notes"), "z" * 1999 + "…")
+        self.assertEqual(value("Past", "notes"), "Due 1999-01-01 00:00")
+        self.assertEqual(value("Past", "dueDate"), "2000-01-01T00:00")
+        self.assertEqual(value("Future", "notes"), "Due 2199-01-01 00:00\nfar")
+        self.assertEqual(value("Future", "dueDate"), "2100-01-01T00:00")
         browser.picture("migrated")
 
 

@@ -161,6 +161,36 @@ class SeveralWindowsTests(ApplicationTest):
             self.assertEqual(client.rows().count('value="Weeds"'), 2)
             self.assertEqual(client.rows().count(">Garden</option>"), 2)
 
+    def test_the_category_of_the_filter_vanishes(self):
+        server = self.server()
+        one, two = Client(server), Client(server)
+        one.add("Tea")
+        one.run({"save": {}})
+        query = lambda category: {"query": {"_0": {
+            "column": "dueDate", "isAscending": True, "text": "", "due": "any", "category": category,
+            "isUncategorized": False}}}
+        garden = lambda client: re.search(r'<li data-id="([^"]*)"', client.run({"refresh": {}}))[1]
+        # By an undo of the same window.
+        one.run({"addCategory": {"name": "Garden"}})
+        category = garden(one)
+        self.assertIn("No items match", one.run(query(category)))
+        self.assertNotIn("This does not exist.", one.run({"undo": {}}))
+        self.assertIn('value="Tea"', one.rows())
+        self.assertEqual(server.get(one.base.removeprefix(server.url))[0], 200)
+        # An item for a category that does not exist is not made.
+        command = {"title": "Weeds", "dueDate": "2030-06-02T09:00", "category": category}
+        self.assertIn("This does not exist.", one.run({"add": command}))
+        self.assertNotIn("Weeds", one.rows())
+        # By another window.
+        one.run({"addCategory": {"name": "Garden"}})
+        one.run({"save": {}})
+        category = garden(two)
+        two.run(query(category))
+        one.run({"deleteCategory": {"id": category}})
+        self.assertIn("Saved.", one.run({"save": {}}))
+        eventually(lambda: 'data-count="1"' in two.run({"refresh": {}}))
+        self.assertIn('value="Tea"', two.rows())
+
     def test_a_category_that_another_window_uses_cannot_be_removed(self):
         server = self.server()
         one, two = Client(server), Client(server)

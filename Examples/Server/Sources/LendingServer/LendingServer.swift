@@ -19,8 +19,9 @@ enum LendingServer {
     let application = Application(
       router: library.router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
       onServerRunning: { channel in
-        FileHandle.standardOutput.write(
-          Data("http://127.0.0.1:\(channel.localAddress?.port ?? port)/\n".utf8))
+        // `write(_:)` would end the program if the output cannot be written.
+        try? FileHandle.standardOutput.write(
+          contentsOf: Data("http://127.0.0.1:\(channel.localAddress?.port ?? port)/\n".utf8))
       }, logger: logger)
     try await application.runService()
   }

@@ -27,6 +27,7 @@ extension FieldError: CustomStringConvertible {
 
 extension Message {
   var html: HTML {
-    isError ? #"<p class="error" role="alert">\#(text)</p>"# : #"<p role="status">\#(text)</p>"#
+    guard isError else { return #"<p role="status">\#(text)</p>"# }
+    return #"<p class="error" role="alert"\#("data-refused", if: isRefusal)>\#(text)</p>"#
   }
 }

@@ -56,13 +56,15 @@ struct CategoryPanel {
 }
 
 /// The dialog of items that are due.
+///
+/// It appears by itself. So its heading takes the focus, and who is typing presses no button.
 struct AlertDialog {
   var alerts: [Alert]
 
   var html: HTML {
     guard !alerts.isEmpty else { return "" }
     return #"""
-      <h2 id="alerts-title">Due soon</h2>
+      <h2 id="alerts-title" tabindex="-1" autofocus>Due soon</h2>
       \#(alerts.map(row))
       """#
   }
@@ -90,7 +92,7 @@ struct ConflictDialog {
     }
     html = #"""
       <form id="resolve">
-      <h2 id="conflicts-title">Changed elsewhere</h2>
+      <h2 id="conflicts-title" tabindex="-1" autofocus>Changed elsewhere</h2>
       <p>Somebody else has changed the same items since you began. Choose which values to keep.</p>
       \#(conflicts.enumerated().map { Self.object($0.element, number: $0.offset, context) })
       <menu><button type="button" data-close>Decide later</button><button class="primary">Save</button></menu>
@@ -168,9 +170,11 @@ enum StatusPage {
   }
 
   /// Explains why the list cannot be opened or read, in the words of the error.
-  static func failed(_ error: any Error, _ address: StoreAddress, edited isEdited: Bool?, token: String)
-    -> HTML
-  {
+  ///
+  /// - Parameter window: The identifier of the window, whose changes are kept while its page waits; empty if there is none.
+  static func failed(
+    _ error: any Error, _ address: StoreAddress, edited isEdited: Bool?, window: String, token: String
+  ) -> HTML {
     let reason = (error as? any LocalizedError)?.failureReason
     let suggestion = (error as? any LocalizedError)?.recoverySuggestion
     let changes =
@@ -179,7 +183,7 @@ enum StatusPage {
       case true?: "Your unsaved changes are kept until the program ends."
       case false?: ""
       }
-    return Page(title: address.name, token: token, script: "status.js").html(
+    return Page(title: address.name, token: token, script: "status.js", window: window).html(
       body: #"""
         <main class="status" id="failed">
         <h1>\#(error.localizedDescription)</h1>

@@ -9,14 +9,22 @@ const base = `/w/${meta("window")}`;
 // MARK: Commands
 
 let queue = Promise.resolve();
+// How many commands that change something have no answer yet.
+let pending = 0;
 
-// Sends commands one after another, so that their answers arrive in order.
+// Sends commands one after another, so that their answers arrive in order. The result tells whether the command was
+// carried out. If it was not, what the person has typed must stay.
 function run(command) {
-  queue = queue.then(() => busy(send("/do", command))).then(async (answer) => {
+  let isDone = false;
+  const isChange = !command.query && !command.refresh;
+  if (isChange) pending += 1;
+  queue = queue.then(() => busy(send("/do", command))).finally(() => {
+    if (isChange) pending -= 1;
+  }).then(async (answer) => {
     if (answer === null) return;
-    place(answer);
+    isDone = place(answer);
     await list.reload();
-  }).catch((error) => say(`The program does not answer. ${error.message}`, true));
+  }).catch((error) => say(`The program does not answer. ${error.message}`, true)).then(() => isDone);
   return queue;
 }
 
@@ -48,9 +56,11 @@ async function sayReason(response) {
   say(reason.error?.message ?? "The program refused the request.", true);
 }
 
+let isGone = false;
+
 // The server was started again: its new windows have new addresses.
 function restart() {
-  isEdited = false;
+  isGone = true;
   location.replace("/");
   return null;
 }
@@ -63,6 +73,8 @@ function say(text, isError) {
   // What is behind a dialog can neither be read nor reached.
   const place = document.querySelector("dialog[open] .dialog-messages") ?? $("messages");
   place.replaceChildren(line);
+  // The next answer takes the line away, even if it has the same messages as the one before.
+  delete placed.messages;
 }
 
 // MARK: Parts of the page
@@ -72,17 +84,21 @@ let isPlacing = false;
 const placed = {};
 
 // Puts each template into the element that it is for. A part that is as before stays, with what is chosen in it.
+// The result is false if a message says that the command was refused.
 function place(html) {
+  let isDone = true;
   const parts = document.createElement("template");
   parts.innerHTML = html;
   keepingFocus(() => {
     for (const part of parts.content.querySelectorAll("template[data-for]")) {
+      if (part.content.querySelector("[data-refused]")) isDone = false;
       if (placed[part.dataset.for] === part.innerHTML) continue;
       placed[part.dataset.for] = part.innerHTML;
       $(part.dataset.for).replaceChildren(part.content);
     }
   });
   refresh();
+  return isDone;
 }
 
 // What depends on the parts that have been placed.
@@ -92,6 +108,8 @@ function refresh() {
   document.title = (isEdited ? "• " : "") + edited.dataset.name + (isEdited ? " — edited" : "");
   markErrors("add-errors", $("add"));
   markErrors("category-errors", $("add-category"));
+  // A category can vanish by an undo, or because somebody else removes it.
+  if (query.category && !document.querySelector(`[data-filter="${CSS.escape(query.category)}"]`)) setCategory("");
   showDialog("alerts");
   showDialog("conflicts");
   notify();
@@ -126,7 +144,8 @@ function showDialog(name) {
 // Replaces parts of the page. The element with the focus keeps it, with what has been typed and not sent.
 function keepingFocus(replace) {
   const old = document.activeElement;
-  const isTyped = old?.defaultValue !== undefined && old.value !== old.defaultValue && old.dataset.field;
+  const isTyped = old?.defaultValue !== undefined && old.value !== old.defaultValue
+    && (old.dataset.field || old.dataset.category);
   const [value, start, end] = [old?.value, old?.selectionStart, old?.selectionEnd];
   const was = isTyped && (old.dataset.was ?? old.defaultValue);
   isPlacing = true;
@@ -241,6 +260,12 @@ function setCategory(filter) {
 
 function show() { return run({ query: { _0: query } }); }
 
+// A new filter ends the selection: nobody should delete items that are not shown any more.
+function filter() {
+  selection.clear();
+  return show();
+}
+
 document.querySelector("thead").addEventListener("click", (event) => {
   const column = event.target.dataset.sort;
   if (!column) return;
@@ -257,11 +282,11 @@ let typing;
 $("filter").elements.text.addEventListener("input", (event) => {
   query.text = event.target.value;
   clearTimeout(typing);
-  typing = setTimeout(show, 200);
+  typing = setTimeout(filter, 200);
 });
 $("filter").elements.due.addEventListener("change", (event) => {
   query.due = event.target.value;
-  show();
+  filter();
 });
 $("filter").addEventListener("submit", (event) => event.preventDefault());
 
@@ -271,10 +296,16 @@ const rowID = (element) => element.closest("tr").dataset.id;
 
 function submit(field) {
   if (isPlacing || field.value === field.defaultValue) return;
-  const was = field.dataset.was ?? field.defaultValue;
+  const shown = field.defaultValue;
+  const was = field.dataset.was ?? shown;
   delete field.dataset.was;
   field.defaultValue = field.value;
-  run({ set: { id: rowID(field), field: field.dataset.field, value: field.value, was } });
+  run({ set: { id: rowID(field), field: field.dataset.field, value: field.value, was } }).then((isDone) => {
+    if (isDone) return;
+    // The text counts as typed and not sent again.
+    field.defaultValue = shown;
+    field.dataset.was = was;
+  });
 }
 
 list.table.addEventListener("focusout", (event) => {
@@ -386,16 +417,16 @@ $("selection").addEventListener("change", (event) => {
 $("add").addEventListener("submit", async (event) => {
   event.preventDefault();
   const { title, dueDate } = event.target.elements;
-  await run({ add: { title: title.value, dueDate: dueDate.value, category: query.category } });
-  if (!$("add-errors").childElementCount) title.value = "";
+  const isDone = await run({ add: { title: title.value, dueDate: dueDate.value, category: query.category } });
+  if (isDone && !$("add-errors").childElementCount) title.value = "";
   title.focus();
 });
 
 $("add-category").addEventListener("submit", async (event) => {
   event.preventDefault();
   const { name } = event.target.elements;
-  await run({ addCategory: { name: name.value } });
-  if (!$("category-errors").childElementCount) name.value = "";
+  const isDone = await run({ addCategory: { name: name.value } });
+  if (isDone && !$("category-errors").childElementCount) name.value = "";
 });
 
 $("categories").addEventListener("click", (event) => {
@@ -403,7 +434,7 @@ $("categories").addEventListener("click", (event) => {
   if (!button) return;
   if (button.dataset.filter !== undefined) {
     setCategory(button.dataset.filter);
-    return show();
+    return filter();
   }
   const { id, index } = button.closest("li").dataset;
   if (button.dataset.category === "remove") {
@@ -442,6 +473,8 @@ document.addEventListener("keydown", (event) => {
   const isTyping = field?.defaultValue !== undefined && field.value !== field.defaultValue;
   if (key === "s") {
     if (field?.dataset.field) submit(field);
+    // A name is sent when its field loses the focus.
+    if (field?.dataset.category === "rename") field.blur();
     run({ save: {} });
   } else if (key === "z" && !isTyping) {
     run(event.shiftKey ? { redo: {} } : { undo: {} });
@@ -451,10 +484,23 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+// Whether something would be lost: unsaved changes, a command without an answer, or text in the field with the focus.
+function isUnsaved() {
+  const field = document.activeElement;
+  const isTyping = field?.defaultValue !== undefined && field.value !== field.defaultValue && field.type !== "search";
+  return !isGone && (isEdited || pending > 0 || isTyping);
+}
+
+// A browser asks only on a page that has been used. Some browsers never ask.
+let isAsked = false;
 addEventListener("beforeunload", (event) => {
-  if (isEdited) event.preventDefault();
+  isAsked = isUnsaved() && (navigator.userActivation?.hasBeenActive ?? true);
+  if (isUnsaved()) event.preventDefault();
 });
-addEventListener("pagehide", () => navigator.sendBeacon(`${base}/close`, token));
+// The server forgets a closed window. One with changes that nobody was asked about must not count as closed.
+addEventListener("pagehide", () => {
+  if (!isUnsaved() || isAsked) navigator.sendBeacon(`${base}/close`, token);
+});
 
 // MARK: Export and import
 
@@ -527,13 +573,22 @@ function showChanges() {
 
 // Says above the list why nothing can be saved at the moment; an empty text takes that back.
 function tellAbsence(text) {
+  // The server repeats the reason each second. A screen reader would read it each time.
+  if ($("away").textContent === text) return;
   $("away").textContent = text;
   $("away").hidden = text === "";
 }
 events.addEventListener("alerts", (event) => place(event.data));
 events.addEventListener("review", (event) => say(`The server could not save while quitting. ${event.data}`, true));
-events.addEventListener("open", () => tellAbsence(""));
+let isCutOff = false;
+events.addEventListener("open", () => {
+  tellAbsence("");
+  // Others may have saved while the connection was broken.
+  if (isCutOff) showChanges();
+  isCutOff = false;
+});
 events.addEventListener("error", () => {
+  isCutOff = true;
   if (events.readyState === EventSource.CLOSED) restart();
   else tellAbsence("The program does not answer. This page goes on when it does.");
 });

@@ -3,6 +3,11 @@
 const token = document.querySelector("meta[name=token]").content;
 const isFailed = document.getElementById("failed") !== null;
 
+// The server forgets a window that no page is connected to. This page stands for its window while the list is away.
+const id = document.querySelector("meta[name=window]").content;
+const events = id ? new EventSource(`/w/${id}/events`) : null;
+events?.addEventListener("back", () => location.reload());
+
 document.getElementById("retry")?.addEventListener("click", async () => {
   await fetch("/retry", { method: "POST", headers: { "X-Token": token } });
   location.reload();

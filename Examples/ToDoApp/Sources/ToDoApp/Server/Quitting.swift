@@ -5,9 +5,9 @@ import UnixSignals
 struct Quitting: Sendable {
   let server: Server
 
-  /// Waits for Control-C and for the system's request to end, which do the same.
+  /// Waits for Control-C, for the end of the terminal, and for the system's request to end, which do the same.
   func handleSignals() async {
-    for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) { await quit() }
+    for await _ in await UnixSignalsSequence(trapping: .sighup, .sigint, .sigterm) { await quit() }
   }
 
   /// Ends the program, unless a person wants to look at what cannot be saved.

@@ -27,7 +27,7 @@ extension Server {
       do {
         return Self.page(try await window.page(alerts: alerts?.fragment))
       } catch {
-        return failurePage(error, edited: await window.isEdited)
+        return failurePage(error, edited: await window.isEdited, window: window.id)
       }
     }
     router.get("/w/:id/rows") { [self] request, context in
@@ -136,11 +136,14 @@ extension Server {
 
   /// The page of a list that cannot be opened, or of a window that cannot read it.
   ///
-  /// - Parameter isEdited: Whether the window has unsaved changes; nil if there is no window.
-  private func failurePage(_ error: any Error, edited isEdited: Bool?) -> Response {
+  /// - Parameters:
+  ///   - isEdited: Whether the window has unsaved changes; nil if there is no window.
+  ///   - window: The identifier of the window that the page stands for; empty if it stands for none.
+  private func failurePage(_ error: any Error, edited isEdited: Bool?, window: String = "") -> Response {
     if isEdited != nil { complain("The list cannot be read: \(error)") }
     return Self.page(
-      StatusPage.failed(error, store.address, edited: isEdited, token: token), status: .serviceUnavailable)
+      StatusPage.failed(error, store.address, edited: isEdited, window: window, token: token),
+      status: .serviceUnavailable)
   }
 
   /// Lets the errors of a window reach the page in words for people.

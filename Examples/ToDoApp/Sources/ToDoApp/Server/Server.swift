@@ -58,7 +58,7 @@ final class Server: Sendable {
   }
 }
 
-/// Writes a line to the standard output at once.
+/// Writes a line to the standard output at once. As with ``complain(_:)``, the program goes on if that fails.
 func say(_ text: String) {
-  FileHandle.standardOutput.write(Data((text + "\n").utf8))
+  try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
 }

@@ -43,6 +43,8 @@ final class ListStore: Sendable {
 }
 
 /// Writes a line to the standard error stream.
+///
+/// A full disk or a terminal that was closed must not end the program, because windows have unsaved changes.
 func complain(_ text: String) {
-  FileHandle.standardError.write(Data((text + "\n").utf8))
+  try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
 }

@@ -55,6 +55,7 @@ actor Window {
       }
     } catch {
       reply.message = Message(explanation(of: error), isError: true)
+      reply.message?.isRefusal = true
     }
     return fragments(reply)
   }
@@ -164,8 +165,10 @@ actor Window {
   /// - Returns: The mistakes of the form. The item is not added then.
   private func add(_ title: String, _ dueDate: String, _ category: ManagedObjectID?) throws -> [FieldError] {
     guard let date = LocalTime.date(dueDate) else { return [.missingDate] }
+    // Before the item is made: a category that does not exist must leave no item.
+    let category = try category.map { try Category.object(with: $0, in: context) }
     let toDo = ToDo(title: title.trimmingCharacters(in: .whitespaces), dueDate: date, in: context)
-    toDo.category = try category.map { try Category.object(with: $0, in: context) }
+    toDo.category = category
     let errors = context.validationErrors(of: toDo)
     if errors.isEmpty { name("Add “\(toDo.title.prefix(30))”") } else { toDo.delete() }
     return errors.map(FieldError.init)
@@ -208,9 +211,20 @@ actor Window {
   /// The items of the query, of which the store reads a page at a time.
   private func toDos() throws -> LazyFetchResults<ToDo> {
     if let results { return results }
+    try forgetVanishedCategory()
     let found = try context.lazyFetch(query.request(now: clock.now, in: context))
     results = found
     return found
+  }
+
+  /// Shows all categories if the one of the query does not exist any more, because it was undone or somebody has removed it.
+  private func forgetVanishedCategory() throws {
+    guard let category = query.category else { return }
+    do {
+      _ = try Category.object(with: category, in: context)
+    } catch FetchError.unknownObject {
+      query.category = nil
+    }
   }
 
   /// The rows of a page of the list.
@@ -312,6 +326,8 @@ actor Window {
 struct Message: Sendable {
   var text: String
   var isError: Bool
+  /// Whether the command was not carried out. The page then keeps what was typed for it.
+  var isRefusal = false
 
   init(_ text: String, isError: Bool = false) {
     self.text = text

@@ -5,10 +5,14 @@ actor Windows {
   private struct Entry {
     var window: Window
     var connections = 0
+    /// How many pages have said that they are going away, and still have their connections.
+    var closing = 0
     /// When the last connection ended, or the window was opened.
     var idleSince = ContinuousClock.now
     /// Whether the page was closed, after the person was asked about unsaved changes.
     var isClosed = false
+    /// Whether another page of the window is there, for example in a tab that was duplicated.
+    var hasOtherPages: Bool { connections > closing }
   }
 
   private var entries: [String: Entry] = [:]
@@ -22,7 +26,7 @@ actor Windows {
   func window(_ id: String) -> Window? { entries[id]?.window }
 
   /// The windows whose changes are saved when the server stops. Who closes a window has been asked about its changes.
-  var unclosed: [Window] { entries.values.filter { !$0.isClosed }.map(\.window) }
+  var unclosed: [Window] { entries.values.filter { !$0.isClosed || $0.hasOtherPages }.map(\.window) }
 
   func connect(_ id: String) {
     entries[id]?.connections += 1
@@ -30,14 +34,21 @@ actor Windows {
   }
 
   func disconnect(_ id: String) {
-    entries[id]?.connections -= 1
-    entries[id]?.idleSince = .now
+    guard var entry = entries[id] else { return }
+    entry.connections -= 1
+    entry.closing = max(0, entry.closing - 1)
+    if entry.hasOtherPages { entry.isClosed = false }
+    entry.idleSince = .now
+    entries[id] = entry
   }
 
   /// The page is going away: the window is closed, or the page is loaded again, which connects again.
   func close(_ id: String) {
-    entries[id]?.isClosed = true
-    entries[id]?.idleSince = .now
+    guard var entry = entries[id] else { return }
+    entry.closing = min(entry.closing + 1, entry.connections)
+    entry.isClosed = true
+    entry.idleSince = .now
+    entries[id] = entry
   }
 
   /// Forgets windows that were closed, and windows without changes whose browser is gone. A window with unsaved changes
