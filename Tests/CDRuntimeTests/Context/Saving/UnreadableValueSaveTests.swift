@@ -25,7 +25,7 @@ import Testing
     let context = container.newContext()
     let book = try #require(try context.existingObject(with: book) as? Book)
     let review = Review(stars: 3, in: context)
-    try engine.whileUnreadable {
+    engine.whileUnreadable {
       review.book = book
       #expect(throws: SaveError.self) { try context.save() }
     }
