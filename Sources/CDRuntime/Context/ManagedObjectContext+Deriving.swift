@@ -3,11 +3,17 @@ extension ManagedObjectContext {
   /// Computes the derived attributes of all changed objects, and of all objects whose derived attributes read these,
   /// in memory or not.
   ///
-  /// - Throws: ``SaveError/validation(_:)`` with the error of every derivation that fails.
+  /// - Throws: ``StoreError`` if a value could not be read; ``SaveError/validation(_:)`` with the error of every derivation
+  ///   that fails.
   func deriveAttributes() throws {
     guard model.hasDerivedSlots else { return }
     var errors: [ValidationError] = []
+    let count = readFailures.count
     derive(&errors)
+    let failures = readFailures
+    if failures.count != count, let last = failures.last {
+      throw StoreError.inputOutput(storeReader.stores.all.map(\.url), reason: "\(last)")
+    }
     if !errors.isEmpty { throw SaveError.validation(errors) }
   }
 

@@ -27,7 +27,7 @@ import Testing
     let review = Review(stars: 3, in: context)
     engine.whileUnreadable {
       review.book = book
-      #expect(throws: SaveError.self) { try context.save() }
+      #expect(throws: StoreError.self) { try context.save() }
     }
     try context.save()
     let read = try #require(try container.newContext().existingObject(with: book.objectID) as? Book)
