@@ -84,8 +84,8 @@ import Testing
     }
   }
 
-  /// What follows can rely on it: the store can be removed.
-  @MainActor @Test func onTheMainActorTheViewContextIsReleasedAtOnce() throws {
+  /// What follows can rely on it: the store can be removed. The fixture itself holds a store that cannot be opened again.
+  @MainActor @Test(.needsReopening) func onTheMainActorTheViewContextIsReleasedAtOnce() throws {
     var container: PersistentContainer? = try store.container()
     weak let context = container?.viewContext
     weak let engine = container?.persistentStoreCoordinator.engine
