@@ -10,9 +10,9 @@ extension ManagedObjectContext {
     var errors: [ValidationError] = []
     let count = readFailures.count
     derive(&errors)
-    let failures = readFailures
-    if failures.count != count, let last = failures.last {
-      throw StoreError.inputOutput(storeReader.stores.all.map(\.url), reason: "\(last)")
+    // A value would be missing, or an object to derive for.
+    if let failure = readFailure(since: count) {
+      throw StoreError.inputOutput(storeReader.stores.all.map(\.url), reason: "\(failure)")
     }
     if !errors.isEmpty { throw SaveError.validation(errors) }
   }
@@ -46,20 +46,8 @@ extension ManagedObjectContext {
         !$0.scope.plan.derivedSlots.isEmpty && $0.flags.isDisjoint(with: [.inserted, .deleted])
       }
       // After the first round, only derived values have changed.
-      let sources = round == 0 ? objects : changed
-      do {
-        let failures = readFailures.count
-        objects = dependents(of: sources).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
-        try checkReads(since: failures)
-      } catch {
-        // The values of the objects that were not found would be out of date.
-        guard let source = sources.first else { break }
-        errors.append(
-          ValidationError(
-            reason: .notDerivable("\(error)"), entity: source.scope.plan.name, property: nil,
-            objectID: source.objectID))
-        break
-      }
+      objects = dependents(of: round == 0 ? objects : changed).filter { !$0.flags.contains(.deleted) }
+        .sorted { $0.key < $1.key }
     }
     pendingChanges.setDerived(stored)
   }

@@ -240,12 +240,17 @@ public final class ManagedObjectContext {
     return (own.count + inherited.count, own.last ?? inherited.last)
   }
 
-  /// Throws an error if a value could not be read since ``readFailures`` had a count. Getters only report it, and give an
-  /// empty value, which an evaluation would take for the stored one.
-  func checkReads(since count: Int) throws(EvaluationError) {
+  /// The newest error about a value that could not be read since ``readFailures`` had a count; nil if all were read. Getters
+  /// only report such an error, and give an empty value, which an evaluation would take for the stored one.
+  func readFailure(since count: Int) -> ObservedError? {
     let failures = readFailures
-    if failures.count != count, let last = failures.last {
-      throw .unsupported("a value that cannot be read: \(last)")
+    return failures.count == count ? nil : failures.last
+  }
+
+  /// Throws an error if a value could not be read since ``readFailures`` had a count.
+  func checkReads(since count: Int) throws(EvaluationError) {
+    if let failure = readFailure(since: count) {
+      throw .unsupported("a value that cannot be read: \(failure)")
     }
   }
 

@@ -71,7 +71,7 @@ struct TextKeys: Sendable {
   func order(_ left: String, _ right: String) -> Int {
     var first = left.unicodeScalars.makeIterator()
     var second = right.unicodeScalars.makeIterator()
-    // What is left of the keys of the current scalars.
+    // The parts of the current keys that have not been compared yet.
     var (one, other): (UInt64, UInt64) = (0, 0)
     while true {
       if one == 0, other == 0 {

@@ -26,8 +26,8 @@ package struct SQLPredicate: Equatable {
   package var inexactParts: [String] = []
 
   /// A condition that leaves the whole predicate to the evaluator.
-  package static func unrestricted(in dialect: any SQLDialect) -> SQLPredicate {
-    SQLPredicate(sql: dialect.always, bindings: [], isExact: false)
+  package static func unrestricted(in dialect: any SQLDialect, inexactParts: [String] = []) -> SQLPredicate {
+    SQLPredicate(sql: dialect.always, bindings: [], isExact: false, inexactParts: inexactParts)
   }
 
   /// Compiles a checked predicate.
@@ -49,18 +49,14 @@ package struct SQLPredicate: Equatable {
     guard predicate.depth <= FetchPredicate.maximumDepth else { throw .tooDeep(depth: predicate.depth) }
     // SQL evaluates the parts in an order of its own.
     if predicate.assignsVariables {
-      var all = unrestricted(in: dialect)
-      all.inexactParts = ["the assignment of a variable"]
-      return all
+      return unrestricted(in: dialect, inexactParts: ["the assignment of a variable"])
     }
     var compiler = SQLCompiler(
       entity: entity, model: plan, variables: variables, now: now, key: key ?? keys(in: plan),
       dialect: dialect)
     let condition = try compiler.condition(predicate, isNegated: false)
     guard dialect.accepts(condition.sql) else {
-      var all = unrestricted(in: dialect)
-      all.inexactParts = ["a predicate beyond \(dialect.name)'s limits"]
-      return all
+      return unrestricted(in: dialect, inexactParts: ["a predicate beyond \(dialect.name)'s limits"])
     }
     return SQLPredicate(
       sql: condition.sql.text, bindings: condition.sql.bindings, isExact: condition.isExact,
