@@ -156,7 +156,7 @@ import Testing
     #expect(try new.count(of: "List") == 2)
     #expect(try new.objects(of: "List").contains { try $0.value(forKey: "items").objects.count == 2 })
     #expect(try new.differences(from: old) == [])
-    // What is lost is a difference all the same.
+    // Objects that a relationship has lost are a difference nevertheless.
     for list in try new.objects(of: "List") { try list.setValue(.objects([]), forKey: "items") }
     try new.context.save()
     #expect(try new.differences(from: old).contains { $0.kind == .property("items") })

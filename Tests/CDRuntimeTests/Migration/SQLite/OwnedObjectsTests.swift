@@ -184,8 +184,8 @@ import Testing
     #expect(!kept.isProven)
   }
 
-  /// A rule gives the reference and a filter is meant to fit it, so that only the rows can tell that it leads to what is
-  /// left behind.
+  /// The rule has a filter that reads the same relationship, so it is accepted. But the filter lets an object pass whose
+  /// owner is left behind, and only the rows show this.
   @Test func theErrorNamesTheOwnerThatIsLeftBehind() throws {
     let fixture = try MigrationFixture()
     let (old, new) = (Self.version(1, steps: .nullify), Self.version(2, steps: .nullify))

@@ -326,7 +326,7 @@ actor Window {
 struct Message: Sendable {
   var text: String
   var isError: Bool
-  /// Whether the command was not carried out. The page then keeps what was typed for it.
+  /// Whether the server has refused the command. Then the page keeps the text that was typed.
   var isRefusal = false
 
   init(_ text: String, isError: Bool = false) {
