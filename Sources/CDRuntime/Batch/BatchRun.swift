@@ -113,13 +113,36 @@ final class BatchRun {
   ///   - excludesOthers: Whether to exclude others at once, because the batch has written many rows already.
   @_optimize(none)
   func willRead(_ relationships: [RelationshipPlan]?, excludesOthers: Bool = false) throws {
-    let shared = stores.all.filter { !session.excludesOthers(from: $0) }
+    let shared = sharedStores()
     guard !shared.isEmpty else { return }
     let read =
       relationships.map { relationships in
         let entities = [entity] + relationships.map { model.entities[$0.destination] }
         return Set(entities.compactMap(\.storeIndex))
       } ?? model.connectedStores(of: entity)
+    try willRead(read, among: shared, excludesOthers: excludesOthers)
+  }
+
+  /// The same for rows that derived attributes and rules on the number of objects lead to from objects of several entities.
+  @_optimize(none)
+  func willRead(from entities: [EntityPlan]) throws {
+    let shared = sharedStores()
+    guard !shared.isEmpty else { return }
+    var read: Set<Int> = []
+    for entity in entities { read.formUnion(model.connectedStores(of: entity)) }
+    try willRead(read, among: shared, excludesOthers: false)
+  }
+
+  /// The stores that others can write to while the batch's transaction is open.
+  private func sharedStores() -> [any AttachedStore] {
+    stores.all.filter { !session.excludesOthers(from: $0) }
+  }
+
+  /// - Parameter read: The indexes of the stores of which rows are read.
+  @_optimize(none)
+  private func willRead(
+    _ read: Set<Int>, among shared: [any AttachedStore], excludesOthers: Bool
+  ) throws {
     for store in shared where read.contains(store.index) && readStores.insert(store.index).inserted {
       if store.isReadOnly {
         // Nobody can lock a store that is open for reading only. So the batch begins again only once for it.

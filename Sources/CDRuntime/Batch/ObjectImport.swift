@@ -270,6 +270,8 @@ package final class ObjectImport {
   /// Checks the rules that concern several rows, and computes derived attributes.
   fileprivate func finish() throws -> Int {
     try save()
+    // The import cannot begin again, as other batches do if somebody has saved meanwhile.
+    try run.willRead(from: inserted.keys.sorted().map { model.entities[$0] })
     try checkUnset()
     for (root, bounds) in bounds {
       reserved[root] = max(bounds.last + 1, firstKeys[root] ?? 1, reserved[root] ?? 1)

@@ -68,6 +68,23 @@ import Testing
     return hasSaved.withLock { $0 }
   }
 
+  /// The same model with accounts in a store of their own.
+  private static let separateModel: ManagedObjectModel = {
+    let shelves = model.versions.first?.entities ?? []
+    let account = EntityDescription(
+      name: "Account", attributes: [AttributeDescription(name: "name", type: .string)])
+    return ManagedObjectModel(
+      name: "Accounts", id: UUID(uuidString: "0B2D2D3E-9B07-4B1C-8C55-4B9C7C7B3A19") ?? UUID(),
+      versions: [
+        ModelVersion(
+          number: 1, entities: [account] + shelves,
+          configurations: [
+            ConfigurationDescription(name: "Accounts", entities: ["Account"]),
+            ConfigurationDescription(name: "Shelves", entities: shelves.map(\.name)),
+          ])
+      ], currentVersionNumber: 1)
+  }()
+
   private static func book(_ title: String, _ context: ManagedObjectContext) throws -> ManagedObject {
     try #require(try context.objects(forEntityNamed: "Book", format: "title == '\(title)'").first)
   }
@@ -129,8 +146,59 @@ import Testing
     #expect(try self.context().titles() == ["B"])
   }
 
-  private func totals() throws -> [String: Int64] {
-    let context = try context()
+  /// An import cannot begin again. So it keeps others from saving before it reads what it derives attributes from, also if
+  /// the objects are not in the store of the model's first entity.
+  @Test func nobodySavesWhileAnImportDerives() throws {
+    let accounts = try ServerStore()
+    func coordinator(
+      through proxy: TestProxy? = nil, busyTimeout: Double = 10
+    ) throws -> PersistentStoreCoordinator {
+      func description(_ store: ServerStore, _ configuration: String) -> PersistentStoreDescription {
+        var server = store.server
+        if let proxy { server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)] }
+        return PersistentStoreDescription(
+          .server(server), configuration: configuration, busyTimeout: busyTimeout)
+      }
+      return try PersistentStoreCoordinator(
+        model: Self.separateModel,
+        stores: [description(accounts, "Accounts"), description(store, "Shelves")])
+    }
+    let context = PersistentContainer(try coordinator(through: proxy)).newContext()
+    let shelf = try context.insert(entityNamed: "Shelf")
+    try shelf.setValue("x", forKey: "name")
+    try context.addBook("a", pages: 1).setValue(shelf, forKey: "shelf")
+    try context.save()
+    let key = shelf.objectID.number
+    let others = try coordinator(busyTimeout: 0)
+    let refusals = Mutex<[Bool]>([])
+    proxy.decide { statements in
+      guard statements.contains(where: { $0.hasPrefix("UPDATE") && $0.contains("total") }) else {
+        return .forward
+      }
+      var isRefused = false
+      do {
+        let other = PersistentContainer(others).newContext()
+        try Self.book("a", other).setValue(Int64(5), forKey: "pages")
+        try other.save()
+      } catch StoreError.busy { isRefused = true } catch { Issue.record(error) }
+      refusals.withLock { $0.append(isRefused) }
+      return .forward
+    }
+    try context.importObjects { objects in
+      let first = try objects.firstKey(ofEntity: "Book")
+      try objects.insert(entity: "Book", key: first, references: [("shelf", key)], size: 0) { book in
+        try book.setValue("b", forKey: "title")
+        try book.setValue(Int64(10), forKey: "pages")
+      }
+    }
+    proxy.decide { _ in .forward }
+    #expect(refusals.withLock { $0 } == [true])
+    #expect(try totals(PersistentContainer(others).newContext()) == ["x": 11])
+    #expect(try others.verify() == [])
+  }
+
+  private func totals(_ other: ManagedObjectContext? = nil) throws -> [String: Int64] {
+    let context = try other ?? self.context()
     return try context.perform {
       var result: [String: Int64] = [:]
       for shelf in try context.objects(forEntityNamed: "Shelf", format: "TRUEPREDICATE") {
