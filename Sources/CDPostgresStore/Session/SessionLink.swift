@@ -18,6 +18,9 @@ final class SessionLink {
   private var connection: PostgresConnection?
   private var transaction: WriteTransaction?
   private var state = State.free
+  /// The failure that has ended the snapshot's transaction; nil if none has. The snapshot's state is gone, and a new
+  /// transaction would show another one. So all further reads of the snapshot fail.
+  private var loss: PostgresFailure?
   /// Called before a read within a write, so that the read sees all rows that were written before.
   var willReadInWrite: (() throws -> Void)?
 
@@ -63,7 +66,22 @@ final class SessionLink {
   func endSnapshot() {
     guard state == .snapshot else { return }
     state = .free
+    loss = nil
     releaseConnection()
+  }
+
+  /// Ends a snapshot from which something has been read, before its user does.
+  private func loseSnapshot(_ failure: PostgresFailure) {
+    loss = failure
+    releaseConnection()
+  }
+
+  /// Throws the failure that has ended the snapshot's transaction.
+  private func checkSnapshot() throws {
+    guard var loss else { return }
+    // A task that was not cancelled may read the same snapshot, for example on the main actor.
+    if !WaitingTask.isCancelled { loss.isCancellation = false }
+    throw loss
   }
 
   /// Ends the transaction, which has written nothing, and gives the connection back.
@@ -123,8 +141,7 @@ final class SessionLink {
     ahead = nil
     guard let connection else { return }
     do { body(try connection.finish()) } catch {
-      // The transaction has failed. The next read begins another one.
-      releaseConnection()
+      loseSnapshot(error)
       throw error.thrownError(of: urls, during: "reading")
     }
   }
@@ -142,7 +159,9 @@ final class SessionLink {
       let results: [PostgresResult]
       switch state {
       case .free: results = try runAlone(others + [statement], isCancellable: mayFail)
-      case .snapshot: results = try runInSnapshot(others, statement, mayFail: mayFail)
+      case .snapshot:
+        try checkSnapshot()
+        results = try runInSnapshot(others, statement, mayFail: mayFail)
       case .write:
         try willReadInWrite?()
         guard let transaction else { throw PostgresFailure.lost("the write has ended") }
@@ -268,8 +287,7 @@ final class SessionLink {
       {
         throw error
       }
-      // The transaction has failed. The next read begins another one.
-      if state == .snapshot { releaseConnection() }
+      if state == .snapshot { loseSnapshot(error) }
       throw error
     }
   }

@@ -145,6 +145,53 @@ import Testing
     return newTitles(operation, title)
   }
 
+  /// The state that a block has read is gone with the connection. No read of the block returns another state.
+  @Test func aBlockThatHasLostItsConnectionReadsNothingElse() throws {
+    let context = container.newContext()
+    try context.perform {
+      #expect(try context.titles() == ["first"])
+      proxy.decide { _ in .cutBefore }
+      let first = #expect(throws: StoreError.self) { try context.titles() }
+      proxy.decide { _ in .forward }
+      let other = try store.context()
+      try other.addBook("second")
+      try other.save()
+      let second = #expect(throws: StoreError.self) { try context.titles() }
+      #expect(first == second)
+      #expect(throws: StoreError.self) {
+        try context.count(for: FetchRequest<ManagedObject>(entityName: "Shelf"))
+      }
+    }
+    #expect(try Set(context.perform { try context.titles() }) == ["first", "second"])
+  }
+
+  /// The connection is lost while the server reads rows for which the block has not waited yet.
+  @Test func aBlockThatHasLostRowsReadAheadReadsNothingElse() throws {
+    let count = 1000
+    let setUp = try store.context()
+    for number in 0..<count {
+      let shelf = try setUp.insert(entityNamed: "Shelf")
+      try shelf.setValue("shelf \(number)", forKey: "name")
+      try setUp.addBook("\(number)", pages: 1).setValue(shelf, forKey: "shelf")
+    }
+    try setUp.save()
+    let context = container.newContext()
+    try context.perform {
+      var isLost = false
+      let books = try context.objects(forEntityNamed: "Book", format: "pages == 1")
+      for (number, book) in books.enumerated() where !isLost {
+        // The server reads ahead from the second group of shelves on.
+        if number == 300 { proxy.cutAll() }
+        // A getter throws nothing. The context tells of the error.
+        if case .object(let shelf?)? = try? book.value(forKey: "shelf") { _ = try? shelf.text("name") }
+        if case .readFailed? = context.recentErrors.last?.reason { isLost = true }
+      }
+      #expect(isLost)
+      #expect(throws: StoreError.self) { try context.titles() }
+    }
+    #expect(try context.perform { try context.titles().count } == count + 1)
+  }
+
   /// The first read of a block fails, and so does the return to the savepoint before it. The connection is not lost to others.
   @Test func aReadThatFailsTwiceGivesItsConnectionBack() throws {
     let store = try ServerStore { server in
