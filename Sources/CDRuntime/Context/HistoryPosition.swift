@@ -33,31 +33,40 @@ final class HistoryPosition {
 
   /// Follows a store's history to its newest save.
   ///
-  /// - Parameter apply: Called with the last save that the context has seen, if there are newer ones. If it throws, the
-  ///   next call applies these saves again.
+  /// A server that takes over may lack the last saves of the one before it, and gives their numbers to other saves. Then any
+  /// object may have changed, also through saves of the context itself.
+  ///
+  /// - Parameter apply: Called with the last save that the context has seen, if there are newer ones, and with nil if the
+  ///   history no longer has a save that the context knows. If it throws, the next call does the same again.
   func advance(
-    to newest: Int64, of store: any AttachedStore, _ apply: (_ seen: Int64) throws -> Void
+    to newest: Int64, of store: any AttachedStore, _ apply: (_ seen: Int64?) throws -> Void
   ) rethrows {
     guard let seen = self[store].seen else {
       self[store].seen = newest
       return
     }
-    guard newest > seen else { return }
+    let lacksSaves = newest < seen || self[store].own?.contains { $0 > newest } == true
+    guard newest > seen || lacksSaves else { return }
     // Before the saves are applied, because observers may fetch, which calls this method again.
     self[store].seen = newest
-    do { try apply(seen) } catch {
+    let lostOwn = lacksSaves ? self[store].own : nil
+    if lacksSaves { self[store].own = nil }
+    do { try apply(lacksSaves ? nil : seen) } catch {
       self[store].seen = seen
+      if lacksSaves { self[store].own = lostOwn }
       throw error
     }
   }
 
-  /// The newest save that the context has seen, if others have saved between it and a save of the context; nil if nobody
-  /// has, and if the context has not read anything yet.
+  /// The newest save that the context has seen, if others have saved between it and a save of the context, or if the history
+  /// no longer has it; nil if neither is the case, and if the context has not read anything yet.
   ///
   /// - Parameter number: The context's save, which is not yet among the known ones.
   func seenSave(beforeOthersBefore number: Int64, of store: any AttachedStore) -> Int64? {
+    guard let seen = self[store].seen else { return nil }
+    if number <= seen { return seen }
     // Another program can have written any number.
-    guard let seen = self[store].seen, number > seen, number - 1 > seen else { return nil }
+    guard number - 1 > seen else { return nil }
     let ownCount = self[store].own?.count { $0 > seen && $0 < number } ?? 0
     return Int64(ownCount) < number &- seen &- 1 ? seen : nil
   }

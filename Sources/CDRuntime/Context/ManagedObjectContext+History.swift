@@ -30,40 +30,50 @@ extension ManagedObjectContext {
     try historyPosition.advance(to: newest, of: store) { seen in try apply(saves: seen, of: store, session) }
   }
 
-  private func apply(saves seen: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {
+  /// Updates the objects in memory to the saves after a number.
+  ///
+  /// - Parameter seen: The number; nil if the history lacks saves that this context has seen.
+  private func apply(
+    saves seen: Int64?, of store: any AttachedStore, _ session: any StoreSession
+  ) throws {
     var roots: Set<Int> = []
     var lost: Set<Int> = []
     // Root entities of objects that are read again although their rows have not been written.
     var referrers: Set<Int> = []
     var changes = changeNotices.isObserved || !children.isEmpty ? ObjectChanges() : nil
-    // No number follows the last one, which only another program can have written.
-    var expected = seen &+ 1
-    try session.forEachSave(of: store, after: seen) { id, text in
-      if id != expected {
+    func noteUnknownSaves() {
+      let known = registeredObjects.filter { $0.scope.plan.storeIndex == store.index }
+      for object in known { noteUpdate(of: object) }
+      let stale = known.filter { !$0.isPending }
+      changes = changes?.followed(by: ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
+      roots.formUnion(model.entities.filter { $0.storeIndex == store.index }.map(\.root))
+      lost = roots
+    }
+    if let seen {
+      // No number follows the last one, which only another program can have written.
+      var expected = seen &+ 1
+      try session.forEachSave(of: store, after: seen) { id, text in
         // The history has been purged of saves that this context has not seen: any object may have changed.
-        let known = registeredObjects.filter { $0.scope.plan.storeIndex == store.index }
-        for object in known { noteUpdate(of: object) }
-        let stale = known.filter { !$0.isPending }
-        changes = changes?.followed(by: ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
-        roots.formUnion(model.entities.filter { $0.storeIndex == store.index }.map(\.root))
-        lost = roots
+        if id != expected { noteUnknownSaves() }
+        expected = id &+ 1
+        if historyPosition.takeOwnSave(id, of: store) { return }
+        // A text that this release cannot read is skipped: the rows' versions protect the data.
+        guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return }
+        for member in members {
+          guard let plan = model.entity(member.key) else { continue }
+          roots.insert(plan.root)
+          changes = changes?.followed(by: Self.changes(member, of: store))
+          merge(HistoryText.ranges(member.value["updated"]), of: plan.root) { noteUpdate(of: $0) }
+          let inserted = HistoryText.ranges(member.value["inserted"])
+          noteReturn(to: inserted, of: plan.root)
+          referrers.formUnion(forgetReferences(to: inserted, of: plan.root))
+          let deleted = HistoryText.ranges(member.value["deleted"])
+          if !deleted.isEmpty { lost.insert(plan.root) }
+          merge(deleted, of: plan.root) { noteDeletion(of: $0) }
+        }
       }
-      expected = id &+ 1
-      if historyPosition.takeOwnSave(id, of: store) { return }
-      // A text that this release cannot read is skipped: the rows' versions protect the data.
-      guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return }
-      for member in members {
-        guard let plan = model.entity(member.key) else { continue }
-        roots.insert(plan.root)
-        changes = changes?.followed(by: Self.changes(member, of: store))
-        merge(HistoryText.ranges(member.value["updated"]), of: plan.root) { noteUpdate(of: $0) }
-        let inserted = HistoryText.ranges(member.value["inserted"])
-        noteReturn(to: inserted, of: plan.root)
-        referrers.formUnion(forgetReferences(to: inserted, of: plan.root))
-        let deleted = HistoryText.ranges(member.value["deleted"])
-        if !deleted.isEmpty { lost.insert(plan.root) }
-        merge(deleted, of: plan.root) { noteDeletion(of: $0) }
-      }
+    } else {
+      noteUnknownSaves()
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     // Observers may fetch, which calls this method again.

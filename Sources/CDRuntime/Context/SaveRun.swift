@@ -715,13 +715,14 @@ extension SaveRun {
     let sources = context.derivationSources(of: plan)
     let unwritten = context.derivedUnwrittenKeys
     if sources.isEmpty && unwritten.isEmpty { return false }
-    var expected = seen + 1
+    // Another program can have written any number.
+    var expected = seen &+ 1
     var isOutdated = false
     try session.reader.forEachSave(of: store, after: seen) { id, text in
       if isOutdated || id >= number { return }
       // If the history has been purged of saves, any object may have changed.
       isOutdated = id != expected
-      expected = id + 1
+      expected = id &+ 1
       if isOutdated || context.historyPosition.isOwnSave(id, of: store) { return }
       isOutdated = HistoryText.entities(ofChanges: text).contains { entity in
         guard let root = model.entity(entity.name)?.root else { return false }

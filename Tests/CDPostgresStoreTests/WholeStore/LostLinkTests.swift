@@ -148,7 +148,7 @@ import Testing
   /// The state that a block has read is gone with the connection. No read of the block returns another state.
   @Test func aBlockThatHasLostItsConnectionReadsNothingElse() throws {
     let context = container.newContext()
-    try context.perform {
+    try context.perform { () throws -> Void in
       #expect(try context.titles() == ["first"])
       proxy.decide { _ in .cutBefore }
       let first = #expect(throws: StoreError.self) { try context.titles() }
@@ -176,7 +176,7 @@ import Testing
     }
     try setUp.save()
     let context = container.newContext()
-    try context.perform {
+    try context.perform { () throws -> Void in
       var isLost = false
       let books = try context.objects(forEntityNamed: "Book", format: "pages == 1")
       for (number, book) in books.enumerated() where !isLost {
