@@ -128,6 +128,8 @@ final class PostgresWriteSession: StoreWriteSession {
     if let counter = try run([lock]).last { try checkCounter(counter, of: store) }
   }
 
+  func keepAlive() throws { try converting { try transaction.keepAlive() } }
+
   func rollback() {
     buffer = RowBuffer()
     transaction.rollback()

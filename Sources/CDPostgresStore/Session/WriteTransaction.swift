@@ -24,6 +24,8 @@ final class WriteTransaction {
   private(set) var isOpen = false
   /// Whether the server has begun the transaction.
   private var hasBegun = false
+  /// When the server got its last statement.
+  private var lastStatement = ContinuousClock.now
   /// The last error of the server or of the connection.
   private(set) var failure: PostgresFailure?
   /// Whether the server was asked to commit.
@@ -88,6 +90,7 @@ final class WriteTransaction {
   ///   another version.
   func run(_ list: [PostgresStatement]) throws -> [PostgresResult] {
     guard isOpen, !hasBegun else { return try runBegun(list) }
+    defer { lastStatement = .now }
     let beginning = beginning
     let connection = try self.connection()
     do throws(PostgresFailure) {
@@ -116,6 +119,7 @@ final class WriteTransaction {
   /// - Parameter isCommit: Whether the statements end the transaction. Their result must be known.
   private func runBegun(_ list: [PostgresStatement], isCommit: Bool = false) throws -> [PostgresResult] {
     let connection = try self.connection()
+    defer { lastStatement = .now }
     do throws(PostgresFailure) {
       return try connection.run(list, isCancellable: isCancellable && !isCommit)
     } catch {
@@ -123,6 +127,14 @@ final class WriteTransaction {
       if error.isCancellation { throw CancellationError() }
       throw error
     }
+  }
+
+  /// Sends a statement if the server has got none for a while. It ends a transaction that gets none for twice the time that
+  /// a statement may take.
+  func keepAlive() throws {
+    let limit = Duration.seconds(server.statementLimit / 2)
+    guard isOpen, hasBegun, lastStatement.duration(to: .now) > limit else { return }
+    _ = try run([PostgresStatement("SELECT 1")])
   }
 
   /// Checks the version of the stores again.
@@ -220,6 +232,7 @@ final class WriteTransaction {
   func copy(_ text: String, _ produce: (inout PostgresBytes) -> Bool) throws {
     if !hasBegun { _ = try run([]) }
     let connection = try self.connection()
+    defer { lastStatement = .now }
     do throws(PostgresFailure) {
       try connection.copy(text, isCancellable: isCancellable, produce)
     } catch {

@@ -89,7 +89,13 @@ final class BatchRun {
   /// Starts with the first of a batch's rows.
   func start(_ rows: BatchRows) -> (BatchRowWriter) throws -> Bool {
     isRepeatable = rows.isRepeatable
-    return rows.start()
+    let writeNext = rows.start()
+    guard session.reader.isRemote else { return writeNext }
+    return { [session] row in
+      let isMore = try writeNext(row)
+      try session.keepAlive()
+      return isMore
+    }
   }
 
   private func check(_ store: any AttachedStore) throws {

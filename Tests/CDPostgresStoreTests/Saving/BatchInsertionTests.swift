@@ -114,6 +114,22 @@ import Testing
     #expect(try context.titles("shelf.name == 'a'").count == 700)
   }
 
+  /// The rows come so slowly that the server would end the transaction before they are enough to be sent.
+  @Test(arguments: [BatchUniqueness.refuse, .keep, .update])
+  func rowsThatComeSlowlyArrive(_ uniqueness: BatchUniqueness) throws {
+    let count = 60
+    let context = try store.context { $0.statementTimeout = 1.5 }
+    // A server ends the transaction after twice this time.
+    let rows = (0..<count).lazy.map { number -> [String: FetchedValue] in
+      usleep(100_000)
+      return ["name": .attribute(.string("shelf \(number)"))]
+    }
+    var request = BatchInsertRequest<ManagedObject>(entityName: "Shelf", rows: rows)
+    request.uniqueness = uniqueness
+    #expect(try context.execute(request).count == count)
+    #expect(try store.count("Shelf") == count)
+  }
+
   @Test func largeValuesAreSentInParts() throws {
     let context = try store.context()
     let text = String(repeating: "x", count: 200_000)

@@ -129,6 +129,10 @@ final class CombinedWriteSession: StoreWriteSession {
     try session(of: store).excludeOthers(from: store)
   }
 
+  func keepAlive() throws {
+    for number in state.begun { try sessions[number].keepAlive() }
+  }
+
   func rollback() {
     for number in state.begun { sessions[number].rollback() }
     state.isOpen = false

@@ -75,6 +75,9 @@ package protocol StoreWriteSession: AnyObject {
   /// Keeps everybody else from saving to a store until the transaction ends. Others who have changed rows already can make
   /// the transaction fail, so that it has to be repeated.
   func excludeOthers(from store: any AttachedStore) throws
+  /// Keeps the transaction open while the caller's code computes what to write next, which may take any time. Must be called
+  /// again and again, and usually does nothing.
+  func keepAlive() throws
   /// Runs a body in its own transaction.
   func write<R>(_ body: () throws -> R) throws -> R
 
@@ -248,4 +251,7 @@ extension StoreWriteSession {
   // An engine in this process has one writer at a time, and the lock of a file excludes other processes.
   package func excludesOthers(from store: any AttachedStore) -> Bool { true }
   package func excludeOthers(from store: any AttachedStore) throws {}
+
+  // Only a server ends a transaction that does nothing.
+  package func keepAlive() throws {}
 }
