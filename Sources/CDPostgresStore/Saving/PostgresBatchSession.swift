@@ -290,13 +290,32 @@ final class PostgresBatchSession: StoreBatchSession {
       for value in row.values { _ = try write.storable(value) }
       write.noteReferences(row.values, in: columns, of: entity)
     }
-    try change(
+    let text =
       "UPDATE \(table(entity)) AS t0 SET "
-        + (texts + assignments + [RowStatements.nextVersion]).joined(separator: ", ")
-        + " FROM unnest(\(arrays.joined(separator: ", "))) AS v(\(names.joined(separator: ", "))) "
-        + "WHERE t0._pk = v.k",
-      parameters + [.keys(rows.map(\.key))]
-        + types.enumerated().map { column, type in .array(rows.map { $0.values[column] }, type) })
+      + (texts + assignments + [RowStatements.nextVersion]).joined(separator: ", ")
+      + " FROM unnest(\(arrays.joined(separator: ", "))) AS v(\(names.joined(separator: ", "))) "
+      + "WHERE t0._pk = v.k"
+    for part in Self.parts(rows.map(\.values)) {
+      let values = types.enumerated().map { column, type in
+        PostgresParameter.array(rows[part].map { $0.values[column] }, type)
+      }
+      try change(text, parameters + [.keys(rows[part].map(\.key))] + values)
+    }
+  }
+
+  /// The ranges of rows that are sent together. A server accepts no message of more than a gigabyte.
+  static func parts(_ rows: [[AttributeValue]]) -> [Range<Int>] {
+    var parts: [Range<Int>] = []
+    var (start, size) = (0, 0)
+    for (index, row) in rows.enumerated() {
+      size += row.reduce(0) { $0 + $1.size }
+      if index + 1 - start >= InsertedColumns.mostRows || size >= InsertedColumns.mostBytes {
+        parts.append(start..<index + 1)
+        (start, size) = (index + 1, 0)
+      }
+    }
+    if start < rows.count { parts.append(start..<rows.count) }
+    return parts
   }
 
   func setValues(
