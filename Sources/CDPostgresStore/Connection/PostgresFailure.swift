@@ -102,6 +102,12 @@ struct PostgresFailure: Error {
       || code.hasPrefix("08") && code != Self.unknownResult
   }
 
+  /// Whether the same statement can succeed later although nobody changes anything.
+  private var isPassing: Bool {
+    // A lack of memory, of connections, or of time.
+    isTransient || code.hasPrefix("53") || code == Self.queryCanceled
+  }
+
   /// The error that an operation throws: `CancellationError` if the task was cancelled, or else a ``StoreError``.
   func thrownError(of stores: [URL], during operation: String) -> any Error {
     isCancellation ? CancellationError() : error(of: stores, during: operation)
@@ -134,8 +140,11 @@ struct PostgresFailure: Error {
         engine: "PostgreSQL", code: code, message: message, operation: operation,
         // A calculation without a result, and a statement beyond the server's limits.
         isOfQuery: code.hasPrefix("22") || code.hasPrefix("54"),
-        // No connection, a refused login, a server that does not accept connections, and one that has too many.
-        isOfConnection: ["08", "28", "57P"].contains { code.hasPrefix($0) } || code == Self.tooManyConnections
-      ))
+        isOfConnection: isOfConnection, isPassing: isPassing))
+  }
+
+  /// No connection, a refused login, a server that does not accept connections, and one that has too many.
+  private var isOfConnection: Bool {
+    ["08", "28", "57P"].contains { code.hasPrefix($0) } || code == Self.tooManyConnections
   }
 }

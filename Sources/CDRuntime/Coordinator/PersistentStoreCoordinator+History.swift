@@ -74,6 +74,10 @@ extension PersistentStoreCoordinator {
   /// }
   /// ```
   ///
+  /// While another program is writing to a store for long, or a server cannot be reached, is starting or is too slow, the
+  /// sequence waits. Later it reports all that was saved in the meantime. It checks a server that is away at intervals that
+  /// grow to four seconds.
+  ///
   /// - Throws: ``StoreError`` if a store cannot be read. The sequence throws ``HistoryError`` or ``StoreError`` if it
   ///   cannot continue.
   public func changes(

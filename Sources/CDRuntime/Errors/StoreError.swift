@@ -247,11 +247,14 @@ public struct StoreEngineError: Error, Hashable, Sendable {
   package let isOfQuery: Bool
   /// Whether the cause is the connection to a server. The same operation can succeed when there is a connection again.
   public let isOfConnection: Bool
+  /// Whether the same operation can succeed later although nobody changes anything: the server is away, starts, has too much
+  /// to do, or was too slow.
+  package let isPassing: Bool
 
   /// Creates an error for an engine to throw in ``StoreError/engine(_:_:)``.
   package init(
     engine: String, code: String, message: String, operation: String, isOfQuery: Bool = false,
-    isOfConnection: Bool = false
+    isOfConnection: Bool = false, isPassing: Bool = false
   ) {
     self.engine = engine
     self.code = code
@@ -259,6 +262,7 @@ public struct StoreEngineError: Error, Hashable, Sendable {
     self.operation = operation
     self.isOfQuery = isOfQuery
     self.isOfConnection = isOfConnection
+    self.isPassing = isPassing
   }
 }
 
@@ -266,6 +270,15 @@ extension StoreError {
   /// Whether the error comes from the statement and not from the store.
   var isOfStatement: Bool {
     if case .engine(_, let error) = self { error.isOfQuery } else { false }
+  }
+
+  /// Whether the same operation can succeed later although nobody changes anything.
+  var isPassing: Bool {
+    switch self {
+    case .busy: true
+    case .engine(_, let error): error.isPassing
+    default: false
+    }
   }
 }
 

@@ -192,6 +192,23 @@ import Testing
     #expect(try context.perform { try context.titles().count } == count + 1)
   }
 
+  /// A sequence of saves goes on when the server is back.
+  @Test func aSequenceOfSavesOutlivesTheConnection() async throws {
+    let changes = try container.persistentStoreCoordinator.changes()
+    proxy.decide { _ in .cutBefore }
+    proxy.cutAll()
+    // Some checks fail.
+    try await Task.sleep(for: .seconds(1))
+    let context = try store.context()
+    try context.addBook("second")
+    try context.save()
+    proxy.decide { _ in .forward }
+    for try await transaction in changes {
+      #expect(transaction.changes.inserted.count == 1)
+      break
+    }
+  }
+
   /// The first read of a block fails, and so does the return to the savepoint before it. The connection is not lost to others.
   @Test func aReadThatFailsTwiceGivesItsConnectionBack() throws {
     let store = try ServerStore { server in

@@ -13,6 +13,8 @@ extension StoreEngine {
 actor HistoryWatcher: HistoryListener {
   /// The time between two checks whether another process has written to a store.
   static let interval = Duration.milliseconds(250)
+  /// The longest time between two checks while a server cannot be read.
+  private static let longestInterval = Duration.seconds(4)
 
   private struct Listener {
     let continuation: AsyncThrowingStream<HistoryTransaction, any Error>.Continuation
@@ -28,6 +30,8 @@ actor HistoryWatcher: HistoryListener {
   /// The session is kept, because its change mark is only comparable with its own earlier marks.
   private var session: (any StoreSession)?
   private var lastMark: String?
+  /// The time until the next check. It grows while a server cannot be read.
+  private var pause = HistoryWatcher.interval
 
   init(_ engine: any StoreEngine) { self.engine = engine }
 
@@ -45,10 +49,11 @@ actor HistoryWatcher: HistoryListener {
 
   private func startPolling() {
     polling = Task { [weak self] in
+      var pause = Self.interval
       while !Task.isCancelled {
-        try? await Task.sleep(for: Self.interval)
+        try? await Task.sleep(for: pause)
         guard let self else { return }
-        await self.poll()
+        pause = await self.poll()
       }
     }
   }
@@ -60,24 +65,38 @@ actor HistoryWatcher: HistoryListener {
     polling = nil
     session = nil
     lastMark = nil
+    pause = Self.interval
   }
 
-  private func poll() {
-    guard !listeners.isEmpty else { return }
+  /// Looks for changes.
+  ///
+  /// - Returns: The time until the next check.
+  private func poll() -> Duration {
+    guard !listeners.isEmpty else { return Self.interval }
     do {
       // After the removal of a store, the old session would keep the store open.
       if session?.stores.removals != engine.stores.removals { (session, lastMark) = (nil, nil) }
       let session = try session ?? engine.takeSession()
       self.session = session
       let mark = try session.changeMark()
-      guard mark != lastMark else { return }
-      lastMark = mark
-      notify()
-    } catch StoreError.busy {
-      // The next check will do.
+      if mark != lastMark {
+        lastMark = mark
+        notify()
+      }
+      // Without a mark, the history could not be read.
+      if lastMark != nil { pause = Self.interval }
+    } catch let error as StoreError where error.isPassing {
+      waitLonger(after: error)
     } catch {
       fail(error)
     }
+    return pause
+  }
+
+  /// Puts off the next check after a failure that can pass. Another writer is ready soon, a server may be away for long.
+  private func waitLonger(after error: StoreError) {
+    if case .busy = error { return }
+    pause = min(pause * 2, Self.longestInterval)
   }
 
   /// Sends to each listener the transactions after its token.
@@ -90,9 +109,11 @@ actor HistoryWatcher: HistoryListener {
         guard let last = transactions.last else { continue }
         listeners[id]?.token = last.token
         for transaction in transactions { listener.continuation.yield(transaction) }
-      } catch StoreError.busy where polling != nil {
-        // The next check reads the history, even if nothing has been written until then.
+      } catch let error as StoreError where polling != nil && error.isPassing {
+        // The next check reads the history, even if nothing has been written until then. The other listeners would wait for
+        // the same failure.
         lastMark = nil
+        return waitLonger(after: error)
       } catch {
         // The end of the stream removes the listener.
         listener.continuation.finish(throwing: error)
