@@ -11,9 +11,7 @@ extension ManagedObjectContext {
     let count = readFailures.count
     derive(&errors)
     // A value would be missing, or an object to derive for.
-    if let failure = readFailure(since: count) {
-      throw StoreError.inputOutput(storeReader.stores.all.map(\.url), reason: "\(failure)")
-    }
+    try checkReadsOfSave(since: count)
     if !errors.isEmpty { throw SaveError.validation(errors) }
   }
 
