@@ -105,7 +105,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The key, and the row's version if the row has no other news for the object: then a save of the object
   ///   overwrites nothing that it does not know. Nil if there is no row, or if the store cannot be read.
-  private func newestReference(of object: ManagedObject, _ slot: Int) -> (key: ObjectKey, version: Int64?)? {
+  func newestReference(of object: ManagedObject, _ slot: Int) -> (key: ObjectKey, version: Int64?)? {
     func key(_ value: AttributeValue) -> ObjectKey {
       if case .int(let key) = value { key } else { 0 }
     }
