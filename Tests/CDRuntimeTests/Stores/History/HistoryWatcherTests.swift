@@ -2,51 +2,15 @@ import Foundation
 import Synchronization
 import Testing
 
-@_spi(Generated) @testable import CDRuntime
+@testable import CDRuntime
 
 /// Listeners of stores that cannot always be read.
 @Suite(.onceForAllKinds) struct HistoryWatcherTests {
-  /// An engine that gives no session at certain calls, because another connection is writing.
-  private final class BusyEngine: StoreEngine {
-    private let engine: any StoreEngine
-    private let busyCalls: Set<Int>
-    private let calls = Atomic<Int>(0)
+  /// The number of reads so far.
+  private final class Reads: Sendable {
+    private let count = Atomic<Int>(0)
 
-    init(_ engine: any StoreEngine, busyCalls: Set<Int>) {
-      self.engine = engine
-      self.busyCalls = busyCalls
-    }
-
-    var model: ModelPlan { engine.model }
-    var stores: StoreSet { engine.stores }
-    var removalCount: Int { engine.removalCount }
-    var files: [ExternalFiles?] { engine.files }
-    var origin: String { engine.origin }
-    var watch: HistoryWatch { engine.watch }
-
-    func takeSession() throws -> any StoreSession {
-      let call = calls.add(1, ordering: .relaxed).newValue
-      if busyCalls.contains(call) { throw StoreError.busy(stores.all.map(\.url)) }
-      return try engine.takeSession()
-    }
-
-    func returnSession(_ session: any StoreSession) { engine.returnSession(session) }
-    func checkIsReadable() throws { try engine.checkIsReadable() }
-
-    func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R { try engine.write(body) }
-
-    func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
-      try engine.reserveKeys(of: root, count: count)
-    }
-
-    func returnKeys(_ keys: Range<ObjectKey>, of root: Int) { engine.returnKeys(keys, of: root) }
-    func remove(_ id: UUID) throws -> Bool { try engine.remove(id) }
-
-    func observeRemovals(_ observer: AnyObject, _ handler: @escaping @Sendable () -> Void) {
-      engine.observeRemovals(observer, handler)
-    }
-
-    func stopObservingRemovals(_ id: ObjectIdentifier) { engine.stopObservingRemovals(id) }
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
   }
 
   private let store: TemporaryStore
@@ -63,7 +27,12 @@ import Testing
     let context = container.newContext()
     let tag = Tag(name: "a", in: context)
     try context.save()
-    let watcher = HistoryWatcher(BusyEngine(coordinator.engine, busyCalls: busyCalls))
+    let (reads, stores) = (Reads(), coordinator.engine.stores.all.map(\.url))
+    let watcher = HistoryWatcher(
+      UnreadableEngine(coordinator.engine) {
+        // Another connection is writing.
+        if busyCalls.contains(reads.next()) { throw StoreError.busy(stores) }
+      })
     let (stream, continuation) = AsyncThrowingStream<HistoryTransaction, any Error>.makeStream()
     let id = UUID()
     await watcher.add(id, continuation, after: token)
