@@ -714,7 +714,7 @@ extension StepBuilder {
           + "'where: \(rule.value) != nil', or 'policy: custom'")
       return nil
     }
-    if relationship.isMandatoryToOne, !isOneKey(checked.expression),
+    if relationship.isMandatoryToOne, onlyKey(of: checked.expression) == nil,
       readsDeleted(checked.expression, in: mappings[mappingIndex])
     {
       problem(
@@ -779,17 +779,19 @@ extension StepBuilder {
   private func mayBeDeleted(
     _ value: ValueExpression, as new: RelationshipDescription, _ mappingIndex: Int
   ) -> Bool {
-    guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
-      case .key(let key) = steps[0],
+    guard let key = onlyKey(of: value),
       case .relationship(let old)? = source.property(key, of: mappings[mappingIndex].sourceName)
     else { return false }
     return unenforcedInverse(of: old, as: new, mappingIndex) != nil
       && !isFiltered(old, in: mappings[mappingIndex])
   }
 
-  private func isOneKey(_ value: ValueExpression) -> Bool {
-    guard case .path(let base, let steps) = value.kind, case .object = base.kind else { return false }
-    return steps.count == 1
+  /// The key of an expression that reads one property of the object; nil for any other expression.
+  private func onlyKey(of value: ValueExpression) -> String? {
+    guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
+      case .key(let key) = steps[0]
+    else { return nil }
+    return key
   }
 
   /// Whether a value that is otherwise never nil is nil for references to deleted objects.

@@ -11,9 +11,7 @@ extension ManagedObjectContext {
     let count = readFailures.count
     derive(&errors)
     // A value would be missing, or an object to derive for.
-    if let failure = readFailure(since: count) {
-      throw StoreError.inputOutput(storeReader.stores.all.map(\.url), reason: "\(failure)")
-    }
+    try checkReadsOfSave(since: count)
     if !errors.isEmpty { throw SaveError.validation(errors) }
   }
 
@@ -136,11 +134,34 @@ extension ManagedObjectContext {
       if inverse.isToMany {
         if object.flags.contains(.inaccessible) { continue }
         result.formUnion(objectsWithOthers(of: object, inverse))
-      } else if let related = object.relatedObject(inverse) {
-        result.insert(related)
+      } else {
+        if let related = object.relatedObject(inverse) { result.insert(related) }
+        result.formUnion(relatedByOthers(to: object, inverse))
       }
     }
     return result
+  }
+
+  /// The objects that another context has related to an object by a to-one relationship since the object's changes, or its
+  /// deletion, have kept it from being read again. Their stored values count the object without these changes.
+  private func relatedByOthers(to object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject]
+  {
+    guard object.isPending, !object.flags.contains(.inserted) else { return [] }
+    switch relationship.storage {
+    case .reference:
+      // Nothing marks a child's object that differs from the parent's one.
+      guard parent != nil || object.flags.contains(.outdated),
+        let reference = newestReference(of: object, relationship.slot)
+      else { return [] }
+      return self.object(reference.key, relationship).map { [$0] } ?? []
+    case .inverseReference:
+      guard parent != nil || object.extras?.hasOutdatedPartners == true else { return [] }
+      do { return try readReferrers(of: object, relationship) ?? [] } catch {
+        object.report(.readFailed("\(error)"), slot: relationship.slot)
+        return []
+      }
+    case .join, .referencesOfOthers: return []
+    }
   }
 
   /// The owners of a relationship without an inverse that lead to any of the given objects: found by rows and by

@@ -36,7 +36,8 @@ extension ManagedObjectContext {
     if keepsDeletedObjects(relationship) { changeNotices.addUnnotifiedObserver(object) }
   }
 
-  private func keepsDeletedObjects(_ relationship: RelationshipPlan) -> Bool {
+  /// Whether the deletion of a relationship's object does not change the relationship's owner.
+  func keepsDeletedObjects(_ relationship: RelationshipPlan) -> Bool {
     inverse(of: relationship)?.description.deleteRule.separates != true
   }
 

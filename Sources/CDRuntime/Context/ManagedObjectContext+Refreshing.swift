@@ -2,6 +2,10 @@
 extension ManagedObjectContext {
   /// Makes an object read its row again when it is next used.
   ///
+  /// If the row of an object with changes is gone, or if the store cannot be read, an object that keeps its changes keeps its
+  /// other values too. If the row is gone, the next save finds the conflict ``SaveConflict/Reason-swift.enum/deleted``. Delete
+  /// the object, or refresh it without its changes, to save the rest.
+  ///
   /// - Parameters:
   ///   - object: An object of the context. An object of another context and a new object are left as they are.
   ///   - mergeChanges: True keeps the object's changes and reads its other values again. A value that was set back to
@@ -10,12 +14,23 @@ extension ManagedObjectContext {
   ///     rollback brings it back.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     let isDropping = !mergeChanges && !children.isEmpty && object.scope.context === self && object.isPending
+    let hasValues = object.flags.isDisjoint(with: [.fault, .inaccessible])
     refresh(object, mergeChanges: mergeChanges, keepsReferencesToDeleted: false)
+    if hasValues, object.isPending, object.flags.contains(.inaccessible) {
+      object.flags.remove(.inaccessible)
+      noteContestedReferences(of: object)
+    }
     // A child may have read relationships with these changes, of which the versions of its objects do not tell.
     if isDropping {
       invalidateChildren()
       notifyObservers()
     }
+  }
+
+  /// Refreshes an object for a merge policy, and keeps its changes. If its row is gone, or if the store cannot be read, it is
+  /// inaccessible afterwards.
+  func refreshKeepingChanges(of object: ManagedObject) {
+    refresh(object, mergeChanges: true, keepsReferencesToDeleted: false)
   }
 
   /// Drops an object's changes for a merge policy. References to objects that are deleted here are read from the row
@@ -53,13 +68,16 @@ extension ManagedObjectContext {
     if !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) {
       pendingChanges.noteContested(root: object.scope.plan.root)
     }
+    let known = object.flags.intersection([.outdated, .rowDeletedElsewhere])
+    let failures = readFailures.count
     object.flags.subtract([.inaccessible, .outdated, .rowDeletedElsewhere])
     object.flags.insert(.fault)
     // The save needs the row's version, even if the object has no changed values.
     guard object.isPending else { return }
     object.fireFault()
     if object.flags.contains(.inaccessible) {
-      object.flags.insert(.rowDeletedElsewhere)
+      // If the store cannot be read, nothing new is known of the row.
+      object.flags.formUnion(readFailure(since: failures) == nil ? .rowDeletedElsewhere : known)
       pendingChanges.notePairsOfLostRow(of: object, pairs)
       return
     }
@@ -85,12 +103,12 @@ extension ManagedObjectContext {
     forgetEqualChanges(of: object)
     forgetDerivedChanges(of: object)
     guard object.hasOwnChanges, !object.flags.contains(.inserted) else {
-      return refresh(object, mergeChanges: true)
+      return refreshKeepingChanges(of: object)
     }
     object._willRead()
     if let slot = reference?.slot, object.extras?.changed.contains(slot) != true {
       // Only the refresh handles a row that is gone.
-      guard let newest = newestReference(of: object, slot) else { return refresh(object, mergeChanges: true) }
+      guard let newest = newestReference(of: object, slot) else { return refreshKeepingChanges(of: object) }
       object._setReference(slot, newest.key)
       if let version = newest.version {
         object.version = version
@@ -105,7 +123,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The key, and the row's version if the row has no other news for the object: then a save of the object
   ///   overwrites nothing that it does not know. Nil if there is no row, or if the store cannot be read.
-  private func newestReference(of object: ManagedObject, _ slot: Int) -> (key: ObjectKey, version: Int64?)? {
+  func newestReference(of object: ManagedObject, _ slot: Int) -> (key: ObjectKey, version: Int64?)? {
     func key(_ value: AttributeValue) -> ObjectKey {
       if case .int(let key) = value { key } else { 0 }
     }

@@ -169,7 +169,7 @@ extension ManagedObjectContext {
 
   /// Finds these objects by the store's rows, and by objects with changes that have not been read again. Nil if no row
   /// can refer to the object.
-  private func readReferrers(
+  func readReferrers(
     of object: ManagedObject, _ relationship: RelationshipPlan
   ) throws -> [ManagedObject]? {
     guard let inverse = inverse(of: relationship), object.mayHaveRowsOfOthers,

@@ -111,7 +111,7 @@ extension ManagedObjectContext {
     for object in conflicts.compactMap({ registeredObject(for: $0.objectID) }) {
       noteChange(of: object)
       forgetDerivedChanges(of: object)
-      refresh(object, mergeChanges: true)
+      refreshKeepingChanges(of: object)
     }
   }
 
@@ -155,7 +155,7 @@ extension ManagedObjectContext {
     let isDerived = object.hasOnlyDerivedChanges
     let pairs = pendingChanges.addingPairsOfLostRow(of: object, to: knownPairs(of: object))
     let (version, flags) = (object.version, object.flags)
-    refresh(object, mergeChanges: true)
+    refreshKeepingChanges(of: object)
     if object.flags.contains(.inaccessible) {
       if isDeleting { return }
       // If the row still exists, the store could not be read, and this throws.
@@ -688,7 +688,7 @@ extension ManagedObjectContext {
     }
     switch try resolution(of: conflict) {
     case .storeWins, .rollback:
-      refresh(object, mergeChanges: true)
+      refreshKeepingChanges(of: object)
       if !object.flags.contains(.inaccessible) { revertDeletion(of: object) }
     case .objectWins, .overwrite, .values:
       for (relationship, others) in related { applyDeleteRule(relationship, to: others) }

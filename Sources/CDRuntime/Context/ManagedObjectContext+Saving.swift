@@ -13,6 +13,7 @@ extension ManagedObjectContext {
   ///
   /// A deletion needs the values of its object, and a relationship that is set as a whole needs its former objects. If the
   /// store cannot be read, nothing is changed, and the first save afterwards throws the error in the same way.
+  /// The save itself reads what the model's rules and derived attributes need. It writes nothing if the store cannot be read.
   ///
   /// Properties that were set on deleted objects are lost. The first save afterwards throws
   /// ``SaveError/changesLost(_:)`` once, and the next one saves the rest.

@@ -10,9 +10,10 @@ extension ManagedObjectContext {
   ///
   /// - Parameter refusals: The errors of objects' own validation methods.
   /// - Returns: Whether objects follow rows of other contexts from now on, so that attributes must be derived anew.
-  /// - Throws: ``SaveError/validation(_:)`` with every mistake, or the error of a store that the parent cannot read.
+  /// - Throws: ``SaveError/validation(_:)`` with every mistake, or the error of a store that cannot be read.
   func validate(_ refusals: [ObjectIdentifier: [ValidationError]]) throws -> Bool {
     var errors: [ValidationError] = []
+    let failures = readFailures.count
     var hasDeleted = false
     if model.hasPairMinimums { checkPairMinimums(&errors) }
     for object in pending {
@@ -34,6 +35,8 @@ extension ManagedObjectContext {
       }
     }
     if hasDeleted, !model.oneSidedMinimums.isEmpty { checkOneSidedOwners(&errors) }
+    // A relationship that could not be read seems to have fewer objects, or none.
+    try checkReadsOfSave(since: failures)
     if !errors.isEmpty { throw SaveError.validation(errors) }
     // Not earlier: a save that is refused leaves the graph unchanged.
     return hasDeleted && clearDeleted()

@@ -254,6 +254,14 @@ public final class ManagedObjectContext {
     }
   }
 
+  /// Does the same for a save, which throws the error of a store.
+  @_optimize(none)
+  func checkReadsOfSave(since count: Int) throws(StoreError) {
+    if let failure = readFailure(since: count) {
+      throw .inputOutput(storeReader.stores.all.map(\.url), reason: "\(failure)")
+    }
+  }
+
   /// Makes ``recentErrors`` keep all errors from now on.
   func keepAllErrors() { observers.keepsAll = true }
 

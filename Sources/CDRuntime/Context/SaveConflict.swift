@@ -24,7 +24,8 @@ public struct SaveConflict: Error, Hashable, Sendable {
   public enum Reason: Hashable, Sendable {
     /// The object's row has other values.
     case changed
-    /// The object's row is gone.
+    /// The object's row is gone. A refresh that keeps the object's changes does not settle this conflict: delete the object,
+    /// or refresh it without its changes.
     case deleted
     /// The object that a one-to-one relationship was set to has another partner in the store. To save, set that
     /// partner's relationship to nil, or choose another object.

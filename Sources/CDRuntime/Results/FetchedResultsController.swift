@@ -77,6 +77,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// The versions of the objects when the results were last fetched, in a child context. Nothing reports the saves of the
   /// parent to the child.
   private var versions: [ManagedObjectID: Int64] = [:]
+  /// The objects whose deletion was unsaved when the results were last fetched, in the context or in an ancestor. References
+  /// to them read as nil.
+  private var deleted: Set<ManagedObjectID> = []
   /// The changes that an update could not follow because it failed; nil if there are none. The next update follows them.
   private var missed: ObjectChanges?
   /// Whether an update for these changes is scheduled.
@@ -191,6 +194,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
   @discardableResult
   private func update(_ changes: ObjectChanges, isExplicit: Bool = false) throws -> FetchedResultsDiff {
     let outdated = inheritedObjects(current)
+    // Before the fetch, which may read the references again.
+    let referrers = objectsOfOtherReferences(changes)
     var new = try fetchSections()
     var count = showCount
     if failure != nil { setError(nil) }
@@ -211,6 +216,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     // The fetch has taken over what a parent has saved.
     touched.formUnion(outdated.subtracting(inheritedNow))
     touched.formUnion(objectsOfOtherVersions(new))
+    touched.formUnion(referrers)
     func difference(to new: [FetchedResultsSection<Object>]) -> FetchedResultsDiff {
       FetchedResultsDiff(from: current.map(\.shape), to: new.map(\.shape)) {
         touched.contains($0) || changes.updated.contains($0) || changes.refreshed.contains($0)
@@ -294,6 +300,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     current = sections
     unsaved = unsavedObjects(sections)
     inherited = inheritedObjects(sections)
+    deleted = unsavedDeletions()
     noteVersions(sections)
     index()
   }
@@ -335,6 +342,44 @@ public final class FetchedResultsController<Object: ManagedObject> {
       for object in section.objects {
         let id = object.objectID
         if let version = versions[id], version != object.version { found.insert(id) }
+      }
+    }
+    return found
+  }
+
+  private func unsavedDeletions() -> Set<ManagedObjectID> {
+    var deletions: Set<ManagedObjectID> = []
+    var ancestor: ManagedObjectContext? = context
+    while let owner = ancestor {
+      for object in owner.pending where object.flags.contains(.deleted) { deletions.insert(object.objectID) }
+      ancestor = owner.parent
+    }
+    return deletions
+  }
+
+  /// The objects with a reference that reads as nil because its object has been deleted since the results were last fetched,
+  /// or no longer does because the deletion has been taken back. The deletion changes no reference without an inverse, and
+  /// none that the inverse's rule leaves.
+  private func objectsOfOtherReferences(_ changes: ObjectChanges) -> Set<ManagedObjectID> {
+    let contested = deleted.symmetricDifference(unsavedDeletions())
+    if contested.isEmpty, changes.deleted.isEmpty { return [] }
+    func isOther(_ object: ManagedObject, _ relationship: RelationshipPlan) -> Bool {
+      guard case .reference = relationship.storage, context.keepsDeletedObjects(relationship) else {
+        return false
+      }
+      let key = object.referenceKey(relationship.slot)
+      guard key != 0 else { return false }
+      return context.model.entities[relationship.destination].subtree.contains { entity in
+        let id = context.registry.objectID(key, ofEntity: entity)
+        return contested.contains(id) || changes.deleted.contains(id)
+      }
+    }
+    var found: Set<ManagedObjectID> = []
+    for section in current {
+      for object in section.objects {
+        for case let relationship? in object.scope.plan.relationships where isOther(object, relationship) {
+          found.insert(object.objectID)
+        }
       }
     }
     return found

@@ -57,7 +57,8 @@ public struct FetchedResultsDiff: Hashable, Sendable {
   /// Objects that were moved: in each section the fewest possible.
   public let moves: [Move]
   /// The new positions of objects that were in the results before and may have other values now, or for whose row the
-  /// context has another instance now. ``FetchedResultsController/update()`` counts all objects with unsaved changes.
+  /// context has another instance now. A reference that is nil because its object has been deleted is another value.
+  /// ``FetchedResultsController/update()`` counts all objects with unsaved changes.
   public let updates: [FetchedIndex]
 
   /// Whether there is no difference.

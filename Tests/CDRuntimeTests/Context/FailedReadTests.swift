@@ -60,6 +60,19 @@ import Testing
     #expect(!tag.isInaccessible && tag.name == "a")
   }
 
+  /// Nothing says that its row is gone.
+  @Test(arguments: [false, true]) func aRefreshThatCannotReadKeepsTheObject(isRolledBack: Bool) throws {
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    tag.name = "b"
+    try withoutReads { [context] in context.refresh(tag, mergeChanges: true) }
+    #expect(tag.name == "b" && !tag.isInaccessible && failedReads == 1)
+    if isRolledBack { context.rollback() } else { try context.save() }
+    #expect(tag.name == (isRolledBack ? "a" : "b") && !tag.isInaccessible)
+    #expect(try Tag.objects(in: container.newContext()).map(\.name) == [tag.name])
+    #expect(try Tag.objects(in: context) == [tag])
+  }
+
   @Test func aDeletionThatCannotBeMadeIsAnErrorOfTheSave() throws {
     let tag = try savedTag()
     try withoutReads { [context] in context.delete(tag) }

@@ -6,9 +6,14 @@ import Synchronization
 /// An engine whose stores can be written all the time, and cannot be read while a test says so.
 final class UnreadableEngine: StoreEngine {
   private let engine: any StoreEngine
+  private let willRead: @Sendable () throws -> Void
   private let isUnreadable = Atomic<Bool>(false)
 
-  init(_ engine: any StoreEngine) { self.engine = engine }
+  /// - Parameter willRead: Called before each read, which fails if it throws an error.
+  init(_ engine: any StoreEngine, willRead: @escaping @Sendable () throws -> Void = {}) {
+    self.engine = engine
+    self.willRead = willRead
+  }
 
   /// A container of a coordinator's stores, and its engine.
   static func container(
@@ -28,6 +33,7 @@ final class UnreadableEngine: StoreEngine {
   }
 
   private func check() throws {
+    try willRead()
     if isUnreadable.load(ordering: .relaxed) { throw StoreError.busy(stores.all.map(\.url)) }
   }
 

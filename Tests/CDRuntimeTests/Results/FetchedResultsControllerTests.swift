@@ -310,6 +310,36 @@ import Testing
     #expect(told.contains { !$0.updates.isEmpty || !$0.insertions.isEmpty })
   }
 
+  /// A deletion changes no object that refers to the deleted one without an inverse.
+  @Test(.timeLimit(.minutes(1))) func aReferenceThatLosesItsObjectIsAnUpdate() async throws {
+    let author = Author(name: "Thoreau", in: context)
+    let book = Book(title: "Walden", isbn: "1", author: author, in: context)
+    let shelf = Shelf(in: context)
+    shelf.favourite = book
+    try context.save()
+    let results = try FetchedResultsController(
+      FetchRequest<Shelf>(), sectionKeyPath: "favourite.title", in: context)
+    let index = FetchedIndex(section: 0, item: 0)
+    func values() -> [FetchedValue] { results.sections.map(\.value) }
+    #expect(values() == [.attribute(.string("Walden"))])
+    context.delete(book)
+    #expect(try results.update().updates == [index])
+    #expect(values() == [.attribute(.null)])
+    context.rollback()
+    #expect(try results.update().updates == [index])
+    #expect(values() == [.attribute(.string("Walden"))])
+    #expect(try results.update().isEmpty)
+    let diffs = results.diffs
+    other.delete(try other.existingObject(with: book.objectID))
+    try other.save()
+    _ = try Author.objects(in: context)
+    #expect(values() == [.attribute(.null)])
+    for await diff in diffs {
+      #expect(diff.updates == [index])
+      break
+    }
+  }
+
   @Test func aSectionIsAnAttribute() throws {
     #expect(throws: FetchError.notAValue(entity: "Tag", key: "books")) {
       try FetchedResultsController(request(), sectionKeyPath: "books", in: context)

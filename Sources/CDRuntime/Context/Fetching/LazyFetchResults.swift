@@ -2,7 +2,7 @@
 ///
 /// The collection knows the keys of all its objects and holds the objects of the batches that were accessed last. An
 /// object that other code holds, or that has changes, stays the same instance. Other objects are created again when
-/// their batch is read again.
+/// their batch is read again, and all of them after a reset of the context.
 ///
 /// ```swift
 /// var request = FetchRequest<Book>()
@@ -56,15 +56,29 @@ final class LazyBatches {
   func object(at position: Int) -> ManagedObject {
     let number = position / size
     let offset = position - number * size
-    if let last = held.last, last.number == number { return last.objects[offset] }
-    if let index = held.firstIndex(where: { $0.number == number }) {
-      held.append(held.remove(at: index))
-      return held[held.count - 1].objects[offset]
+    if let index = held.lastIndex(where: { $0.number == number }) {
+      if index < held.count - 1 { held.append(held.remove(at: index)) }
+      let object = held[held.count - 1].objects[offset]
+      return object.isInaccessible ? successor(of: object, at: position) : object
     }
     let objects = read(number)
     if held.count == Self.maximumCount { held.removeFirst() }
     held.append((number, objects))
     return objects[offset]
+  }
+
+  /// The object that stands for the row of a held object now: another one if the context has been reset, or if it has read
+  /// the row again after another context had deleted and inserted it. Otherwise the same object, with its last values.
+  private func successor(of object: ManagedObject, at position: Int) -> ManagedObject {
+    guard object.scope.hasContext else {
+      // A reset has ended all objects.
+      held.removeAll()
+      return self.object(at: position)
+    }
+    guard let other = context.registered(object.key, root: plan.root), other.scope.plan === object.scope.plan
+    else { return object }
+    held[held.count - 1].objects[position % size] = other
+    return other
   }
 
   func objectID(at position: Int) -> ManagedObjectID {

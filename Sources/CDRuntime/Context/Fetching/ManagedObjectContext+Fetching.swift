@@ -23,10 +23,11 @@ extension ManagedObjectContext {
   ///
   /// This call decides which objects the collection has, and in which order, like ``ManagedObjectContext/fetch(_:)``.
   /// Unsaved changes count. Later changes do not change the collection: an object that is deleted later keeps its
-  /// position and is inaccessible.
+  /// position and is inaccessible, at the latest once one of its values is read. If another context inserts its row again, the
+  /// collection has the new object of the row as soon as the context has read it.
   ///
-  /// - Throws: The errors of ``fetch(_:)``. If reading a batch fails later, its objects are inaccessible and
-  ///   ``errors`` reports the reason.
+  /// - Throws: The errors of ``fetch(_:)``. If reading a batch fails later, ``errors`` reports the reason, and each object
+  ///   reads its own row when one of its values is read.
   public func lazyFetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> LazyFetchResults<
     Object
   > {

@@ -145,10 +145,8 @@ extension ManagedObject {
 
   /// Whether a slot has a non-nil value that every store can hold. Always false for an object with a generated class.
   final func hasPlainValue(_ slot: Int) -> Bool {
-    guard !scope.plan.isTyped, let extras, slot < extras.values.count else { return false }
-    let value = extras.values[slot]
-    if case .null = value { return false }
-    return !value.isNotANumber
+    guard !scope.plan.isTyped, let values = extras?.values else { return false }
+    return Self.hasPlainValue(slot, in: values)
   }
 
   /// Whether the slots of all merely mandatory attributes have such values.
@@ -156,15 +154,19 @@ extension ManagedObject {
   final func hasPlainValues() -> Bool {
     let plan = scope.plan
     guard !plan.isTyped, let values = extras?.values else { return false }
-    for slot in plan.merelyMandatorySlots {
-      guard slot < values.count else { return false }
-      switch values[slot] {
-      case .null: return false
-      case .double, .decimal, .date: if values[slot].isNotANumber { return false }
-      default: continue
-      }
-    }
+    for slot in plan.merelyMandatorySlots where !Self.hasPlainValue(slot, in: values) { return false }
     return true
+  }
+
+  @inline(__always)
+  private static func hasPlainValue(_ slot: Int, in values: [AttributeValue]) -> Bool {
+    guard slot < values.count else { return false }
+    switch values[slot] {
+    case .null: return false
+    // Only for these, because it is a function of another module.
+    case .double, .decimal, .date: return !values[slot].isNotANumber
+    default: return true
+    }
   }
 
   @_optimize(speed)
@@ -386,9 +388,7 @@ extension ManagedObject: EvaluationSubject {
     switch slot.kind {
     case .attribute(_, let storageType):
       if slot.isReadLater {
-        do { try readLargeValueForCaller(slot.number) } catch {
-          throw .unsupported("'\(scope.plan.name).\(slot.name)', which cannot be read: \(error)")
-        }
+        do { try readLargeValueForCaller(slot.number) } catch { throw unreadable(slot, error) }
       }
       let value = storedValue(slot.number)
       if case .float = storageType, case .double(let number) = value { return .float(Float(number)) }
@@ -417,14 +417,16 @@ extension ManagedObject: EvaluationSubject {
       if related.isInaccessible {
         // Perhaps a getter could not read it, although its row is there.
         if let context = scope.context, context.activity.isDeriving {
-          do { try context.fireForCaller(related) } catch {
-            throw .unsupported("'\(scope.plan.name).\(slot.name)', which cannot be read: \(error)")
-          }
+          do { try context.fireForCaller(related) } catch { throw unreadable(slot, error) }
         }
         if related.isInaccessible { return .null }
       }
       return .subject(related)
     }
+  }
+
+  private final func unreadable(_ slot: PropertyPlan, _ error: any Error) -> EvaluationError {
+    .unsupported("'\(scope.plan.name).\(slot.name)', which cannot be read: \(error)")
   }
 }
 

@@ -57,6 +57,26 @@ import Testing
     #expect(author.isDeleted && !context.hasChanges)
   }
 
+  /// The conflict stays until the object is deleted, or given up with its changes.
+  @Test(.onceForAllKinds, arguments: [false, true])
+  func aRefreshKeepsAnObjectWithChangesWhoseRowIsGone(isDeleted: Bool) throws {
+    let author = Author(name: "A", in: context)
+    try context.save()
+    let other = try store.freshContext()
+    other.delete(try #require(try Author.objects(in: other).first))
+    try other.save()
+    author.name = "B"
+    let conflict = SaveError.conflict([SaveConflict(reason: .deleted, objectID: author.objectID)])
+    #expect(throws: conflict) { try context.save() }
+    context.refresh(author, mergeChanges: true)
+    #expect(author.name == "B" && !author.isInaccessible)
+    #expect(throws: conflict) { try context.save() }
+    if isDeleted { context.delete(author) } else { context.refresh(author, mergeChanges: false) }
+    #expect(author.isDeleted == isDeleted)
+    try context.save()
+    #expect(author.isInaccessible && !context.hasChanges)
+  }
+
   @Test func aRefreshTakesRelationshipsBackOnBothSides() throws {
     let (a, b) = (Author(name: "A", in: context), Author(name: "B", in: context))
     let book = Book(title: "T", isbn: "1", author: a, in: context)

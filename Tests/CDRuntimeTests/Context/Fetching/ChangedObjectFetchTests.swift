@@ -115,4 +115,73 @@ import Testing
     #expect(try context.objectIDs(for: matching) == [changed.objectID])
     #expect(try context.fetch(request("size == 5")) == [changed])
   }
+
+  /// The owner's row counts an object as it was before it was changed or deleted here.
+  @Test(.onceForAllKinds, arguments: [false, true], [false, true])
+  func derivedAttributesOfANewOwnerFollowTheChanges(isDeleted: Bool, isInChild: Bool) throws {
+    let store = try GraphStore([
+      EntityDescription(
+        name: "Shop", attributes: [try Self.derived("sales", .int64, "orders.@sum.amount")],
+        relationships: [
+          RelationshipDescription(name: "orders", destination: "Order", isToMany: true, inverse: "shop")
+        ]),
+      EntityDescription(
+        name: "Order", attributes: [AttributeDescription(name: "amount", type: .int64)],
+        relationships: [RelationshipDescription(name: "shop", destination: "Shop", inverse: "orders")]),
+    ])
+    let theirs = store.context()
+    let context = isInChild ? ManagedObjectContext(parent: theirs) : store.context()
+    let (first, second) = (try theirs.insert(entityNamed: "Shop"), try theirs.insert(entityNamed: "Shop"))
+    let order = try theirs.insert(entityNamed: "Order")
+    try order.setValue(1, forKey: "amount")
+    try order.setValue(first, forKey: "shop")
+    try theirs.save()
+    let mine = try context.existingObject(with: order.objectID)
+    if isDeleted { context.delete(mine) } else { try mine.setValue(5, forKey: "amount") }
+    try order.setValue(second, forKey: "shop")
+    try theirs.save()
+    func shops(_ sales: Int) throws -> Set<ManagedObjectID> {
+      let predicate = try FetchPredicate(format: "sales == \(sales)")
+      let request = FetchRequest<ManagedObject>(entityName: "Shop", where: predicate)
+      return Set(try context.fetch(request).map(\.objectID))
+    }
+    let changed: Set<ManagedObjectID> = isDeleted ? [] : [second.objectID]
+    let empty: Set<ManagedObjectID> = isDeleted ? [first.objectID, second.objectID] : [first.objectID]
+    #expect(try shops(1).isEmpty)
+    #expect(try shops(5) == changed)
+    #expect(try shops(0) == empty)
+    context.rollback()
+    #expect(try shops(1) == [second.objectID])
+  }
+
+  @Test(.onceForAllKinds, arguments: [false, true])
+  func derivedAttributesOfANewPartnerFollowTheDeletion(isInChild: Bool) throws {
+    let store = try GraphStore([
+      // It sorts before the other one, so it has the reference.
+      EntityDescription(
+        name: "Bed", attributes: [try Self.derived("age", .int64, "guest.age")],
+        relationships: [RelationshipDescription(name: "guest", destination: "Guest", inverse: "bed")]),
+      EntityDescription(
+        name: "Guest", attributes: [AttributeDescription(name: "age", type: .int64)],
+        relationships: [RelationshipDescription(name: "bed", destination: "Bed", inverse: "guest")]),
+    ])
+    let theirs = store.context()
+    let context = isInChild ? ManagedObjectContext(parent: theirs) : store.context()
+    let (first, second) = (try theirs.insert(entityNamed: "Bed"), try theirs.insert(entityNamed: "Bed"))
+    let guest = try theirs.insert(entityNamed: "Guest")
+    try guest.setValue(7, forKey: "age")
+    try first.setValue(guest, forKey: "guest")
+    try theirs.save()
+    context.delete(try context.existingObject(with: guest.objectID))
+    try second.setValue(guest, forKey: "guest")
+    try theirs.save()
+    func count(_ format: String) throws -> Int {
+      let predicate = try FetchPredicate(format: format)
+      return try context.count(for: FetchRequest<ManagedObject>(entityName: "Bed", where: predicate))
+    }
+    #expect(try count("age == 7") == 0)
+    #expect(try count("age == nil") == 2)
+    context.rollback()
+    #expect(try count("age == 7") == 1)
+  }
 }

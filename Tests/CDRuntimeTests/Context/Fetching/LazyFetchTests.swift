@@ -101,6 +101,41 @@ import Testing
     #expect(tag.name == "new")
   }
 
+  /// The batch is still held when another object stands for the row.
+  @Test(.onceForAllKinds) func aRowThatReturnsHasItsNewObject() throws {
+    let context = container.newContext()
+    var request = FetchRequest<Tag>(where: try FetchPredicate(format: "name IN {'tag 7', 'tag 8'}"))
+    request.sortKeys = [SortKey("name")]
+    let tags = try context.lazyFetch(request)
+    let (former, neighbour) = (tags[0], tags[1])
+    let other = container.newContext()
+    other.undoManager = ContextUndoManager()
+    other.delete(try other.existingObject(with: former.objectID))
+    try other.save()
+    #expect(try context.count(for: request) == 1)
+    #expect(tags[0] === former && former.isInaccessible && former.name == "tag 7")
+    other.undo()
+    try other.save()
+    let found = try context.fetch(request)
+    #expect(found.first !== former && tags[0] === found.first)
+    #expect(!tags[0].isInaccessible && tags[0].name == "tag 7")
+    #expect(tags[1] === neighbour)
+  }
+
+  @Test(.onceForAllKinds) func afterAResetAllObjectsAreCreatedAgain() throws {
+    let context = container.newContext()
+    var request = FetchRequest<Tag>()
+    request.batchSize = 10
+    let tags = try context.lazyFetch(request)
+    let former = [tags[0], tags[10]]
+    context.reset()
+    #expect(former.allSatisfy(\.isInaccessible))
+    let present = [tags[10], tags[0]]
+    #expect(present.allSatisfy { !$0.isInaccessible && $0.managedObjectContext === context })
+    #expect(present.map(\.name) == former.reversed().map(\.name))
+    #expect(tags[0] === present[1])
+  }
+
   @Test(.needs(.statements)) func relationshipsComeWithTheirBatch() throws {
     let library = try FetchLibrary(.inMemory)
     let context = library.container.newContext()

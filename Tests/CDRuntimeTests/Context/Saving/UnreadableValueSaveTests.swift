@@ -3,7 +3,7 @@ import Testing
 
 @testable import CDRuntime
 
-/// Saves that derive values from those of a store that cannot be read for a moment.
+/// Saves that need what a store has while it cannot be read for a moment: to derive values, and to check rules.
 @Suite(.onceForAllKinds) struct UnreadableValueSaveTests {
   private let container: PersistentContainer
   private let engine: UnreadableEngine
@@ -33,5 +33,45 @@ import Testing
     let read = try #require(try container.newContext().existingObject(with: book.objectID) as? Book)
     #expect(read.reviewCount == 3)
     #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  /// The relationship would seem to have only what is in memory, which is nothing.
+  @Test func noObjectsAreCountedThatCannotBeRead() throws {
+    let (container, engine) = UnreadableEngine.container(
+      of: try PersistentContainer(
+        scratchOf: [
+          EntityDescription(
+            name: "Node",
+            relationships: [
+              RelationshipDescription(
+                name: "parts", destination: "Node", isToMany: true, inverse: "whole", maximumCount: 3),
+              RelationshipDescription(name: "whole", destination: "Node", inverse: "parts"),
+            ])
+        ], ScratchStore(.memory)
+      ).persistentStoreCoordinator)
+    let first = container.newContext()
+    let whole = try first.insert(entityNamed: "Node")
+    for _ in 1...3 { try first.insert(entityNamed: "Node").setValue(whole, forKey: "whole") }
+    try first.save()
+    let context = container.newContext()
+    let mine = try context.existingObject(with: whole.objectID)
+    try context.insert(entityNamed: "Node").setValue(mine, forKey: "whole")
+    engine.whileUnreadable {
+      #expect(throws: StoreError.self) { try context.save() }
+    }
+    #expect(throws: SaveError.self) { try context.save() }
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test func noDeletionIsAllowedWhoseRuleCannotBeRead() throws {
+    let context = container.newContext()
+    let author = try #require(try Author.objects(in: context).first)
+    context.delete(author)
+    engine.whileUnreadable {
+      #expect(throws: StoreError.self) { try context.save() }
+    }
+    #expect(throws: SaveError.self) { try context.save() }
+    context.rollback()
+    #expect(!author.isDeleted)
   }
 }

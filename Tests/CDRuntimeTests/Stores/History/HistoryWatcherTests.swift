@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@_spi(Generated) @testable import CDRuntime
+@testable import CDRuntime
 
 /// Listeners of stores that cannot always be read.
 @Suite(.onceForAllKinds) struct HistoryWatcherTests {
@@ -29,49 +29,11 @@ import Testing
     }
   }
 
-  /// An engine that gives no session at certain calls.
-  private final class FailingEngine: StoreEngine {
-    private let engine: any StoreEngine
-    private let failure: Failure
-    private let failingCalls: Set<Int>
-    private let calls = Atomic<Int>(0)
+  /// The number of reads so far.
+  private final class Reads: Sendable {
+    private let count = Atomic<Int>(0)
 
-    init(_ engine: any StoreEngine, _ failure: Failure, failingCalls: Set<Int>) {
-      self.engine = engine
-      self.failure = failure
-      self.failingCalls = failingCalls
-    }
-
-    var model: ModelPlan { engine.model }
-    var stores: StoreSet { engine.stores }
-    var removalCount: Int { engine.removalCount }
-    var files: [ExternalFiles?] { engine.files }
-    var origin: String { engine.origin }
-    var watch: HistoryWatch { engine.watch }
-
-    func takeSession() throws -> any StoreSession {
-      let call = calls.add(1, ordering: .relaxed).newValue
-      if failingCalls.contains(call) { throw failure.error(stores) }
-      return try engine.takeSession()
-    }
-
-    func returnSession(_ session: any StoreSession) { engine.returnSession(session) }
-    func checkIsReadable() throws { try engine.checkIsReadable() }
-
-    func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R { try engine.write(body) }
-
-    func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
-      try engine.reserveKeys(of: root, count: count)
-    }
-
-    func returnKeys(_ keys: Range<ObjectKey>, of root: Int) { engine.returnKeys(keys, of: root) }
-    func remove(_ id: UUID) throws -> Bool { try engine.remove(id) }
-
-    func observeRemovals(_ observer: AnyObject, _ handler: @escaping @Sendable () -> Void) {
-      engine.observeRemovals(observer, handler)
-    }
-
-    func stopObservingRemovals(_ id: ObjectIdentifier) { engine.stopObservingRemovals(id) }
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
   }
 
   private let store: TemporaryStore
@@ -88,7 +50,11 @@ import Testing
     let context = container.newContext()
     let tag = Tag(name: "a", in: context)
     try context.save()
-    let watcher = HistoryWatcher(FailingEngine(coordinator.engine, failure, failingCalls: failingCalls))
+    let (reads, stores) = (Reads(), coordinator.engine.stores)
+    let watcher = HistoryWatcher(
+      UnreadableEngine(coordinator.engine) {
+        if failingCalls.contains(reads.next()) { throw failure.error(stores) }
+      })
     let (stream, continuation) = AsyncThrowingStream<HistoryTransaction, any Error>.makeStream()
     let id = UUID()
     await watcher.add(id, continuation, after: token)
