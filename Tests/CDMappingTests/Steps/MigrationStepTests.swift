@@ -400,6 +400,50 @@ struct MigrationStepTests {
     #expect(step.problems.map(\.severity) == (isRight ? [] : [.error]), "\(step.problems)")
   }
 
+  /// Rules for one relationship of an entity.
+  private static func rules(
+    _ entity: String, _ name: String, _ value: String, drops: [String] = []
+  ) throws -> MappingRules {
+    MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(
+          destination: entity,
+          relationships: [PropertyMapping(name: name, value: try ValueExpression(format: value))]),
+        EntityRule(destination: entity == "Dog" ? "Person" : "Dog", drops: drops),
+      ])
+  }
+
+  @Test(arguments: [("Dog", "owner"), ("Person", "dogs")])
+  func `The other side follows a rule for no objects`(_ entity: String, _ name: String) throws {
+    let old = Self.version(
+      1, dog: [Self.toOne("owner", "Person", "dogs")], person: [Self.toMany("dogs", "Dog", "owner")])
+    let step = MigrationStep(from: old, to: Self.owned, rules: try Self.rules(entity, name, "nil"))
+    #expect(step.isProven, "\(step.openChanges) \(step.problems)")
+    let values = step.mapping.entityMappings.flatMap(\.relationships).map(\.value)
+    #expect(values == [RelationshipMapping.Value.none, RelationshipMapping.Value.none])
+  }
+
+  @Test(arguments: [[], ["dogs"]])
+  func `A rule for no objects does not confirm the loss of other pairs`(drops: [String]) throws {
+    let old = Self.version(
+      1, dog: [Self.toOne("owner", "Person", nil)], person: [Self.toMany("dogs", "Dog", nil)])
+    let rules = try Self.rules("Dog", "owner", "nil", drops: drops)
+    let step = MigrationStep(from: old, to: Self.owned, rules: rules)
+    #expect(step.isProven == !drops.isEmpty, "\(step.openChanges) \(step.problems)")
+  }
+
+  @Test(arguments: [("nil", 1), ("SUBQUERY(dogs, $dog, $dog.owner.name != '')", 1), ("dogs", 0)])
+  func `A mandatory relationship does not follow a rule that may leave out objects`(
+    _ value: String, _ count: Int
+  ) throws {
+    let step = MigrationStep(
+      from: Self.kennel(1, .cascade), to: Self.kennel(2, .cascade),
+      rules: try Self.rules("Person", "dogs", value))
+    #expect(step.problems.count { $0.severity == .error } == count, "\(step.problems)")
+    #expect(step.isProven == (count == 0), "\(step.openChanges)")
+  }
+
   @Test func `Rules for both sides of a many-to-many relationship are combined`() throws {
     let old = Self.version(
       1, dog: [Self.toMany("owners", "Person", nil)], person: [Self.toMany("dogs", "Dog", nil)])

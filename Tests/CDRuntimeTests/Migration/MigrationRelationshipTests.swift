@@ -131,6 +131,24 @@ import Testing
     #expect(try fixture.column("SELECT name FROM Dog ORDER BY _pk") == Self.expected.map { $0[0] })
   }
 
+  @Test(arguments: [("Dog", "owner"), ("Person", "dogs")])
+  func aRuleForNoObjectsEmptiesBothSides(entity: String, name: String) throws {
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(destination: entity, relationships: [PropertyMapping(name: name, value: .null)])
+      ])
+    let fixture = try MigrationFixture()
+    let old = Self.version(1, Self.owner, Self.dogs)
+    let new = Self.version(
+      2, Self.owner, Self.dogs, extra: [attribute("note", .string, isOptional: true)])
+    try fixture.create([old]) { try Self.fill($0) }
+    let model = MigrationFixture.model([old, new], mappings: [rules])
+    try fixture.open(model)
+    try fixture.verify(model)
+    #expect(try fixture.column("SELECT DISTINCT owner FROM Dog") == [nil])
+  }
+
   @Test func toOneBecomesToMany() throws {
     let new = Self.version(
       2, [toMany("owner", "Person", inverse: "dogs")], [toMany("dogs", "Dog", inverse: "owner")])
