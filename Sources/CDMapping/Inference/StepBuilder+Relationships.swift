@@ -125,9 +125,7 @@ extension StepBuilder {
         else { return false }
         return concrete(back.destination).allSatisfy { name in
           ownership.excludedWithOwners[name] == nil
-            && (mappingsBySource[name] ?? []).contains {
-              others.contains($0) && mappings[$0].mapping.filter == nil
-            }
+            && coverAll((mappingsBySource[name] ?? []).filter { others.contains($0) })
         }
       }
   }

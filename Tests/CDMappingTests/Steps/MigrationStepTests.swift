@@ -476,6 +476,68 @@ struct MigrationStepTests {
     #expect(step.mapping.entityMappings[1].relationships == [dog])
   }
 
+  // MARK: Filters
+
+  /// Contacts that become persons and companies by two filters, and notes that need a contact.
+  private static func parts(
+    _ first: String, _ second: String, ruling isRuled: Bool
+  ) throws -> MigrationStep {
+    let attributes = [
+      AttributeDescription(name: "kind", type: .int64),
+      AttributeDescription(name: "size", type: .int64, isOptional: true),
+    ]
+    func note(_ destination: String) -> EntityDescription {
+      var contact = toOne("contact", destination, nil)
+      contact.isOptional = false
+      return EntityDescription(name: "Note", relationships: [contact])
+    }
+    let old = ModelVersion(
+      number: 1, entities: [EntityDescription(name: "Contact", attributes: attributes), note("Contact")])
+    let new = ModelVersion(
+      number: 2, basedOn: [1],
+      entities: [
+        EntityDescription(name: "Party", isAbstract: true, attributes: attributes),
+        EntityDescription(name: "Person", parent: "Party"),
+        EntityDescription(name: "Company", parent: "Party"), note("Party"),
+      ])
+    var rules = try [("Person", first), ("Company", second)].map { name, filter in
+      EntityRule(destination: name, source: "Contact", filter: try FetchPredicate(format: filter))
+    }
+    if isRuled {
+      rules.append(
+        EntityRule(
+          destination: "Note",
+          relationships: [PropertyMapping(name: "contact", value: try ValueExpression(format: "contact"))]))
+    }
+    return MigrationStep(
+      from: old, to: new, rules: MappingRules(source: 1, destination: 2, entities: rules))
+  }
+
+  @Test(
+    arguments: [
+      ("kind == 1", "kind != 1"), ("NOT kind == 1", "kind == 1"), ("kind > 5", "NOT kind > 5"),
+      ("kind > 5", "kind <= 5"), ("size > 5", "NOT size > 5"), ("size == nil", "size != nil"),
+      ("kind == 1 OR kind == 2", "kind != 1 AND kind != 2"), ("kind IN {1, 2}", "NOT kind IN {1, 2}"),
+      ("kind == 1 AND size > 5", "kind != 1 OR NOT size > 5"),
+    ], [true, false])
+  func `Opposite filters exclude no objects`(_ filters: (String, String), _ isRuled: Bool) throws {
+    let step = try Self.parts(filters.0, filters.1, ruling: isRuled)
+    #expect(step.isProven, "\(step.openChanges) \(step.problems)")
+    #expect(!step.changes.contains { $0.kind == .objectsFiltered("Contact") })
+  }
+
+  /// An order is false for nil.
+  @Test(
+    arguments: [
+      ("size > 5", "size <= 5"), ("kind > 5", "kind < 5"), ("kind == 1", "kind == 2"),
+      ("kind == 1 AND size > 5", "kind != 1"), ("kind > size", "kind <= size"), ("kind > 5", "kind <= 6"),
+    ], [true, false])
+  func `Other filters may exclude objects`(_ filters: (String, String), _ isRuled: Bool) throws {
+    let step = try Self.parts(filters.0, filters.1, ruling: isRuled)
+    #expect(!step.isProven)
+    #expect(step.changes.contains { $0.kind == .objectsFiltered("Contact") })
+  }
+
   // MARK: References to deleted objects
 
   /// Persons with dogs, whose owner is mandatory, and with a home, which is mandatory too.
