@@ -756,10 +756,10 @@ extension StepBuilder {
     let builder = mappings[mappingIndex]
     if builder.isCustom { return false }
     if case .object = value.kind {
-      return !(mappingsBySource[entity] ?? []).contains {
+      let fitting = (mappingsBySource[entity] ?? []).filter {
         destination.isKind(mappings[$0].destinationName, of: relationship.destination)
-          && covers($0, mappingIndex)
       }
+      return !cover(fitting, mappingIndex)
     }
     let paths = readPaths(value, in: builder.sourceName)
     if let filter = builder.mapping.filter, !readPaths(filter, in: builder.sourceName).isDisjoint(with: paths)

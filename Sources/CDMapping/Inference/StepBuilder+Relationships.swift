@@ -70,7 +70,9 @@ extension StepBuilder {
       }
       let own = mappings[mappingIndex].mapping.relationships.firstIndex { $0.name == relationship.name }
       if let own {
-        if let inverse, let others, !others.isEmpty {
+        guard let inverse, let others else { continue }
+        let isDecided = followsRule(relationship, name, inverse, others, at: own, of: mappingIndex)
+        if !isDecided, !others.isEmpty {
           resolvePair(relationship, name, inverse, others, at: own, of: mappingIndex)
         }
         continue
@@ -123,9 +125,7 @@ extension StepBuilder {
         else { return false }
         return concrete(back.destination).allSatisfy { name in
           ownership.excludedWithOwners[name] == nil
-            && (mappingsBySource[name] ?? []).contains {
-              others.contains($0) && mappings[$0].mapping.filter == nil
-            }
+            && coverAll((mappingsBySource[name] ?? []).filter { others.contains($0) })
         }
       }
   }
@@ -135,18 +135,9 @@ extension StepBuilder {
     _ relationship: RelationshipDescription, _ name: PropertyName, _ inverse: RelationshipDescription,
     _ others: [Int], at own: Int, of mappingIndex: Int
   ) {
-    let hasRule = mappings[mappingIndex].relationshipRules[relationship.name] != nil
-    let otherHasRule = others.contains { mappings[$0].relationshipRules[inverse.name] != nil }
-    if otherHasRule, !hasRule {
-      // A rule has priority over the objects inferred for the other side.
-      mappings[mappingIndex].mapping.relationships[own].value = .inverse
-      noteShared(relationship, name, inverse, others, of: mappingIndex)
-      if let origin = originRelationship(of: relationship, in: mappings[mappingIndex]) {
-        mappings[mappingIndex].keptRelationships.remove(origin.name)
-      }
-      return
+    if mappings[mappingIndex].relationshipRules[relationship.name] != nil {
+      return checkBothRules(relationship, inverse, others, at: own, of: mappingIndex)
     }
-    if hasRule { return checkBothRules(relationship, inverse, others, at: own, of: mappingIndex) }
     guard let origin = originRelationship(of: relationship, in: mappings[mappingIndex]) else { return }
     let before = source.inverse(of: origin, in: mappings[mappingIndex].sourceName)
     let isPair = others.allSatisfy { other in
@@ -159,6 +150,58 @@ extension StepBuilder {
     changes.add(
       .inverseChanged(name, from: before?.name, to: inverse.name, isConflict: true), .needsRule,
       resolution(.needsRule, of: mappingIndex, hasRule: false), mappings[mappingIndex].mapping)
+  }
+}
+
+// Lets a side without a rule follow the rule for its inverse.
+extension StepBuilder {
+  /// Takes the objects that were inferred for a relationship from its inverse instead, if the inverse has a rule. The
+  /// rule has priority. It may also say that there are no objects.
+  ///
+  /// - Returns: Whether the inverse has a rule, and the relationship has none.
+  private func followsRule(
+    _ relationship: RelationshipDescription, _ name: PropertyName, _ inverse: RelationshipDescription,
+    _ others: [Int], at own: Int, of mappingIndex: Int
+  ) -> Bool {
+    if mappings[mappingIndex].relationshipRules[relationship.name] != nil { return false }
+    let value = mappings[mappingIndex].mapping.relationships[own].value
+    let emptied = mappings(intoHierarchyOf: relationship.destination).filter {
+      mappings[$0].relationshipRules[inverse.name]?.value == .null && leads(value, of: mappingIndex, to: $0)
+    }
+    let ruled = others.filter { mappings[$0].relationshipRules[inverse.name] != nil } + emptied
+    if ruled.isEmpty { return false }
+    checkMandatory(relationship, value, inverse, ruled, of: mappingIndex)
+    mappings[mappingIndex].mapping.relationships[own].value = others.isEmpty ? .none : .inverse
+    noteShared(relationship, name, inverse, others, of: mappingIndex)
+    guard let origin = originRelationship(of: relationship, in: mappings[mappingIndex]) else { return true }
+    // A rule for no objects confirms that the pairs of both sides are lost.
+    if others.isEmpty, let back = source.inverse(of: origin, in: mappings[mappingIndex].sourceName),
+      emptied.contains(where: { mappings[$0].properties[inverse.name] == back.name })
+    {
+      return true
+    }
+    mappings[mappingIndex].keptRelationships.remove(origin.name)
+    return true
+  }
+
+  /// Reports a rule for the inverse of a mandatory relationship that follows it, unless the rule gives the same pairs of
+  /// objects. Otherwise some objects may have none.
+  private func checkMandatory(
+    _ relationship: RelationshipDescription, _ value: RelationshipMapping.Value,
+    _ inverse: RelationshipDescription, _ ruled: [Int], of mappingIndex: Int
+  ) {
+    if !relationship.isMandatoryToOne || mappings[mappingIndex].isCustom { return }
+    for other in ruled where !mappings[other].isCustom {
+      let mapping = mappings[other].mapping
+      guard let rule = mappings[other].relationshipRules[inverse.name],
+        let otherValue = mapping.relationships.first(where: { $0.name == inverse.name })?.value,
+        !isMirrored(value, of: mappingIndex, by: otherValue, of: other)
+      else { continue }
+      return problem(
+        at: rule.location,
+        "'\(relationship.name)' of '\(mappings[mappingIndex].destinationName)' is mandatory, and this rule for "
+          + "its inverse may leave it without an object: write a rule for '\(relationship.name)' instead")
+    }
   }
 }
 

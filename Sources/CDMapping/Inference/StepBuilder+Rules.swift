@@ -255,7 +255,7 @@ extension StepBuilder {
   /// filter of this mapping may exclude.
   private func losers(_ mappingIndices: [Int], _ keeps: (Int) -> Bool) -> [Int] {
     let keepers = mappingIndices.filter(keeps)
-    return mappingIndices.filter { mappingIndex in !keepers.contains { covers($0, mappingIndex) } }
+    return mappingIndices.filter { !cover(keepers, $0) }
   }
 
   private func findLostAttributes(of entity: String, _ mappingIndices: [Int]) {

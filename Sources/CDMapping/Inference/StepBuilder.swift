@@ -114,11 +114,23 @@ final class StepBuilder {
   /// The mappings whose objects become objects of a destination entity or of its subentities, in order.
   func mappings(intoHierarchyOf entity: String) -> [Int] { mappingsIntoHierarchy[entity] ?? [] }
 
-  /// Whether a mapping is certain to use each object that another mapping of the same source entity uses. Filters are
-  /// compared only as a whole: of two different ones, each may exclude objects that the other selects.
+  /// Whether a mapping is certain to use each object that another mapping of the same source entity uses. Two filters are
+  /// compared as a whole: of two different ones, each may exclude objects that the other selects.
   func covers(_ mappingIndex: Int, _ other: Int) -> Bool {
     mappingIndex == other || mappings[mappingIndex].mapping.filter == nil
       || mappings[mappingIndex].mapping.filter == mappings[other].mapping.filter
+  }
+
+  /// Whether mappings of one source entity are certain to use, together, each object that another mapping of it uses.
+  func cover(_ mappingIndices: [Int], _ other: Int) -> Bool {
+    mappingIndices.contains { covers($0, other) } || coverAll(mappingIndices)
+  }
+
+  /// Whether mappings of one source entity are certain to use all of its objects. False for no mappings.
+  func coverAll(_ mappingIndices: [Int]) -> Bool {
+    guard let first = mappingIndices.first else { return false }
+    return FilterCoverage(of: mappings[first].sourceName, in: source)
+      .isComplete(mappingIndices.map { mappings[$0].mapping.filter })
   }
 
   /// Whether each object of a source entity that is migrated at all also becomes an object of a destination entity or of
@@ -126,7 +138,7 @@ final class StepBuilder {
   func migratedObjects(of entity: String, become target: String) -> Bool {
     let all = mappingsBySource[entity] ?? []
     let fitting = all.filter { destination.isKind(mappings[$0].destinationName, of: target) }
-    return !fitting.isEmpty && all.allSatisfy { other in fitting.contains { covers($0, other) } }
+    return !fitting.isEmpty && all.allSatisfy { cover(fitting, $0) }
   }
 
   /// The source entity and its subentities, without abstract ones.
@@ -375,9 +387,7 @@ extension StepBuilder {
   /// Records the loss of the objects that filters exclude. The filter is intended, but the plan must show the loss.
   private func compareFilters(_ entity: EntityDescription) {
     let mappingIndices = mappingsBySource[entity.name] ?? []
-    guard !mappingIndices.isEmpty, mappingIndices.allSatisfy({ mappings[$0].mapping.filter != nil }) else {
-      return
-    }
+    if mappingIndices.isEmpty || coverAll(mappingIndices) { return }
     let isCustom = mappingIndices.contains { mappings[$0].isCustom }
     for mappingIndex in mappingIndices {
       changes.add(

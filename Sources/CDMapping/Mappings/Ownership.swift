@@ -11,6 +11,7 @@ package struct Ownership {
     package let relationship: RelationshipDescription
   }
 
+  private let source: EntityGraph
   private let mappings: [String: [EntityMapping]]
   /// The entities whose filters exclude objects.
   package private(set) var filtered: [String] = []
@@ -29,6 +30,7 @@ package struct Ownership {
   package init(
     in source: EntityGraph, _ mappings: some Sequence<EntityMapping>, holds: (String) -> Bool = { _ in true }
   ) {
+    self.source = source
     self.mappings = Dictionary(grouping: mappings) { $0.source ?? "" }
     filtered = source.version.entities.map(\.name).filter { holds($0) && isFiltered($0) }
     var waiting = filtered
@@ -55,10 +57,15 @@ package struct Ownership {
     }
   }
 
-  /// Whether every mapping of an entity has a filter and no mapping is custom.
+  /// Whether the filters of an entity's mappings may exclude objects and no mapping is custom.
   private func isFiltered(_ entity: String) -> Bool {
-    guard let all = mappings[entity] else { return false }
-    return all.allSatisfy { $0.filter != nil && $0.kind != .custom }
+    guard let all = mappings[entity], all.allSatisfy({ $0.kind != .custom }) else { return false }
+    return !areComplete(all, entity)
+  }
+
+  /// Whether the filters of an entity's mappings together select all objects.
+  private func areComplete(_ all: [EntityMapping], _ entity: String) -> Bool {
+    FilterCoverage(of: entity, in: source).isComplete(all.map(\.filter))
   }
 
   /// Whether the app's own code decides what happens to an entity's objects.
@@ -74,7 +81,7 @@ package struct Ownership {
 
   /// Whether some objects of an entity may be left out, by a filter or with their owners.
   func mayExcludeObjects(_ entity: String) -> Bool {
-    excludedWithOwners[entity] != nil || mappings[entity]?.allSatisfy { $0.filter != nil } ?? true
+    excludedWithOwners[entity] != nil || mappings[entity].map { !areComplete($0, entity) } ?? true
   }
 
   /// Whether a filter may exclude objects of an entity, but the objects that they own must not be left out.

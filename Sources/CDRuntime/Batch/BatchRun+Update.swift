@@ -240,7 +240,7 @@ extension BatchRun {
   /// Sets values that are calculated in memory. All of them are calculated before the first row is written.
   @_optimize(none)
   private func write(_ properties: [BatchProperty], _ given: [Given], _ keys: [FetchedKey]) throws {
-    let evaluator = PredicateEvaluator(now: now)
+    let evaluator = PredicateEvaluator(now: now, model: model)
     var rows: [(key: ObjectKey, values: [AttributeValue])] = []
     var mistakes: [BatchMistake] = []
     for (number, key) in keys.enumerated() {

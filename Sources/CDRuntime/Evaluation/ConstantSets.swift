@@ -1,7 +1,7 @@
 import CDModel
 
 /// The prepared constants of predicates: patterns, and long lists as sets. An evaluator prepares them at their first
-/// use. A list of 100,000 values is then as fast as a list of ten.
+/// use. A list of 100,000 values is then as fast as a list of ten. Constant objects are named by their hierarchies.
 final class ConstantSets {
   /// The maximum length of a list that is searched instead.
   static let minimumCount = 32
@@ -15,6 +15,18 @@ final class ConstantSets {
 
   let texts = PreparedTexts()
   private var entries: [UnsafeRawPointer: Entry] = [:]
+  /// The model of the objects; nil if it is unknown.
+  private let model: ModelPlan?
+
+  init(model: ModelPlan?) { self.model = model }
+
+  /// Returns the value of a constant.
+  func value(_ constant: ExpressionConstant) -> EvaluationValue {
+    let value = EvaluationValue(constant)
+    guard let model else { return value }
+    if case .value = constant { return value }
+    return value.namingRoots(of: model)
+  }
 
   /// Returns whether a list contains a value; nil if only a search can decide.
   func contains(_ member: AttributeValue, in constants: [ExpressionConstant]) -> Bool? {
@@ -48,5 +60,27 @@ final class ConstantSets {
       }
     }
     return values
+  }
+}
+
+extension EvaluationValue {
+  /// Returns the value with identifiers that name the root entity of each constant object. An identifier may name any
+  /// entity of the hierarchy. So two identifiers of one object differ otherwise.
+  func namingRoots(of model: ModelPlan) -> EvaluationValue {
+    switch self {
+    case .reference(let reference): .reference(reference.namingRoot(of: model))
+    case .collection(let elements): .collection(elements.map { $0.namingRoots(of: model) })
+    case .dictionary(let elements): .dictionary(elements.mapValues { $0.namingRoots(of: model) })
+    case .value, .float, .subject: self
+    }
+  }
+}
+
+extension ObjectReference {
+  fileprivate func namingRoot(of model: ModelPlan) -> ObjectReference {
+    guard let id = ManagedObjectID(self), let entity = model.entity(id.entityName) else { return self }
+    let root = model.entities[entity.root].name
+    if id.entityName == root { return self }
+    return ManagedObjectID(storeID: id.storeID, entityName: root, key: id.key).reference
   }
 }

@@ -37,7 +37,7 @@ struct Evaluation {
 
   mutating func value(_ expression: ValueExpression) throws(EvaluationError) -> EvaluationValue {
     switch expression.kind {
-    case .constant(let constant): return EvaluationValue(constant)
+    case .constant(let constant): return sets.value(constant)
     case .object: return object
     case .anyKey: throw .unsupported("ANYKEY")
     case .variable(let name):
@@ -234,9 +234,13 @@ extension Evaluation {
       {
         return isMember
       }
+      // Only two constants need the names of roots. An object itself knows its hierarchy.
+      let isConstant = if case .reference = left { true } else { false }
       // This loop does not copy a long list for each object.
-      for constant in constants
-      where Equality.areEqual(EvaluationValue(constant), left, comparison.options) { return true }
+      for constant in constants {
+        let element = isConstant ? sets.value(constant) : EvaluationValue(constant)
+        if Equality.areEqual(element, left, comparison.options) { return true }
+      }
       return false
     }
     let right = try value(comparison.right)

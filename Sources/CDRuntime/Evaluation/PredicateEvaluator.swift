@@ -18,7 +18,7 @@ public import CDModel
 public struct PredicateEvaluator {
   private let variables: [String: EvaluationValue]
   private let now: Date
-  private let sets = ConstantSets()
+  private let sets: ConstantSets
   var texts: PreparedTexts { sets.texts }
 
   /// Creates an evaluator for any number of predicates.
@@ -29,6 +29,14 @@ public struct PredicateEvaluator {
   public init(variables: [String: EvaluationValue] = [:], now: Date = Date()) {
     self.variables = variables
     self.now = now
+    sets = ConstantSets(model: nil)
+  }
+
+  /// Creates an evaluator that also knows which identifiers with different entities are one object.
+  init(variables: [String: EvaluationValue] = [:], now: Date = Date(), model: ModelPlan) {
+    self.variables = variables.mapValues { $0.namingRoots(of: model) }
+    self.now = now
+    sets = ConstantSets(model: model)
   }
 
   /// Returns whether a subject meets a predicate.

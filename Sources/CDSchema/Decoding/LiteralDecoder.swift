@@ -23,11 +23,9 @@ enum LiteralDecoder {
 
   /// Reads a decimal number that `Decimal` holds exactly: at most 38 digits.
   static func decimal(_ text: String) -> Decimal? {
-    guard NumberSyntax.isStrict(text) else { return nil }
-    let mantissa = text.prefix { $0 != "e" && $0 != "E" }
-    var digits = mantissa.filter { $0.isASCII && $0.isNumber }.drop { $0 == "0" }
-    while digits.last == "0" { digits.removeLast() }
-    guard digits.count <= 38 else { return nil }
+    guard NumberSyntax.isStrict(text),
+      Decimal.significantDigits(text).count <= Decimal.significantDigitLimit
+    else { return nil }
     let exponent = text.firstIndex { $0 == "e" || $0 == "E" }.map { text[text.index(after: $0)...] }
     if let exponent, Int(exponent).map({ abs($0) > 90 }) ?? true { return nil }
     return Decimal(checkedText: text)

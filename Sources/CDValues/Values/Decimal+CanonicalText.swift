@@ -35,8 +35,11 @@ extension Decimal {
     self = value
   }
 
+  /// The number of digits that every decimal can hold. Foundation holds some numbers of 39 digits too.
+  package static let significantDigitLimit = 38
+
   /// The digits without an exponent, from the first to the last digit that is not 0.
-  private static func significantDigits(_ text: String) -> [UInt8] {
+  package static func significantDigits(_ text: String) -> [UInt8] {
     let isZero = { (byte: UInt8) in byte == UInt8(ascii: "0") }
     let digits = text.utf8.prefix { $0 != UInt8(ascii: "e") && $0 != UInt8(ascii: "E") }
       .filter { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }

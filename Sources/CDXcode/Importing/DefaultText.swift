@@ -22,7 +22,8 @@ enum DefaultText {
     case .double: return number(text).map { Reading(value: .double($0.0), isOdd: $0.isOdd) }
     case .decimal:
       if let flag = word(text) { return Reading(value: .decimal(Decimal(flag)), isOdd: true) }
-      guard finite(text) != nil, let number = Decimal(wholeText: text), !number.isNaN else { return nil }
+      guard finite(text) != nil, !hasTooManyDigits(text), let number = Decimal(wholeText: text), !number.isNaN
+      else { return nil }
       return Reading(value: .decimal(number))
     case .date:
       guard let interval = finite(text), (-63_113_904_000..<252_423_993_600).contains(interval) else {
@@ -37,6 +38,11 @@ enum DefaultText {
       if let range = type.traits?.integerRange { return integer(text, range) }
       return AttributeValue(text: text, of: type).map { Reading(value: $0) }
     }
+  }
+
+  /// Whether a text has more digits than a decimal of a model. Foundation would round them.
+  static func hasTooManyDigits(_ text: String) -> Bool {
+    Decimal.significantDigits(text).count > Decimal.significantDigitLimit
   }
 
   private static func integer(_ text: String, _ range: ClosedRange<Int64>) -> Reading? {

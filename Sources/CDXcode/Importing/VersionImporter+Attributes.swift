@@ -168,7 +168,9 @@ extension VersionImporter {
     let lower = element[isDate ? "minDateTimeInterval" : "minValueString"]
     let upper = element[isDate ? "maxDateTimeInterval" : "maxValueString"]
     func report(_ text: String) {
-      remark(subject, "the bound '\(text)' says nothing for its type; it is kept under 'info'", at: element)
+      let isTooLong = result.type == .decimal && DefaultText.hasTooManyDigits(text)
+      let problem = isTooLong ? "has more than 38 digits" : "says nothing for its type"
+      remark(subject, "the bound '\(text)' \(problem); it is kept under 'info'", at: element)
     }
     switch result.type {
     case .string:

@@ -400,6 +400,50 @@ struct MigrationStepTests {
     #expect(step.problems.map(\.severity) == (isRight ? [] : [.error]), "\(step.problems)")
   }
 
+  /// Rules for one relationship of an entity.
+  private static func rules(
+    _ entity: String, _ name: String, _ value: String, drops: [String] = []
+  ) throws -> MappingRules {
+    MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(
+          destination: entity,
+          relationships: [PropertyMapping(name: name, value: try ValueExpression(format: value))]),
+        EntityRule(destination: entity == "Dog" ? "Person" : "Dog", drops: drops),
+      ])
+  }
+
+  @Test(arguments: [("Dog", "owner"), ("Person", "dogs")])
+  func `The other side follows a rule for no objects`(_ entity: String, _ name: String) throws {
+    let old = Self.version(
+      1, dog: [Self.toOne("owner", "Person", "dogs")], person: [Self.toMany("dogs", "Dog", "owner")])
+    let step = MigrationStep(from: old, to: Self.owned, rules: try Self.rules(entity, name, "nil"))
+    #expect(step.isProven, "\(step.openChanges) \(step.problems)")
+    let values = step.mapping.entityMappings.flatMap(\.relationships).map(\.value)
+    #expect(values == [RelationshipMapping.Value.none, RelationshipMapping.Value.none])
+  }
+
+  @Test(arguments: [[], ["dogs"]])
+  func `A rule for no objects does not confirm the loss of other pairs`(drops: [String]) throws {
+    let old = Self.version(
+      1, dog: [Self.toOne("owner", "Person", nil)], person: [Self.toMany("dogs", "Dog", nil)])
+    let rules = try Self.rules("Dog", "owner", "nil", drops: drops)
+    let step = MigrationStep(from: old, to: Self.owned, rules: rules)
+    #expect(step.isProven == !drops.isEmpty, "\(step.openChanges) \(step.problems)")
+  }
+
+  @Test(arguments: [("nil", 1), ("SUBQUERY(dogs, $dog, $dog.owner.name != '')", 1), ("dogs", 0)])
+  func `A mandatory relationship does not follow a rule that may leave out objects`(
+    _ value: String, _ count: Int
+  ) throws {
+    let step = MigrationStep(
+      from: Self.kennel(1, .cascade), to: Self.kennel(2, .cascade),
+      rules: try Self.rules("Person", "dogs", value))
+    #expect(step.problems.count { $0.severity == .error } == count, "\(step.problems)")
+    #expect(step.isProven == (count == 0), "\(step.openChanges)")
+  }
+
   @Test func `Rules for both sides of a many-to-many relationship are combined`() throws {
     let old = Self.version(
       1, dog: [Self.toMany("owners", "Person", nil)], person: [Self.toMany("dogs", "Dog", nil)])
@@ -430,6 +474,68 @@ struct MigrationStepTests {
     #expect(step.isProven, "\(step.openChanges) \(step.problems)")
     let dog = RelationshipMapping(name: "dog", value: .inverse)
     #expect(step.mapping.entityMappings[1].relationships == [dog])
+  }
+
+  // MARK: Filters
+
+  /// Contacts that become persons and companies by two filters, and notes that need a contact.
+  private static func parts(
+    _ first: String, _ second: String, ruling isRuled: Bool
+  ) throws -> MigrationStep {
+    let attributes = [
+      AttributeDescription(name: "kind", type: .int64),
+      AttributeDescription(name: "size", type: .int64, isOptional: true),
+    ]
+    func note(_ destination: String) -> EntityDescription {
+      var contact = toOne("contact", destination, nil)
+      contact.isOptional = false
+      return EntityDescription(name: "Note", relationships: [contact])
+    }
+    let old = ModelVersion(
+      number: 1, entities: [EntityDescription(name: "Contact", attributes: attributes), note("Contact")])
+    let new = ModelVersion(
+      number: 2, basedOn: [1],
+      entities: [
+        EntityDescription(name: "Party", isAbstract: true, attributes: attributes),
+        EntityDescription(name: "Person", parent: "Party"),
+        EntityDescription(name: "Company", parent: "Party"), note("Party"),
+      ])
+    var rules = try [("Person", first), ("Company", second)].map { name, filter in
+      EntityRule(destination: name, source: "Contact", filter: try FetchPredicate(format: filter))
+    }
+    if isRuled {
+      rules.append(
+        EntityRule(
+          destination: "Note",
+          relationships: [PropertyMapping(name: "contact", value: try ValueExpression(format: "contact"))]))
+    }
+    return MigrationStep(
+      from: old, to: new, rules: MappingRules(source: 1, destination: 2, entities: rules))
+  }
+
+  @Test(
+    arguments: [
+      ("kind == 1", "kind != 1"), ("NOT kind == 1", "kind == 1"), ("kind > 5", "NOT kind > 5"),
+      ("kind > 5", "kind <= 5"), ("size > 5", "NOT size > 5"), ("size == nil", "size != nil"),
+      ("kind == 1 OR kind == 2", "kind != 1 AND kind != 2"), ("kind IN {1, 2}", "NOT kind IN {1, 2}"),
+      ("kind == 1 AND size > 5", "kind != 1 OR NOT size > 5"),
+    ], [true, false])
+  func `Opposite filters exclude no objects`(_ filters: (String, String), _ isRuled: Bool) throws {
+    let step = try Self.parts(filters.0, filters.1, ruling: isRuled)
+    #expect(step.isProven, "\(step.openChanges) \(step.problems)")
+    #expect(!step.changes.contains { $0.kind == .objectsFiltered("Contact") })
+  }
+
+  /// An order is false for nil.
+  @Test(
+    arguments: [
+      ("size > 5", "size <= 5"), ("kind > 5", "kind < 5"), ("kind == 1", "kind == 2"),
+      ("kind == 1 AND size > 5", "kind != 1"), ("kind > size", "kind <= size"), ("kind > 5", "kind <= 6"),
+    ], [true, false])
+  func `Other filters may exclude objects`(_ filters: (String, String), _ isRuled: Bool) throws {
+    let step = try Self.parts(filters.0, filters.1, ruling: isRuled)
+    #expect(!step.isProven)
+    #expect(step.changes.contains { $0.kind == .objectsFiltered("Contact") })
   }
 
   // MARK: References to deleted objects

@@ -131,6 +131,62 @@ import Testing
     #expect(try fixture.column("SELECT name FROM Dog ORDER BY _pk") == Self.expected.map { $0[0] })
   }
 
+  @Test(arguments: [("Dog", "owner"), ("Person", "dogs")])
+  func aRuleForNoObjectsEmptiesBothSides(entity: String, name: String) throws {
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(destination: entity, relationships: [PropertyMapping(name: name, value: .null)])
+      ])
+    let fixture = try MigrationFixture()
+    let old = Self.version(1, Self.owner, Self.dogs)
+    let new = Self.version(
+      2, Self.owner, Self.dogs, extra: [attribute("note", .string, isOptional: true)])
+    try fixture.create([old]) { try Self.fill($0) }
+    let model = MigrationFixture.model([old, new], mappings: [rules])
+    try fixture.open(model)
+    try fixture.verify(model)
+    #expect(try fixture.column("SELECT DISTINCT owner FROM Dog") == [nil])
+  }
+
+  @Test func aMandatoryReferenceLeadsToEitherPartOfADividedEntity() throws {
+    let attributes = [Self.name, attribute("kind", .int64, isOptional: true)]
+    func note(_ destination: String) -> EntityDescription {
+      entity(
+        "Note", [Self.name],
+        relationships: [toOne("contact", destination, inverse: nil, isOptional: false)])
+    }
+    let old = MigrationFixture.version(1, [entity("Contact", attributes), note("Contact")])
+    let new = MigrationFixture.version(
+      2,
+      [
+        entity("Party", isAbstract: true, attributes), entity("Person", parent: "Party"),
+        entity("Company", parent: "Party"), note("Party"),
+      ])
+    let rules = try [("Person", "kind == 1"), ("Company", "kind != 1")].map { name, filter in
+      EntityRule(destination: name, source: "Contact", filter: try FetchPredicate(format: filter))
+    }
+    let fixture = try MigrationFixture()
+    try fixture.create([old]) { context in
+      for (number, kind) in [AttributeValue.int(1), .int(2), .null].enumerated() {
+        let contact = try context.insert(entityNamed: "Contact")
+        try contact.setValue(.attribute(.string("C\(number)")), forKey: "name")
+        try contact.setValue(.attribute(kind), forKey: "kind")
+        let note = try context.insert(entityNamed: "Note")
+        try note.setValue(.attribute(.string("N\(number)")), forKey: "name")
+        try note.setValue(.object(contact), forKey: "contact")
+      }
+    }
+    let mapping = MappingRules(source: 1, destination: 2, entities: rules)
+    let model = MigrationFixture.model([old, new], mappings: [mapping])
+    try fixture.open(model)
+    try fixture.verify(model)
+    #expect(
+      try fixture.rows(
+        "SELECT n.name, p.name, p._entity FROM Note n JOIN Party p ON p._pk = n.contact ORDER BY n._pk")
+        == [["N0", "C0", "Person"], ["N1", "C1", "Company"], ["N2", "C2", "Company"]])
+  }
+
   @Test func toOneBecomesToMany() throws {
     let new = Self.version(
       2, [toMany("owner", "Person", inverse: "dogs")], [toMany("dogs", "Dog", inverse: "owner")])

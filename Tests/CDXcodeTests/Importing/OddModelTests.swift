@@ -134,6 +134,26 @@ import Testing
     #expect(messages.count { $0.contains("its derivation cannot be read") } == 2)
   }
 
+  /// Foundation's decimals hold some numbers of 39 digits. A model's text has at most 38.
+  @Test func decimalsOfTooManyDigitsAreKeptAsTheyAre() throws {
+    let most = String(repeating: "12345678", count: 5).prefix(38)
+    let (version, messages) = try imported(
+      """
+      <entity name="A">
+        <attribute name="fits" optional="YES" attributeType="Decimal" minValueString="-\(most)" defaultValueString="0.\(most)"/>
+        <attribute name="long" optional="YES" attributeType="Decimal" minValueString="-\(most)1" maxValueString="\(most)1.5"/>
+        <attribute name="preset" optional="YES" attributeType="Decimal" defaultValueString="0.\(most)1"/>
+      </entity>
+      """)
+    let attributes = version.entities[0].attributes
+    #expect(attributes[0].minimum == Decimal(string: "-\(most)").map(AttributeValue.decimal))
+    #expect(attributes[0].defaultValue != nil)
+    #expect(attributes[1].minimum == nil && attributes[1].maximum == nil)
+    #expect(attributes[2].defaultValue == nil)
+    #expect(attributes[1].info["xcode.maxValueString"] == "\(most)1.5")
+    #expect(messages.count { $0.contains("has more than 38 digits; it is kept under 'info'") } == 2)
+  }
+
   @Test func everythingOddComesOutAgain() throws {
     let body = """
       <entity name="A" representedClassName="App.A" syncable="NO" elementID="Old" versionHashModifier="2" isAbstract="NO">

@@ -47,7 +47,7 @@ struct FetchRun {
     var values = request.variables.mapValues { EvaluationValue($0.expressionConstant) }
     if let fetchSource { values["FETCH_SOURCE"] = .subject(fetchSource) }
     variables = values
-    evaluator = PredicateEvaluator(variables: values)
+    evaluator = PredicateEvaluator(variables: values, model: context.model)
     let check = FetchCheck(graph: context.model.graph, entity: plan.name)
     predicate = try check.checked(
       request.predicate, sortKeys: request.sortKeys, fetchSource: fetchSource?.scope.plan.name,

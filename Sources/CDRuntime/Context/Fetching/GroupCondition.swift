@@ -7,11 +7,13 @@ struct GroupCondition {
   private let predicate: FetchPredicate
   private let forms: GroupForms
   private let evaluator: PredicateEvaluator
+  private let model: ModelPlan
 
   /// - Throws: ``FetchError``, for a key that is no name of a value, and the errors of ``FetchCheck``.
   @_optimize(none)
   init<Object: ManagedObject>(
-    _ condition: FetchPredicate, of request: AggregateRequest<Object>, _ check: FetchCheck
+    _ condition: FetchPredicate, of request: AggregateRequest<Object>, _ check: FetchCheck,
+    _ model: ModelPlan
   ) throws {
     let variables = request.variables.mapValues { EvaluationValue($0.expressionConstant) }
     let names = try GroupNames(request.groupBy, request.aggregates.map(\.name), check)
@@ -30,17 +32,20 @@ struct GroupCondition {
       return [PathStep.key(keys.prefix(count).joined(separator: "."))] + steps.dropFirst(count)
     }
     self.forms = forms
+    self.model = model
     if let unknown {
       throw FetchError.unknownKey(
         entity: check.entity, key: unknown, suggestion: closestName(to: unknown, in: names.all))
     }
-    evaluator = PredicateEvaluator(variables: variables)
+    evaluator = PredicateEvaluator(variables: variables, model: model)
   }
 
   /// Whether a group, given by the names of its values, meets the condition.
   func isMet(by group: [String: FetchedValue]) throws(EvaluationError) -> Bool {
     var values: [String: EvaluationValue] = [:]
-    for (name, value) in group { values[name] = forms.evaluationValue(value, of: name) }
+    for (name, value) in group {
+      values[name] = forms.evaluationValue(value, of: name).namingRoots(of: model)
+    }
     return try evaluator.matches(predicate, EvaluationValue.dictionary(values))
   }
 }

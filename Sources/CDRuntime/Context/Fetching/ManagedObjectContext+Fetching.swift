@@ -361,7 +361,7 @@ extension ManagedObjectContext {
     try catchUpForFetch()
     let run = try FetchRun(fetch, of: plan, in: self)
     let condition = try request.having.map { having in
-      try GroupCondition(having, of: request, FetchCheck(graph: model.graph, entity: plan.name))
+      try GroupCondition(having, of: request, FetchCheck(graph: model.graph, entity: plan.name), model)
     }
     let rows = try run.aggregates(request.aggregates, by: request.groupBy)
     let names = request.groupBy + request.aggregates.map(\.name)

@@ -3,6 +3,9 @@ import CDModel
 /// A pattern of LIKE. `*` matches any text, and `?` matches one code point. After a backslash, a character has no
 /// special meaning.
 ///
+/// Under options that ignore differences, the keys of ``TextKeys`` are compared, in which marks have the canonical order.
+/// Then `?` matches one letter with all its marks, so that canonically equivalent texts match alike.
+///
 /// In the worst case, a match takes time proportional to the length of the text times the length of the pattern. After
 /// a mismatch, it only returns to the last `*`, never to an earlier one.
 struct LikePattern {
@@ -13,22 +16,29 @@ struct LikePattern {
   }
 
   private let tokens: [Token]
+  /// The options that ignore differences; empty if code points are compared.
   private let options: ComparisonOptions
 
   init(_ pattern: String, _ options: ComparisonOptions) {
-    self.options = options.contains(.normalized) ? [] : options
+    self.options =
+      options.contains(.normalized) ? [] : options.intersection([.caseInsensitive, .diacriticInsensitive])
+    let pattern = self.options.isEmpty ? pattern : FoundationText.decomposed(pattern)
+    var maker = TextKeyMaker(self.options)
     var tokens: [Token] = []
     var isEscaped = false
     for scalar in pattern.unicodeScalars {
-      switch scalar {
-      case "\\" where !isEscaped:
+      if scalar == "\\", !isEscaped {
         isEscaped = true
         continue
+      }
+      // A wildcard has a key too: the marks behind it are those of a letter.
+      var key = String.UnicodeScalarView()
+      maker.append(scalar, to: &key)
+      switch scalar {
       case "*" where !isEscaped:
         if tokens.last != .any { tokens.append(.any) }
       case "?" where !isEscaped: tokens.append(.one)
-      default:
-        tokens += Self.folded(scalar, self.options).map { Token.scalar($0) }
+      default: tokens += key.map { Token.scalar($0.value) }
       }
       isEscaped = false
     }
@@ -39,14 +49,26 @@ struct LikePattern {
 
   /// Returns whether the pattern matches the whole text.
   func matches(_ text: String) -> Bool {
+    if options.isEmpty {
+      let scalars = text.unicodeScalars.map { $0.value }
+      return matches(scalars, Array(repeating: true, count: scalars.count))
+    }
+    if let bytes = TextComparison.ascii(text) {
+      let folds = options.contains(.caseInsensitive)
+      let scalars = bytes.map { UInt32(folds ? TextComparison.lowercased($0) : $0) }
+      return matches(scalars, Array(repeating: true, count: scalars.count))
+    }
     var scalars: [UInt32] = []
-    // Whether a code point of the text starts at an index of `scalars`. A code point may fold to several parts, but `?`
+    // Whether a letter of the text starts at an index of `scalars`. The key of a letter may have several parts, but `?`
     // matches all of them together.
     var starts: [Bool] = []
-    for scalar in text.unicodeScalars {
-      var isFirst = true
-      for part in Self.folded(scalar, options) {
-        scalars.append(part)
+    var maker = TextKeyMaker(options)
+    for scalar in FoundationText.decomposed(text).unicodeScalars {
+      var isFirst = scalars.isEmpty || !Self.continuesLetter(scalar)
+      var key = String.UnicodeScalarView()
+      maker.append(scalar, to: &key)
+      for part in key {
+        scalars.append(part.value)
         starts.append(isFirst)
         isFirst = false
       }
@@ -91,19 +113,9 @@ struct LikePattern {
     }
   }
 
-  /// Returns a code point as the options compare it: folded, decomposed, without diacritics.
-  private static func folded(_ scalar: Unicode.Scalar, _ options: ComparisonOptions) -> [UInt32] {
-    if options.isEmpty || options == .localeSensitive { return [scalar.value] }
-    if scalar.value < 0x80 {
-      let isUpper = scalar.value >= 0x41 && scalar.value <= 0x5A
-      return [isUpper && options.contains(.caseInsensitive) ? scalar.value | 0x20 : scalar.value]
-    }
-    if options.contains(.diacriticInsensitive), scalar.properties.generalCategory == .nonspacingMark {
-      // Folding keeps a mark that stands alone. After a letter, folding removes the mark.
-      let folded = FoundationText.folded("a" + String(scalar), options)
-      if folded == "a" { return [] }
-    }
-    let text = FoundationText.folded(String(scalar), options)
-    return FoundationText.decomposed(text).unicodeScalars.map(\.value)
+  /// Whether a scalar of a decomposed text belongs to the letter before it: a mark, or the vowel or the last consonant of
+  /// a Korean syllable.
+  private static func continuesLetter(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.isMark || (0x1160...0x11FF).contains(scalar.value)
   }
 }

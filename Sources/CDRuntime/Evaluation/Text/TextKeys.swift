@@ -9,10 +9,6 @@ struct TextKeys: Sendable {
   /// The scalars of most texts.
   private static let commonScalars: Range<UInt32> = 0..<0x530
 
-  /// The first scalar whose marks are never diacritics, as Foundation has it: the marks of `が` or of Hindi are parts of
-  /// letters.
-  private static let firstWithoutDiacritics: UInt32 = 0x510
-
   private static let all: [TextKeys] = [
     TextKeys(.caseInsensitive), TextKeys(.diacriticInsensitive),
     TextKeys([.caseInsensitive, .diacriticInsensitive]),
@@ -40,27 +36,9 @@ struct TextKeys: Sendable {
 
   private static func key(_ text: String, _ options: ComparisonOptions) -> String.UnicodeScalarView {
     var key = String.UnicodeScalarView()
-    var hasDiacritics = false
-    for scalar in FoundationText.decomposed(text).unicodeScalars {
-      let properties = scalar.properties
-      if properties.isMark {
-        if hasDiacritics, isIgnored(scalar) { continue }
-      } else {
-        hasDiacritics = options.contains(.diacriticInsensitive) && scalar.value < firstWithoutDiacritics
-      }
-      if options.contains(.caseInsensitive), properties.changesWhenCaseFolded {
-        let folded = FoundationText.folded(String(scalar), .caseInsensitive)
-        key.append(contentsOf: FoundationText.decomposed(folded).unicodeScalars)
-      } else {
-        key.append(scalar)
-      }
-    }
+    var maker = TextKeyMaker(options)
+    for scalar in FoundationText.decomposed(text).unicodeScalars { maker.append(scalar, to: &key) }
     return key
-  }
-
-  /// Whether a mark is a diacritic.
-  private static func isIgnored(_ mark: Unicode.Scalar) -> Bool {
-    FoundationText.folded("a" + String(mark), .diacriticInsensitive) == "a"
   }
 
   /// Returns a negative number, 0 or a positive number if the key of the left string comes before, equals or comes after
@@ -125,8 +103,45 @@ struct TextKeys: Sendable {
   }
 }
 
+/// Makes the key of a string from its scalars, one after the other. They are decomposed and in the canonical order, so
+/// that canonically equivalent strings have the same key.
+struct TextKeyMaker {
+  /// The first scalar whose marks are never diacritics, as Foundation has it: the marks of `が` or of Hindi are parts of
+  /// letters.
+  private static let firstWithoutDiacritics: UInt32 = 0x510
+
+  private let options: ComparisonOptions
+  /// Whether the marks behind the last letter are diacritics that the options ignore.
+  private var hasDiacritics = false
+
+  init(_ options: ComparisonOptions) { self.options = options }
+
+  /// Appends the key of the next scalar, which is empty for a mark that the options ignore.
+  mutating func append(_ scalar: Unicode.Scalar, to key: inout String.UnicodeScalarView) {
+    let properties = scalar.properties
+    if properties.isMark {
+      if hasDiacritics, Self.isIgnored(scalar) { return }
+    } else {
+      hasDiacritics =
+        options.contains(.diacriticInsensitive) && scalar.value < Self.firstWithoutDiacritics
+    }
+    if options.contains(.caseInsensitive), properties.changesWhenCaseFolded {
+      let folded = FoundationText.folded(String(scalar), .caseInsensitive)
+      key.append(contentsOf: FoundationText.decomposed(folded).unicodeScalars)
+    } else {
+      key.append(scalar)
+    }
+  }
+
+  /// Whether a mark is a diacritic.
+  private static func isIgnored(_ mark: Unicode.Scalar) -> Bool {
+    FoundationText.folded("a" + String(mark), .diacriticInsensitive) == "a"
+  }
+}
+
 extension Unicode.Scalar.Properties {
-  fileprivate var isMark: Bool {
+  /// Whether the scalar is a mark of the letter before it.
+  var isMark: Bool {
     [.nonspacingMark, .enclosingMark, .spacingMark].contains(generalCategory)
       || canonicalCombiningClass != .notReordered
   }

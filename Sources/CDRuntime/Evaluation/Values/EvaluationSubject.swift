@@ -49,7 +49,12 @@ extension EvaluationSubject {
 
 extension ObjectReference {
   /// Returns whether two identities are the same object. Returns false if the other one is nil.
+  ///
+  /// The URIs of one identifier can differ, for example in the case of the store's UUID. They are compared only if they
+  /// are not those of identifiers.
   func isSame(as other: ObjectReference?) -> Bool {
-    other.map { CodeUnits.areEqual(uri, $0.uri) } ?? false
+    guard let other else { return false }
+    if let id = ManagedObjectID(self), let otherID = ManagedObjectID(other) { return id == otherID }
+    return CodeUnits.areEqual(uri, other.uri)
   }
 }

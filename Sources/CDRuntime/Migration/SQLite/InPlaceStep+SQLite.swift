@@ -44,7 +44,7 @@ extension InPlaceStep {
           .verificationFailed("\(found) rows were created instead of \(count)"), change.new.name)
       }
     }
-    try makeIndexes(session)
+    try StepUniqueness(plan: plan, session: session, schema: "main").makeIndexes(newSchema.indexes)
     for table in changes.filter(\.isTouched).map(\.new.name) + created.map(\.name) {
       let rows = try session.rows(
         "SELECT \"table\", rowid FROM pragma_foreign_key_check(\(SQLText.literal(table))) LIMIT 1")
@@ -223,24 +223,5 @@ extension InPlaceStep {
     let text = MovedKeys.text(new)
     try session.run(
       "UPDATE main._cdgen_metadata SET value = \(bind: .string(text)) WHERE key = \(bind: .string(key))")
-  }
-
-  @_optimize(none)
-  private func makeIndexes(_ session: MigrationSession) throws {
-    let present = Set(
-      try session.rows("SELECT name FROM main.sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
-        .compactMap { $0[0] })
-    for index in newSchema.indexes where !present.contains(index.name) {
-      do {
-        try session.execute(index.sql)
-      } catch {
-        guard (error as? MigrationError)?.isConstraintViolation == true else { throw error }
-        if let log = session.log {
-          try log.findDuplicates(index.name, of: plan, session, schema: "main")
-          continue
-        }
-        throw try plan.duplicate(index.name, session, schema: "main")
-      }
-    }
   }
 }

@@ -115,7 +115,7 @@ struct StepUniqueness {
         + "WHERE o.\(column) IS NOT NULL\(condition)) WHERE n > 1)")
   }
 
-  /// Creates the indexes that the new store does not have yet.
+  /// Creates the indexes that the store does not have yet.
   @_optimize(none)
   func makeIndexes(_ indexes: [IndexLayout]) throws {
     let present = Set(
@@ -123,12 +123,11 @@ struct StepUniqueness {
         $0[0]
       })
     for index in indexes where !present.contains(index.name) {
-      let unique = index.sql.hasPrefix("CREATE UNIQUE INDEX ")
-      let start = unique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
+      let start = index.isUnique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
       do {
         try session.execute(start + "\(schema)." + index.sql.dropFirst(start.count))
       } catch {
-        guard unique, (error as? MigrationError)?.isConstraintViolation == true else { throw error }
+        guard index.isUnique, (error as? MigrationError)?.isConstraintViolation == true else { throw error }
         if let log = session.log {
           try log.findDuplicates(index.name, of: plan, session, schema: schema)
           continue

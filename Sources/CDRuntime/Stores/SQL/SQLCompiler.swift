@@ -39,7 +39,7 @@ package struct SQLCompiler {
     self.model = model
     self.key = key
     self.variables = Set(variables.keys)
-    evaluator = PredicateEvaluator(variables: variables, now: now)
+    evaluator = PredicateEvaluator(variables: variables, now: now, model: model)
     root = SQLPathObject(entity: entity, alias: "t0", key: "t0._pk", isNullable: false)
   }
 
