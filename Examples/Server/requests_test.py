@@ -1,5 +1,5 @@
 """Sends requests to the server. `test` sets LENDING_SERVER and starts a PostgreSQL server."""
-import concurrent.futures, json, os, subprocess, tempfile, time, unittest, urllib.error, urllib.request
+import concurrent.futures, contextlib, json, os, sqlite3, subprocess, tempfile, time, unittest, urllib.error, urllib.request
 
 
 class Server:
@@ -96,6 +96,20 @@ class Requests:
 class FileRequests(Requests, unittest.TestCase):
     def environment(self):
         return {"STORE": ""} | {"FILE": os.path.join(self.folder.name, "Lending.cdstore")}
+
+    def test_a_store_that_cannot_be_read_is_an_error(self):
+        server = self.start()
+        server.request("POST", "/books", {"isbn": "1", "title": "Walden"})
+        server.request("POST", "/books/1/loans", {"reader": "Grace"})
+        with contextlib.closing(sqlite3.connect(self.environment()["FILE"])) as database:
+            database.execute('DROP TABLE "Loan"')
+            database.commit()
+        # The book can be read, but not its loans.
+        for method, path in (("GET", "/books"), ("GET", "/books/1"), ("DELETE", "/books/1/loans/Grace")):
+            status, text = server.request(method, path)
+            self.assertEqual(status, 500, text)
+            self.assertIn("cannot be read", text)
+            self.assertNotIn("Loan", text)
 
 
 class ServerRequests(Requests, unittest.TestCase):

@@ -44,13 +44,22 @@ struct Library: Sendable {
   ///
   /// If another request has changed the same objects meanwhile, nothing was saved, and the work is done again with the new
   /// state.
+  ///
+  /// - Throws: ``ObservedError`` if a getter could not read the store, and the errors of the work.
   private func perform<R: Sendable>(
     _ work: @escaping @Sendable (ManagedObjectContext) throws -> R
   ) async throws -> R {
     var attempt = 1
     while true {
       do {
-        return try await container.performBackgroundTask { try work($0) }
+        return try await container.performBackgroundTask { context in
+          let result = Result { try work(context) }
+          // A getter cannot throw. It returns an empty value, which must not become a reply.
+          for error in context.recentErrors {
+            if case .readFailed = error.reason { throw error }
+          }
+          return try result.get()
+        }
       } catch SaveError.conflict where attempt < 10 {
         attempt += 1
         try await Task.sleep(for: .milliseconds(Int.random(in: 0...20 * attempt)))
@@ -168,16 +177,18 @@ struct ErrorReplies: RouterMiddleware {
   ) async throws -> Response {
     do {
       return try await next(request, context)
-    } catch let error as SaveError {
-      switch error {
-      case .validation(let errors):
-        throw HTTPError(.unprocessableContent, message: errors.map { "\($0)" }.joined(separator: "; "))
-      case .notUnique: throw HTTPError(.conflict, message: "there is such an object already")
-      case .conflict: throw HTTPError(.conflict, message: "others change the same objects")
-      default: throw error
-      }
-    } catch let error as StoreError where [.storeBusy, .serverUnreachable].contains(error.situation) {
-      throw HTTPError(.serviceUnavailable, message: "the store cannot be reached")
+    } catch SaveError.validation(let errors) {
+      throw HTTPError(.unprocessableContent, message: errors.map { "\($0)" }.joined(separator: "; "))
+    } catch SaveError.notUnique {
+      throw HTTPError(.conflict, message: "there is such an object already")
+    } catch SaveError.conflict {
+      throw HTTPError(.conflict, message: "others change the same objects")
+    } catch let error as any PresentableError {
+      // The log gets the details. The text for people names no files and no statements.
+      context.logger.error("\(error)")
+      let isAway = [.storeBusy, .serverUnreachable].contains(error.situation)
+      throw HTTPError(
+        isAway ? .serviceUnavailable : .internalServerError, message: error.localizedDescription)
     }
   }
 }
