@@ -10,11 +10,11 @@ class Server:
             [os.environ["LENDING_SERVER"]], env={**os.environ, "PORT": "0", **environment}, stdout=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
 
-    def request(self, method, path, body=None):
+    def request(self, method, path, body=None, **headers):
         """The status and the reply."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
-            self.address.rstrip("/") + path, data, {"Content-Type": "application/json"}, method=method)
+            self.address.rstrip("/") + path, data, {"Content-Type": "application/json", **headers}, method=method)
         try:
             with urllib.request.urlopen(request, timeout=60) as reply:
                 text = reply.read()
@@ -69,6 +69,18 @@ class Requests:
         self.assertEqual(server.request("POST", "/books", {"isbn": "1", "title": "y"})[0], 409)
         self.assertEqual(server.request("POST", "/books/2/loans", {"reader": "Grace"})[0], 404)
         self.assertEqual(len(server.request("GET", "/books")[1]), 1)
+
+    def test_pages_of_other_sites_are_refused(self):
+        server = self.start()
+        book = {"isbn": "1", "title": "Walden"}
+        self.assertEqual(server.request("POST", "/books", book)[0], 201)
+        # A site whose name has the address of this computer, and a form of another site.
+        self.assertEqual(server.request("GET", "/books", Host="attacker.example:80")[0], 421)
+        for origin in ("http://attacker.example", "null"):
+            self.assertEqual(server.request("POST", "/books", {**book, "isbn": "2"}, Origin=origin)[0], 403)
+            self.assertEqual(server.request("DELETE", "/books/1", Origin=origin)[0], 403)
+        status, books = server.request("GET", "/books", Host="localhost:1")
+        self.assertEqual((status, [found["isbn"] for found in books]), (200, ["1"]))
 
     def test_the_last_copy_is_lent_once(self):
         self.lend(self.start())

@@ -69,6 +69,7 @@ struct Library: Sendable {
 
   var router: Router<BasicRequestContext> {
     let router = Router()
+    router.add(middleware: Safeguards())
     router.add(middleware: ErrorReplies())
     router.get("/books") { [self] request, _ in
       let text = request.uri.queryParameters["title"].map(String.init) ?? ""
@@ -167,6 +168,21 @@ struct LoanReply: ResponseEncodable, Sendable {
   var since: Date
 
   init(_ loan: Loan) { (reader, since) = (loan.reader, loan.since) }
+}
+
+/// Refuses the requests of web pages. The server has no pages, so these are pages of other sites.
+struct Safeguards: RouterMiddleware {
+  func handle(
+    _ request: Request, context: BasicRequestContext,
+    next: (Request, BasicRequestContext) async throws -> Response
+  ) async throws -> Response {
+    // A site can give its name the address of this computer. A browser then lets its pages read the replies.
+    let host = request.head.authority?.prefix { $0 != ":" }
+    guard host == "127.0.0.1" || host == "localhost" else { throw HTTPError(.misdirectedRequest) }
+    // A browser adds the header to each request of a page that can change something.
+    guard request.headers[.origin] == nil else { throw HTTPError(.forbidden) }
+    return try await next(request, context)
+  }
 }
 
 /// Replies with the status that tells the client what to do about an error.
