@@ -349,7 +349,8 @@ function fillCategories(menu) {
   const options = [new Option("–", menu.dataset.bulk ? "none" : "")];
   if (menu.dataset.bulk) options.unshift(new Option("Choose…", ""));
   for (const item of $("categories").querySelectorAll("li[data-id]")) {
-    options.push(new Option(item.querySelector("input").defaultValue, item.dataset.id));
+    const name = item.querySelector("input");
+    options.push(new Option(name.defaultValue || name.placeholder, item.dataset.id));
   }
   menu.replaceChildren(...options);
   menu.value = chosen;
