@@ -1,5 +1,5 @@
 """Sends requests to the server. `test` sets LENDING_SERVER and starts a PostgreSQL server."""
-import concurrent.futures, json, os, subprocess, tempfile, time, unittest, urllib.error, urllib.request
+import concurrent.futures, contextlib, json, os, sqlite3, subprocess, tempfile, time, unittest, urllib.error, urllib.request
 
 
 class Server:
@@ -10,11 +10,11 @@ class Server:
             [os.environ["LENDING_SERVER"]], env={**os.environ, "PORT": "0", **environment}, stdout=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
 
-    def request(self, method, path, body=None):
+    def request(self, method, path, body=None, **headers):
         """The status and the reply."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
-            self.address.rstrip("/") + path, data, {"Content-Type": "application/json"}, method=method)
+            self.address.rstrip("/") + path, data, {"Content-Type": "application/json", **headers}, method=method)
         try:
             with urllib.request.urlopen(request, timeout=60) as reply:
                 text = reply.read()
@@ -70,6 +70,18 @@ class Requests:
         self.assertEqual(server.request("POST", "/books/2/loans", {"reader": "Grace"})[0], 404)
         self.assertEqual(len(server.request("GET", "/books")[1]), 1)
 
+    def test_pages_of_other_sites_are_refused(self):
+        server = self.start()
+        book = {"isbn": "1", "title": "Walden"}
+        self.assertEqual(server.request("POST", "/books", book)[0], 201)
+        # A site whose name has the address of this computer, and a form of another site.
+        self.assertEqual(server.request("GET", "/books", Host="attacker.example:80")[0], 421)
+        for origin in ("http://attacker.example", "null"):
+            self.assertEqual(server.request("POST", "/books", {**book, "isbn": "2"}, Origin=origin)[0], 403)
+            self.assertEqual(server.request("DELETE", "/books/1", Origin=origin)[0], 403)
+        status, books = server.request("GET", "/books", Host="localhost:1")
+        self.assertEqual((status, [found["isbn"] for found in books]), (200, ["1"]))
+
     def test_the_last_copy_is_lent_once(self):
         self.lend(self.start())
 
@@ -96,6 +108,20 @@ class Requests:
 class FileRequests(Requests, unittest.TestCase):
     def environment(self):
         return {"STORE": ""} | {"FILE": os.path.join(self.folder.name, "Lending.cdstore")}
+
+    def test_a_store_that_cannot_be_read_is_an_error(self):
+        server = self.start()
+        server.request("POST", "/books", {"isbn": "1", "title": "Walden"})
+        server.request("POST", "/books/1/loans", {"reader": "Grace"})
+        with contextlib.closing(sqlite3.connect(self.environment()["FILE"])) as database:
+            database.execute('DROP TABLE "Loan"')
+            database.commit()
+        # The book can be read, but not its loans.
+        for method, path in (("GET", "/books"), ("GET", "/books/1"), ("DELETE", "/books/1/loans/Grace")):
+            status, text = server.request(method, path)
+            self.assertEqual(status, 500, text)
+            self.assertIn("cannot be read", text)
+            self.assertNotIn("Loan", text)
 
 
 class ServerRequests(Requests, unittest.TestCase):

@@ -190,6 +190,11 @@ class ListTests(ApplicationTest):
         browser.find("body").send_keys(Keys.CONTROL, Keys.SHIFT, "z")
         browser.until_titles(["Tea"])
         browser.until_saved()
+        # From a box that is checked, too.
+        box = browser.row("Tea") + " input.pick"
+        browser.click(box)
+        browser.find(box).send_keys(Keys.CONTROL, "z")
+        browser.until_titles([])
 
     def test_validation_beside_the_field(self):
         browser = self.browser.open(self.server())
@@ -247,6 +252,27 @@ class ListTests(ApplicationTest):
         browser.find("#add [name=title]").send_keys(Keys.ENTER)
         eventually(lambda: sorted(browser.titles()) == ["Oat milk", "Tea"])
         eventually(lambda: browser.find("#add [name=title]").get_attribute("value") == "")
+
+    def test_text_that_was_not_sent_stays_when_the_list_changes(self):
+        server = self.server()
+        browser = self.browser.open(server)
+        browser.add("Milk")
+        browser.save()
+        browser.script(
+            "window.former = fetch; window.fetch = (path, options) => path.endsWith('/do') "
+            "? Promise.reject(new Error('It is away.')) : former(path, options)")
+        title = browser.row("Milk") + " [data-field=title]"
+        browser.type(title, "Oat milk", Keys.TAB)
+        browser.message("The program does not answer.")
+        browser.script("window.fetch = former")
+        other = Client(server)
+        other.add("Tea", "2030-06-09T09:00")
+        self.assertIn("Saved.", other.run({"save": {}}))
+        browser.until_titles(["Oat milk", "Tea"])
+        self.assertFalse(browser.find("#save").is_enabled())
+        browser.find(title).send_keys(Keys.TAB)
+        browser.save()
+        self.assertIn('value="Oat milk"', other.rows())
 
     def test_a_name_that_is_being_typed_stays(self):
         server = self.server()

@@ -27,6 +27,56 @@ class QuittingTests(ApplicationTest):
         self.assertTrue(asks())
         browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
         self.assertFalse(asks())
+        # So is text in a form that does not have the focus. A chosen item is no change.
+        browser.type("#add [name=title]", "Coffee", "")
+        browser.click(browser.row("Tea") + " input.pick")
+        self.assertTrue(asks())
+        browser.type("#add [name=title]", Keys.BACKSPACE, "")
+        browser.click(browser.row("Tea") + " input.pick")
+        self.assertFalse(asks())
+
+    def test_text_that_nobody_was_asked_about_is_kept(self):
+        server = self.server()
+        browser = self.browser.open(server)
+        browser.add("Tea")
+        browser.save()
+        browser.begin_typing("Tea", " and milk")
+        # Some browsers close a page without a question.
+        browser.script("dispatchEvent(new Event('pagehide'))")
+        address = browser.driver.current_url.removeprefix(server.url)
+        eventually(lambda: 'value="Tea and milk"' in server.get(address)[1])
+        self.assertEqual(server.stop(), 0)
+        self.assertIn('value="Tea and milk"', Client(self.server()).rows())
+
+    def test_typed_text_stays_when_the_program_is_started_again(self):
+        server = self.server()
+        browser = self.browser.open(server)
+        browser.add("Tea")
+        browser.save()
+        browser.find("#add [name=title]").send_keys("Coffee")
+        browser.begin_typing("Tea", " and mi")
+        address = browser.driver.current_url
+        self.assertEqual(server.stop(), 0)
+        self.server("ToDo.sqlite", "--port", server.url.rsplit(":", 1)[1])
+        eventually(lambda: browser.driver.current_url != address and browser.all("#edited"), 30)
+        eventually(lambda: browser.script("return document.activeElement.value") == "Tea and mi")
+        self.assertEqual(browser.find("#add [name=title]").get_attribute("value"), "Coffee")
+        browser.driver.switch_to.active_element.send_keys(Keys.END, "lk", Keys.ENTER)
+        browser.until_titles(["Tea and milk"])
+        browser.save()
+
+    def test_typed_text_whose_item_is_gone_is_shown(self):
+        server = self.server()
+        browser = self.browser.open(server)
+        browser.add("Tea")
+        eventually(lambda: browser.find("#save").is_enabled())
+        browser.begin_typing("Tea", " and milk")
+        address = browser.driver.current_url
+        # A program that is killed saves nothing.
+        server.stop(signal.SIGKILL)
+        self.server("ToDo.sqlite", "--port", server.url.rsplit(":", 1)[1])
+        eventually(lambda: browser.driver.current_url != address and browser.all("#edited"), 30)
+        browser.message("You had typed: Tea and milk")
 
     def test_a_window_that_nobody_was_asked_about_is_saved(self):
         server = self.server()

@@ -2,8 +2,17 @@
 
 import json
 import os
+import re
 
 from application import ApplicationTest, Client, MODEL, eventually
+
+
+def categories(client):
+    """The identifiers of the categories in the panel, by name."""
+    found = re.findall(
+        r'data-id="([^"]*)" data-index="\d+">.*?data-category="rename" value="([^"]*)"',
+        client.run({"refresh": {}}), re.DOTALL)
+    return {name: item for item, name in found}
 
 
 class MigrationTests(ApplicationTest):
@@ -56,6 +65,51 @@ class MigrationTests(ApplicationTest):
         self.assertEqual(value("Future", "dueDate"), "2100-01-01T00:00")
         browser.picture("migrated")
 
+    def test_categories_with_names_that_version_3_does_not_allow(self):
+        """Version 2 has no limits for names. The list is shown as it is, until a person renames the categories."""
+        long = "x" * 300
+        self.old_store(2, {
+            "Category": [{"@id": "e", "name": ""}, {"@id": "l", "name": long}],
+            "ToDo": [
+                {"@id": "1", "name": "Tea", "dueDate": {"$date": 1906545600}, "category": "e"},
+                {"@id": "2", "name": "Milk", "dueDate": {"$date": 1906545601}, "category": "l"},
+            ],
+        })
+        client = Client(self.server(now="2030-05-31T12:00:00Z"))
+        panel = categories(client)
+        self.assertEqual(set(panel), {"", long})
+        for name in ("No name", long):
+            self.assertIn(f">{name}</option>", client.rows())
+        tea = client.ids()[0]
+        client.run({"set": {"id": tea, "field": "title", "value": "Green tea"}})
+        self.assertIn("Saved.", client.run({"save": {}}))
+        client.run({"categorize": {"ids": [tea], "category": panel[long]}})
+        client.run({"moveCategory": {"id": panel[long], "index": 0}})
+        self.assertIn("Saved.", client.run({"save": {}}))
+        # A name that is not allowed either is refused, and nothing is left to be saved.
+        answer = client.run({"renameCategory": {"id": panel[long], "name": "y" * 41}})
+        self.assertIn("Use at most 40 characters.", answer)
+        self.assertIn('data-edited="false"', answer)
+        self.assertIn("Undo Rename “No name”", client.run({"renameCategory": {"id": panel[""], "name": "Kitchen"}}))
+        client.run({"renameCategory": {"id": panel[long], "name": "Shop"}})
+        self.assertIn("Saved.", client.run({"save": {}}))
+        self.assertEqual(list(categories(client)), ["Shop", "Kitchen"])
+
+    def test_an_empty_name_in_the_browser(self):
+        self.old_store(2, {
+            "Category": [{"@id": "e", "name": ""}],
+            "ToDo": [{"@id": "1", "name": "Tea", "dueDate": {"$date": 1906545600}}],
+        })
+        browser = self.browser.open(self.server(now="2030-05-31T12:00:00Z"))
+        menu = browser.row("Tea") + " select"
+        browser.script("document.querySelector(arguments[0]).focus()", menu)
+        browser.click(menu + " option:nth-child(2)")
+        eventually(lambda: browser.find(browser.row("Tea") + " select option:checked").text == "No name")
+        browser.save()
+        browser.type("#categories input", "Kitchen")
+        eventually(lambda: browser.find(browser.row("Tea") + " select option:checked").text == "Kitchen")
+        browser.save()
+
 
 class DocumentTests(ApplicationTest):
     def test_export_and_import(self):
@@ -84,6 +138,17 @@ class DocumentTests(ApplicationTest):
         browser.find("#import").send_keys(file)
         browser.message("not in the expected form")
         self.assertEqual(len(browser.titles()), 3)
+
+    def test_a_category_that_cannot_be_saved_is_named(self):
+        client = Client(self.server())
+        client.run({"load": {"document": {"categories": ["", "Work" * 11], "items": []}}})
+        answer = client.run({"save": {}})
+        self.assertIn("a category without a name", answer)
+        self.assertIn("“" + "Work" * 10 + "”", answer)
+        panel = categories(client)
+        for name, new in (("", "Home"), ("Work" * 11, "Work")):
+            client.run({"renameCategory": {"id": panel[name], "name": new}})
+        self.assertIn("Saved.", client.run({"save": {}}))
 
     def test_documents_in_xml_and_binary(self):
         for name, start in (("Document.xml", b"<?xml"), ("Document.bin", b"\x89CDS")):

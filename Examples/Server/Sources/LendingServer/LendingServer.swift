@@ -44,13 +44,22 @@ struct Library: Sendable {
   ///
   /// If another request has changed the same objects meanwhile, nothing was saved, and the work is done again with the new
   /// state.
+  ///
+  /// - Throws: ``ObservedError`` if a getter could not read the store, and the errors of the work.
   private func perform<R: Sendable>(
     _ work: @escaping @Sendable (ManagedObjectContext) throws -> R
   ) async throws -> R {
     var attempt = 1
     while true {
       do {
-        return try await container.performBackgroundTask { try work($0) }
+        return try await container.performBackgroundTask { context in
+          let result = Result { try work(context) }
+          // A getter cannot throw. It returns an empty value, which must not become a reply.
+          for error in context.recentErrors {
+            if case .readFailed = error.reason { throw error }
+          }
+          return try result.get()
+        }
       } catch SaveError.conflict where attempt < 10 {
         attempt += 1
         try await Task.sleep(for: .milliseconds(Int.random(in: 0...20 * attempt)))
@@ -60,6 +69,7 @@ struct Library: Sendable {
 
   var router: Router<BasicRequestContext> {
     let router = Router()
+    router.add(middleware: Safeguards())
     router.add(middleware: ErrorReplies())
     router.get("/books") { [self] request, _ in
       let text = request.uri.queryParameters["title"].map(String.init) ?? ""
@@ -160,6 +170,21 @@ struct LoanReply: ResponseEncodable, Sendable {
   init(_ loan: Loan) { (reader, since) = (loan.reader, loan.since) }
 }
 
+/// Refuses the requests of web pages. The server has no pages, so these are pages of other sites.
+struct Safeguards: RouterMiddleware {
+  func handle(
+    _ request: Request, context: BasicRequestContext,
+    next: (Request, BasicRequestContext) async throws -> Response
+  ) async throws -> Response {
+    // A site can give its name the address of this computer. A browser then lets its pages read the replies.
+    let host = request.head.authority?.prefix { $0 != ":" }
+    guard host == "127.0.0.1" || host == "localhost" else { throw HTTPError(.misdirectedRequest) }
+    // A browser adds the header to each request of a page that can change something.
+    guard request.headers[.origin] == nil else { throw HTTPError(.forbidden) }
+    return try await next(request, context)
+  }
+}
+
 /// Replies with the status that tells the client what to do about an error.
 struct ErrorReplies: RouterMiddleware {
   func handle(
@@ -168,16 +193,18 @@ struct ErrorReplies: RouterMiddleware {
   ) async throws -> Response {
     do {
       return try await next(request, context)
-    } catch let error as SaveError {
-      switch error {
-      case .validation(let errors):
-        throw HTTPError(.unprocessableContent, message: errors.map { "\($0)" }.joined(separator: "; "))
-      case .notUnique: throw HTTPError(.conflict, message: "there is such an object already")
-      case .conflict: throw HTTPError(.conflict, message: "others change the same objects")
-      default: throw error
-      }
-    } catch let error as StoreError where [.storeBusy, .serverUnreachable].contains(error.situation) {
-      throw HTTPError(.serviceUnavailable, message: "the store cannot be reached")
+    } catch SaveError.validation(let errors) {
+      throw HTTPError(.unprocessableContent, message: errors.map { "\($0)" }.joined(separator: "; "))
+    } catch SaveError.notUnique {
+      throw HTTPError(.conflict, message: "there is such an object already")
+    } catch SaveError.conflict {
+      throw HTTPError(.conflict, message: "others change the same objects")
+    } catch let error as any PresentableError {
+      // The log gets the details. The text for people names no files and no statements.
+      context.logger.error("\(error)")
+      let isAway = [.storeBusy, .serverUnreachable].contains(error.situation)
+      throw HTTPError(
+        isAway ? .serviceUnavailable : .internalServerError, message: error.localizedDescription)
     }
   }
 }

@@ -218,12 +218,13 @@ final class CustomWork: MigrationWork {
     return translated(first)
   }
 
+  /// The text has the broken rule, and not the value that the description of the error would have.
   private func translated(_ error: ValidationError) -> MigrationError {
     let key = destination.registeredObject(for: error.objectID).flatMap(sourceKey)
     let property = error.property ?? ""
     let reason: MigrationError.Reason =
       error.reason == .missingValue
-      ? .missingValue(property: property) : .invalidValue(property: property, reason: error.description)
+      ? .missingValue(property: property) : .invalidValue(property: property, reason: "it \(error.reason)")
     return plan.error(reason, error.entity, key)
   }
 

@@ -32,12 +32,12 @@ struct CategoryPanel {
     }
     let categories = panel.categories
     let rows = categories.enumerated().map { index, category -> HTML in
-      let name = category.name
+      let name = category.shownName
       let id = category.objectID.domID
       return #"""
         <li data-id="\#(category.objectID.description)" data-index="\#(index)">
-        <button type="button" class="show" id="\#(id)-show" data-filter="\#(category.objectID.description)" aria-pressed="\#(query.category == category.objectID ? "true" : "false")" aria-label="Show \#(name)">\#(counts[name] ?? 0)</button>
-        <input id="\#(id)-name" data-category="rename" value="\#(name)" aria-label="Name of the category">
+        <button type="button" class="show" id="\#(id)-show" data-filter="\#(category.objectID.description)" aria-pressed="\#(query.category == category.objectID ? "true" : "false")" aria-label="Show \#(name)">\#(counts[category.name] ?? 0)</button>
+        <input id="\#(id)-name" data-category="rename" value="\#(category.name)" placeholder="\#(Category.noName)" aria-label="Name of the category">
         <button type="button" id="\#(id)-up" data-category="up" aria-label="Move \#(name) up"\#("disabled", if: index == 0)>↑</button>
         <button type="button" id="\#(id)-down" data-category="down" aria-label="Move \#(name) down"\#("disabled", if: index == categories.count - 1)>↓</button>
         <button type="button" id="\#(id)-remove" data-category="remove" aria-label="Remove \#(name)">×</button>
@@ -53,6 +53,13 @@ struct CategoryPanel {
       \#(rows)</ul>
       """#
   }
+}
+
+extension Category {
+  static let noName = "No name"
+
+  /// The name for people. A list of version 2 can have a category with an empty name, which version 3 does not allow.
+  var shownName: String { name.isEmpty ? Self.noName : name }
 }
 
 /// The dialog of items that are due.
@@ -135,7 +142,7 @@ struct ConflictDialog {
   private static func name(of id: ManagedObjectID, _ context: ManagedObjectContext) -> String {
     switch context.registeredObject(for: id) {
     case let toDo as ToDo: toDo.title
-    case let category as Category: category.name
+    case let category as Category: category.shownName
     default: "A deleted item"
     }
   }
@@ -147,7 +154,7 @@ struct ConflictDialog {
   private static func text(_ value: FetchedValue, _ context: ManagedObjectContext) -> String {
     switch value {
     case .object(nil): "no category"
-    case .object(let id?): (try? Category.object(with: id, in: context).name) ?? "a deleted category"
+    case .object(let id?): (try? Category.object(with: id, in: context).shownName) ?? "a deleted category"
     case .attribute(.string(let text)): text
     case .attribute(.date(let date)): LocalTime.readable(date)
     case .attribute(.bool(let isTrue)): isTrue ? "yes" : "no"

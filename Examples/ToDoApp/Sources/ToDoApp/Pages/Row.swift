@@ -55,7 +55,7 @@ struct Row {
     let category = toDo.category
     return #"""
       <select id="\#(id)-category" data-action="categorize" aria-label="Category of \#(toDo.title)">\#
-      <option value="\#(category?.objectID.description ?? "")">\#(category?.name ?? "–")</option></select>
+      <option value="\#(category?.objectID.description ?? "")">\#(category?.shownName ?? "–")</option></select>
       """#
   }
 

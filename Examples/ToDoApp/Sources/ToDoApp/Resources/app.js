@@ -1,6 +1,8 @@
 // The script of a window. The server filters, sorts and renders; the script sends commands, puts the parts of the page
 // that come back in their places, and loads the rows that scroll into view.
 
+import { formerText, isPlacing, isTyped, keepingFocus, keepTexts, putBackTexts, typedFields } from "./typing.js";
+
 const meta = (name) => document.querySelector(`meta[name=${name}]`).content;
 const $ = (id) => document.getElementById(id);
 const token = meta("token");
@@ -39,8 +41,9 @@ async function busy(answer) {
   }
 }
 
-async function send(path, body) {
+async function send(path, body, options = {}) {
   const response = await fetch(base + path, {
+    ...options,
     method: "POST",
     headers: { "X-Token": token, "Content-Type": "application/json" },
     body: JSON.stringify(body),
@@ -58,7 +61,7 @@ async function sayReason(response) {
 
 let isGone = false;
 
-// The server was started again: its new windows have new addresses.
+// The server was started again: its new windows have new addresses. What was typed goes to the new page.
 function restart() {
   isGone = true;
   location.replace("/");
@@ -80,7 +83,6 @@ function say(text, isError) {
 // MARK: Parts of the page
 
 let isEdited = false;
-let isPlacing = false;
 const placed = {};
 
 // Puts each template into the element that it is for. A part that is as before stays, with what is chosen in it.
@@ -141,27 +143,6 @@ function showDialog(name) {
   if (!isEmpty && !dialog.open) dialog.showModal();
 }
 
-// Replaces parts of the page. The element with the focus keeps it, with what has been typed and not sent.
-function keepingFocus(replace) {
-  const old = document.activeElement;
-  const isTyped = old?.defaultValue !== undefined && old.value !== old.defaultValue
-    && (old.dataset.field || old.dataset.category);
-  const [value, start, end] = [old?.value, old?.selectionStart, old?.selectionEnd];
-  const was = isTyped && (old.dataset.was ?? old.defaultValue);
-  isPlacing = true;
-  replace();
-  isPlacing = false;
-  if (!old?.id || old.isConnected) return;
-  const field = $(old.id);
-  if (!field) return;
-  field.focus({ preventScroll: true });
-  if (isTyped) {
-    field.value = value;
-    field.dataset.was = was;
-  }
-  if (start !== null && start !== undefined && field.setSelectionRange) field.setSelectionRange(start, end);
-}
-
 // MARK: The list
 
 // The table has a body for each page of rows. Only pages near the window have rows; the others keep their height.
@@ -217,7 +198,7 @@ const list = {
 
   // Replaces rows by a space of their height.
   empty(page) {
-    if (page.contains(document.activeElement)) return;
+    if (page.contains(document.activeElement) || typedFields(page).length > 0) return;
     const rows = Math.min(this.pageSize, this.count - Number(page.dataset.offset));
     const height = page.rows.length > 1 ? page.offsetHeight : rows * this.rowHeight;
     const space = document.createElement("td");
@@ -294,17 +275,22 @@ $("filter").addEventListener("submit", (event) => event.preventDefault());
 
 const rowID = (element) => element.closest("tr").dataset.id;
 
+// The command that sends the text of a field.
+function setting(field) {
+  return { set: { id: rowID(field), field: field.dataset.field, value: field.value, was: formerText(field) } };
+}
+
 function submit(field) {
-  if (isPlacing || field.value === field.defaultValue) return;
+  if (isPlacing || !isTyped(field)) return;
+  const command = setting(field);
   const shown = field.defaultValue;
-  const was = field.dataset.was ?? shown;
   delete field.dataset.was;
   field.defaultValue = field.value;
-  run({ set: { id: rowID(field), field: field.dataset.field, value: field.value, was } }).then((isDone) => {
+  run(command).then((isDone) => {
     if (isDone) return;
     // The text counts as typed and not sent again.
     field.defaultValue = shown;
-    field.dataset.was = was;
+    field.dataset.was = command.set.was;
   });
 }
 
@@ -349,7 +335,8 @@ function fillCategories(menu) {
   const options = [new Option("–", menu.dataset.bulk ? "none" : "")];
   if (menu.dataset.bulk) options.unshift(new Option("Choose…", ""));
   for (const item of $("categories").querySelectorAll("li[data-id]")) {
-    options.push(new Option(item.querySelector("input").defaultValue, item.dataset.id));
+    const name = item.querySelector("input");
+    options.push(new Option(name.defaultValue || name.placeholder, item.dataset.id));
   }
   menu.replaceChildren(...options);
   menu.value = chosen;
@@ -446,7 +433,7 @@ $("categories").addEventListener("click", (event) => {
 });
 $("categories").addEventListener("focusout", (event) => {
   const field = event.target;
-  if (field.dataset.category !== "rename" || isPlacing || field.value === field.defaultValue) return;
+  if (field.dataset.category !== "rename" || isPlacing || !isTyped(field)) return;
   run({ renameCategory: { id: field.closest("li").dataset.id, name: field.value } });
 });
 $("categories").addEventListener("keydown", (event) => {
@@ -470,13 +457,12 @@ document.addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
   const key = event.key.toLowerCase();
   const field = document.activeElement;
-  const isTyping = field?.defaultValue !== undefined && field.value !== field.defaultValue;
   if (key === "s") {
     if (field?.dataset.field) submit(field);
     // A name is sent when its field loses the focus.
     if (field?.dataset.category === "rename") field.blur();
     run({ save: {} });
-  } else if (key === "z" && !isTyping) {
+  } else if (key === "z" && !isTyped(field)) {
     run(event.shiftKey ? { redo: {} } : { undo: {} });
   } else {
     return;
@@ -484,11 +470,10 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// Whether something would be lost: unsaved changes, a command without an answer, or text in the field with the focus.
+// Whether something would be lost: unsaved changes, a command without an answer, or a text that was not sent. The date
+// of a new item is none, because it has a value from the beginning.
 function isUnsaved() {
-  const field = document.activeElement;
-  const isTyping = field?.defaultValue !== undefined && field.value !== field.defaultValue && field.type !== "search";
-  return !isGone && (isEdited || pending > 0 || isTyping);
+  return !isGone && (isEdited || pending > 0 || typedFields().some((field) => field.name !== "dueDate"));
 }
 
 // A browser asks only on a page that has been used. Some browsers never ask.
@@ -498,8 +483,11 @@ addEventListener("beforeunload", (event) => {
   if (isUnsaved()) event.preventDefault();
 });
 // The server forgets a closed window. One with changes that nobody was asked about must not count as closed.
+// What was typed in it becomes a change.
 addEventListener("pagehide", () => {
-  if (!isUnsaved() || isAsked) navigator.sendBeacon(`${base}/close`, token);
+  if (isGone) return keepTexts();
+  if (!isUnsaved() || isAsked) return navigator.sendBeacon(`${base}/close`, token);
+  for (const field of typedFields(list.table)) send("/do", setting(field), { keepalive: true });
 });
 
 // MARK: Export and import
@@ -595,3 +583,5 @@ events.addEventListener("error", () => {
 
 list.layout();
 refresh();
+const lost = putBackTexts();
+if (lost.length > 0) say(`This page does not show what you were editing. You had typed: ${lost.join(" ")}`, true);

@@ -196,11 +196,11 @@ extension Server {
     Response(status: .seeOther, headers: [.location: address, .cacheControl: "no-store"])
   }
 
-  /// The script and the style sheet, which are files of the package.
+  /// The scripts and the style sheet, which are files of the package.
   private static func resource(_ name: String) throws -> Response {
     let types = [
-      "app.js": "text/javascript", "app.css": "text/css", "status.js": "text/javascript",
-      "icon.svg": "image/svg+xml",
+      "app.js": "text/javascript", "typing.js": "text/javascript", "status.js": "text/javascript",
+      "app.css": "text/css", "icon.svg": "image/svg+xml",
     ]
     guard let type = types[name],
       let url = Bundle.module.url(forResource: "Resources/\(name)", withExtension: nil),

@@ -18,10 +18,10 @@ extension Window {
 
   func renameCategory(_ id: ManagedObjectID, _ text: String) throws -> [FieldError] {
     let category = try Category.object(with: id, in: context)
-    let former = category.name
+    let (former, shown) = (category.name, category.shownName)
     category.name = text.trimmingCharacters(in: .whitespaces)
     let errors = try mistakes(of: category)
-    if errors.isEmpty { name("Rename “\(former)”") } else { category.name = former }
+    if errors.isEmpty { name("Rename “\(shown)”") } else { category.name = former }
     return errors.map { FieldError($0.text, field: Self.field(of: id)) }
   }
 
@@ -43,7 +43,7 @@ extension Window {
     panel.removeFromCategories(category)
     let new = max(0, min(index, panel.categories.count))
     panel.insertIntoCategories(category, at: new)
-    name("Move “\(category.name)” \(new < old ? "Up" : "Down")")
+    name("Move “\(category.shownName)” \(new < old ? "Up" : "Down")")
   }
 
   static func uses(_ count: Int) -> String { "\(items(count)) \(count == 1 ? "uses" : "use") it" }
@@ -55,11 +55,12 @@ extension Window {
     let count = try ToDo.count(where: \.category == category, in: context)
     guard count == 0 else {
       return [
-        FieldError("“\(category.name)” cannot be removed: \(Self.uses(count)).", field: Self.field(of: id))
+        FieldError(
+          "“\(category.shownName)” cannot be removed: \(Self.uses(count)).", field: Self.field(of: id))
       ]
     }
     if query.category == id { query.category = nil }
-    let former = category.name
+    let former = category.shownName
     category.delete()
     name("Remove Category “\(former)”")
     return []

@@ -41,17 +41,23 @@ extension Window {
   private func summary(of errors: [ValidationError]) -> String {
     // Another window can have given the category to an item since this one has removed it.
     if let error = errors.first(where: { $0.reason == .deleteDenied }), let count = error.denyingCount {
-      let name = (context.registeredObject(for: error.objectID) as? Category)?.name ?? ""
+      let name = (context.registeredObject(for: error.objectID) as? Category)?.shownName ?? ""
       return
         "Not saved. “\(name)” cannot be removed: \(Self.uses(count)). Undo the removal, or change what uses it."
     }
-    let titles = Set(errors.map(\.objectID)).prefix(5).compactMap { id in
-      (context.registeredObject(for: id) as? ToDo)?.title
-    }
-    let names = titles.map { $0.isEmpty ? "an item without a title" : "“\($0.prefix(40))”" }.joined(
-      separator: ", ")
+    let names = Set(errors.map(\.objectID)).prefix(5).compactMap { title(of: $0) }.joined(separator: ", ")
     let what = errors.count == 1 ? errors[0].sentence : "\(errors.count) values are not valid."
     return "Not saved. \(what)" + (names.isEmpty ? "" : " See \(names).")
+  }
+
+  /// What a message calls an object that cannot be saved.
+  private func title(of id: ManagedObjectID) -> String? {
+    switch context.registeredObject(for: id) {
+    case let toDo as ToDo: toDo.title.isEmpty ? "an item without a title" : "“\(toDo.title.prefix(40))”"
+    case let category as Category:
+      category.name.isEmpty ? "a category without a name" : "“\(category.name.prefix(40))”"
+    default: nil
+    }
   }
 
   /// Saves before the server stops.
