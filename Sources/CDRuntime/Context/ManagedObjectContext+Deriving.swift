@@ -147,20 +147,22 @@ extension ManagedObjectContext {
   private func relatedByOthers(to object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject]
   {
     guard object.isPending, !object.flags.contains(.inserted) else { return [] }
-    switch relationship.storage {
-    case .reference:
-      // Nothing marks a child's object that differs from the parent's one.
-      guard parent != nil || object.flags.contains(.outdated),
-        let reference = newestReference(of: object, relationship.slot)
-      else { return [] }
-      return self.object(reference.key, relationship).map { [$0] } ?? []
-    case .inverseReference:
-      guard parent != nil || object.extras?.hasOutdatedPartners == true else { return [] }
-      do { return try readReferrers(of: object, relationship) ?? [] } catch {
-        object.report(.readFailed("\(error)"), slot: relationship.slot)
-        return []
+    do {
+      switch relationship.storage {
+      case .reference:
+        // Nothing marks a child's object that differs from the parent's one.
+        guard parent != nil || object.flags.contains(.outdated),
+          let reference = try newestReference(of: object, relationship.slot)
+        else { return [] }
+        return self.object(reference.key, relationship).map { [$0] } ?? []
+      case .inverseReference:
+        guard parent != nil || object.extras?.hasOutdatedPartners == true else { return [] }
+        return try readReferrers(of: object, relationship) ?? []
+      case .join, .referencesOfOthers: return []
       }
-    case .join, .referencesOfOthers: return []
+    } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      return []
     }
   }
 

@@ -107,8 +107,10 @@ extension ManagedObjectContext {
     }
     object._willRead()
     if let slot = reference?.slot, object.extras?.changed.contains(slot) != true {
-      // Only the refresh handles a row that is gone.
-      guard let newest = newestReference(of: object, slot) else { return refreshKeepingChanges(of: object) }
+      // Only the refresh handles a row that is gone, or that cannot be read.
+      guard let newest = try? newestReference(of: object, slot) else {
+        return refreshKeepingChanges(of: object)
+      }
       object._setReference(slot, newest.key)
       if let version = newest.version {
         object.version = version
@@ -122,8 +124,10 @@ extension ManagedObjectContext {
   /// A reference in the object's row or in its parent's instance, which the object itself may not have read.
   ///
   /// - Returns: The key, and the row's version if the row has no other news for the object: then a save of the object
-  ///   overwrites nothing that it does not know. Nil if there is no row, or if the store cannot be read.
-  func newestReference(of object: ManagedObject, _ slot: Int) -> (key: ObjectKey, version: Int64?)? {
+  ///   overwrites nothing that it does not know. Nil if there is no row. Also nil if the parent cannot read its instance,
+  ///   which is reported.
+  /// - Throws: The error of a store that cannot be read.
+  func newestReference(of object: ManagedObject, _ slot: Int) throws -> (key: ObjectKey, version: Int64?)? {
     func key(_ value: AttributeValue) -> ObjectKey {
       if case .int(let key) = value { key } else { 0 }
     }
@@ -131,9 +135,9 @@ extension ManagedObjectContext {
       return parentInstance(of: object).map { (key($0.comparableValue(slot)), nil) }
     }
     let plan = object.scope.plan
-    guard let rows = try? reader().row(object.key, of: plan) else { return nil }
+    let rows = try reader().row(object.key, of: plan)
     defer { rows.close() }
-    guard (try? rows.next()) == true, let row = rows.reader(of: plan, nil) else { return nil }
+    guard try rows.next(), let row = rows.reader(of: plan, nil) else { return nil }
     let isKnown = plan.slots.indices.allSatisfy { other in
       let property = plan.slots[other]
       guard other != slot, property.isStored, !property.isDerived else { return true }

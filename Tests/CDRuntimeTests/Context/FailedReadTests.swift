@@ -142,6 +142,45 @@ import Testing
     #expect(try Book.objects(in: fresh).allSatisfy { $0.prequel == nil })
   }
 
+  // MARK: Derived attributes
+
+  /// Another context has given a changed object to another owner, and one of the reads that follow this fails.
+  @Test(arguments: 1...8) func noNewOwnerIsMissedInSilence(failingRead: Int) throws {
+    let (container, engine) = UnreadableEngine.container(
+      of: try PersistentContainer(
+        scratchOf: [
+          EntityDescription(
+            name: "Shop", attributes: [try .derived("sales", .int64, "orders.@sum.amount")],
+            relationships: [
+              RelationshipDescription(name: "orders", destination: "Order", isToMany: true, inverse: "shop")
+            ]),
+          EntityDescription(
+            name: "Order", attributes: [AttributeDescription(name: "amount", type: .int64)],
+            relationships: [RelationshipDescription(name: "shop", destination: "Shop", inverse: "orders")]),
+        ], ScratchStore(.memory)
+      ).persistentStoreCoordinator)
+    let (context, other) = (container.newContext(), container.newContext())
+    let (first, second) = (try other.insert(entityNamed: "Shop"), try other.insert(entityNamed: "Shop"))
+    let order = try other.insert(entityNamed: "Order")
+    try order.setValue(1, forKey: "amount")
+    try order.setValue(first, forKey: "shop")
+    try other.save()
+    try context.existingObject(with: order.objectID).setValue(5, forKey: "amount")
+    try order.setValue(second, forKey: "shop")
+    try other.save()
+    let predicate = try FetchPredicate(format: "sales == 5")
+    engine.failRead(failingRead)
+    do {
+      let found = try context.fetch(FetchRequest<ManagedObject>(entityName: "Shop", where: predicate))
+      let isReported = context.recentErrors.contains { error in
+        if case .readFailed = error.reason { true } else { false }
+      }
+      #expect(isReported || found.map(\.objectID) == [second.objectID])
+    } catch {
+      #expect(error is StoreError || error is FetchError)
+    }
+  }
+
   // MARK: Children
 
   /// What a child changes before its parent cannot read.

@@ -8,6 +8,8 @@ final class UnreadableEngine: StoreEngine {
   private let engine: any StoreEngine
   private let willRead: @Sendable () throws -> Void
   private let isUnreadable = Atomic<Bool>(false)
+  /// The number of the read that fails, counted from the next one; not positive if none does.
+  private let failingRead = Atomic<Int>(0)
 
   /// - Parameter willRead: Called before each read, which fails if it throws an error.
   init(_ engine: any StoreEngine, willRead: @escaping @Sendable () throws -> Void = {}) {
@@ -32,9 +34,13 @@ final class UnreadableEngine: StoreEngine {
     try body()
   }
 
+  /// Makes one of the next reads fail: the first one for 1, the second one for 2.
+  func failRead(_ number: Int) { failingRead.store(number, ordering: .relaxed) }
+
   private func check() throws {
     try willRead()
-    if isUnreadable.load(ordering: .relaxed) { throw StoreError.busy(stores.all.map(\.url)) }
+    let isFailing = failingRead.subtract(1, ordering: .relaxed).newValue == 0
+    if isFailing || isUnreadable.load(ordering: .relaxed) { throw StoreError.busy(stores.all.map(\.url)) }
   }
 
   var model: ModelPlan { engine.model }
