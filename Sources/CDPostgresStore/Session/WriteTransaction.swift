@@ -129,8 +129,10 @@ final class WriteTransaction {
     }
   }
 
-  /// Sends a statement if the server has got none for a while. It ends a transaction that gets none for twice the time that
-  /// a statement may take.
+  /// Sends a statement if the server has got none for half of the time that a statement may take.
+  ///
+  /// The server ends a transaction that gets none for twice that time. So one and a half times that time is left until the
+  /// next call.
   func keepAlive() throws {
     let limit = Duration.seconds(server.statementLimit / 2)
     guard isOpen, hasBegun, lastStatement.duration(to: .now) > limit else { return }
