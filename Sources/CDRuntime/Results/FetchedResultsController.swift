@@ -363,13 +363,14 @@ public final class FetchedResultsController<Object: ManagedObject> {
   private func objectsOfOtherReferences(_ changes: ObjectChanges) -> Set<ManagedObjectID> {
     let contested = deleted.symmetricDifference(unsavedDeletions())
     if contested.isEmpty, changes.deleted.isEmpty { return [] }
-    func isOther(_ object: ManagedObject, _ relationship: RelationshipPlan) -> Bool {
-      guard case .reference = relationship.storage, context.keepsDeletedObjects(relationship) else {
-        return false
-      }
-      let key = object.referenceKey(relationship.slot)
+    var names = Set(contested.map(\.entityName))
+    for group in changes.deleted.groups { names.insert(group.entityName) }
+    let references = keptReferences(toEntities: names)
+    if references.allSatisfy(\.isEmpty) { return [] }
+    func isOther(_ object: ManagedObject, _ reference: (slot: Int, entities: [Int])) -> Bool {
+      let key = object.referenceKey(reference.slot)
       guard key != 0 else { return false }
-      return context.model.entities[relationship.destination].subtree.contains { entity in
+      return reference.entities.contains { entity in
         let id = context.registry.objectID(key, ofEntity: entity)
         return contested.contains(id) || changes.deleted.contains(id)
       }
@@ -377,12 +378,34 @@ public final class FetchedResultsController<Object: ManagedObject> {
     var found: Set<ManagedObjectID> = []
     for section in current {
       for object in section.objects {
-        for case let relationship? in object.scope.plan.relationships where isOther(object, relationship) {
+        if references[object.scope.plan.index].contains(where: { isOther(object, $0) }) {
           found.insert(object.objectID)
         }
       }
     }
     return found
+  }
+
+  /// The references that can lead to objects of some entities, and that the deletion of such an object leaves unchanged.
+  ///
+  /// They are the same for all objects of an entity, and most models have none.
+  ///
+  /// - Returns: The slots with the indexes of these entities, by the index of the entity that has the references.
+  private func keptReferences(toEntities names: Set<String>) -> [[(slot: Int, entities: [Int])]] {
+    let entities = context.model.entities
+    return entities.map { plan in
+      var references: [(slot: Int, entities: [Int])] = []
+      for case let relationship? in plan.relationships {
+        guard case .reference = relationship.storage, context.keepsDeletedObjects(relationship) else {
+          continue
+        }
+        let destinations = entities[relationship.destination].subtree.filter {
+          names.contains(entities[$0].name)
+        }
+        if !destinations.isEmpty { references.append((relationship.slot, destinations)) }
+      }
+      return references
+    }
   }
 
   /// The objects of the results for whose rows the context has other instances than before: after a reset, and if another

@@ -340,6 +340,36 @@ import Testing
     }
   }
 
+  /// Keys begin with 1 for each root entity, so the note has the key of the first film.
+  @Test(.onceForAllKinds) func onlyTheDeletionOfItsOwnObjectUpdatesAReference() throws {
+    let container = try PersistentContainer(scratchOf: [
+      EntityDescription(name: "Medium", attributes: [AttributeDescription(name: "name", type: .string)]),
+      EntityDescription(name: "Film", parent: "Medium"),
+      EntityDescription(name: "Note", attributes: [AttributeDescription(name: "text", type: .string)]),
+      EntityDescription(
+        name: "Card",
+        relationships: [
+          RelationshipDescription(name: "medium", destination: "Medium"),
+          RelationshipDescription(name: "note", destination: "Note"),
+        ]),
+    ])
+    let context = container.newContext()
+    let films = try (1...2).map { _ in try context.insert(entityNamed: "Film") }
+    let note = try context.insert(entityNamed: "Note")
+    for film in films { try film.setValue("a", forKey: "name") }
+    try note.setValue("a", forKey: "text")
+    for film in films { try context.insert(entityNamed: "Card").setValue(film, forKey: "medium") }
+    try context.save()
+    let results = try FetchedResultsController(
+      FetchRequest<ManagedObject>(entityName: "Card"), in: context)
+    context.delete(note)
+    #expect(try results.update().isEmpty)
+    context.delete(films[1])
+    #expect(try results.update().updates == [FetchedIndex(section: 0, item: 1)])
+    context.rollback()
+    #expect(try results.update().updates == [FetchedIndex(section: 0, item: 1)])
+  }
+
   @Test func aSectionIsAnAttribute() throws {
     #expect(throws: FetchError.notAValue(entity: "Tag", key: "books")) {
       try FetchedResultsController(request(), sectionKeyPath: "books", in: context)
