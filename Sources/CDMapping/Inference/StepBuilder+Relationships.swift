@@ -192,11 +192,11 @@ extension StepBuilder {
     mappings[mappingIndex].mapping.relationships[own].value = others.isEmpty ? .none : .inverse
     noteShared(relationship, name, inverse, others, of: mappingIndex)
     guard let origin = originRelationship(of: relationship, in: mappings[mappingIndex]) else { return true }
-    // A rule for no objects confirms that the pairs of both sides are lost.
-    if others.isEmpty, let back = source.inverse(of: origin, in: mappings[mappingIndex].sourceName),
-      emptied.contains(where: { mappings[$0].properties[inverse.name] == back.name })
-    {
-      return true
+    // A rule for no objects confirms that the pairs of both sides are lost. All other pairs stay, if no rule gives others.
+    if let back = source.inverse(of: origin, in: mappings[mappingIndex].sourceName) {
+      let isFormer = { (other: Int) in self.mappings[other].properties[inverse.name] == back.name }
+      let areKept = others.allSatisfy { mappings[$0].relationshipRules[inverse.name] == nil && isFormer($0) }
+      if areKept, emptied.contains(where: isFormer) { return true }
     }
     mappings[mappingIndex].keptRelationships.remove(origin.name)
     return true

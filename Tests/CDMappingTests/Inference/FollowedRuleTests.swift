@@ -66,6 +66,27 @@ struct FollowedRuleTests {
     #expect(step.mapping.entityMappings.flatMap(\.relationships).contains(dog))
   }
 
+  /// Persons with dogs, of which the adults get theirs by a rule, or all of them, and children.
+  private static func family(_ rules: [EntityRule]) -> MigrationStep {
+    let entities = [
+      EntityDescription(
+        name: "Person", isAbstract: true, relationships: [toMany("dogs", inverse: "owner")]),
+      EntityDescription(name: "Adult", parent: "Person"),
+      EntityDescription(name: "Child", parent: "Person"),
+      EntityDescription(
+        name: "Dog", relationships: [toOne("owner", inverse: "dogs", isOptional: true)]),
+    ]
+    return step(entities, entities, rules)
+  }
+
+  @Test func `A rule that empties some objects' side keeps the other pairs`() throws {
+    let step = Self.family([try Self.rule("Adult", "dogs", "nil")])
+    #expect(step.isProven, "\(step.openChanges) \(step.problems)")
+    #expect(!step.planText(mapping: "m").contains("relationship 'owner'"))
+    let dog = step.mapping.entityMappings.first { $0.destination == "Dog" }
+    #expect(dog?.relationships == [RelationshipMapping(name: "owner", value: .inverse)])
+  }
+
   @Test func `A mandatory side does not follow rules that leave out some pairs each`() throws {
     let owner = Self.toOne("owner", inverse: "dogs")
     let dogs = Self.toMany("dogs", inverse: "owner")
@@ -86,5 +107,15 @@ struct FollowedRuleTests {
       entities([owner], [dogs]), [try Self.rule("Adult", "dogs", "kept")])
     #expect(step.problems.map(\.severity) == [.error], "\(step.problems)")
     #expect(!step.isProven)
+  }
+
+  @Test func `The plan says that a side follows, not that it is gone`() throws {
+    let rule = try Self.rule("Person", "dogs", "SUBQUERY(dogs, $dog, $dog.owner != nil)")
+    let step = Self.family([rule])
+    let removed = ModelChange.Kind.relationshipRemoved(PropertyName("Dog", "owner"), isDeclared: true)
+    #expect(step.changes.map(\.kind).contains(removed), "\(step.changes)")
+    let plan = step.planText(mapping: "m")
+    #expect(plan.contains("relationship 'owner' of 'Dog' gets its objects from its inverse"), "\(plan)")
+    #expect(!plan.contains("is gone"), "\(plan)")
   }
 }
