@@ -31,7 +31,7 @@ public struct PredicateEvaluator {
   }
 
   /// Creates an evaluator that also knows which identifiers with different entities are one object.
-  init(variables: [String: EvaluationValue] = [:], now: Date = Date(), model: ModelPlan) {
+  package init(variables: [String: EvaluationValue] = [:], now: Date = Date(), model: ModelPlan) {
     self.now = now
     sets = ConstantSets(variables: variables, model: model)
   }
