@@ -66,7 +66,7 @@ extension ModelChange: CustomStringConvertible {
   private var relationshipSummary: String? {
     switch kind {
     case .relationshipAdded(let name): "relationship \(name) is new"
-    case .relationshipRemoved(let name, losesOnlyOrder: true, isDeclared: true):
+    case .relationshipRemoved(let name, losesOnlyOrder: _, isDeclared: true):
       "relationship \(name) gets its objects from its inverse"
     case .relationshipRemoved(let name, _, _): "relationship \(name) is gone from version \(destination)"
     case .relationshipRenamed(let from, let to): "relationship \(from) is now \(to)"

@@ -787,7 +787,7 @@ extension StepBuilder {
   }
 
   /// The key of an expression that reads one property of the object; nil for any other expression.
-  private func onlyKey(of value: ValueExpression) -> String? {
+  func onlyKey(of value: ValueExpression) -> String? {
     guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
       case .key(let key) = steps[0]
     else { return nil }

@@ -107,27 +107,43 @@ extension StepBuilder {
     }
   }
 
-  /// Whether the inverse is certain to refer to every object of the mapping. This is so if it was already the inverse
-  /// of a relationship that every object had, and all objects of that inverse are migrated.
+  /// Whether the inverse is certain to refer to every object of the mapping. This is so if it has the objects of a
+  /// relationship that was the inverse of one that every object had, and all objects of that inverse are migrated.
+  ///
+  /// - Parameter others: The mappings that give the inverse objects of its own.
   private func reachesAll(
     from others: [Int], by inverse: RelationshipDescription, _ mappingIndex: Int
   ) -> Bool {
-    !others.isEmpty
-      && others.allSatisfy { other in
-        let entity = mappings[other].sourceName
-        guard mappings[other].relationshipRules[inverse.name] == nil,
-          let name = mappings[other].properties[inverse.name],
-          case .relationship(let old)? = source.property(name, of: entity),
-          let back = source.inverse(of: old, in: entity), back.isMandatoryToOne,
-          // Objects that refer to a deleted object are in no object's relationship.
-          !old.deleteRule.leavesReferences,
+    let backs = others.map { mandatoryInverse(ofObjectsOf: inverse, in: $0) }
+    return !others.isEmpty
+      && backs.allSatisfy { back in
+        guard let back,
           source.property(back.name, of: mappings[mappingIndex].sourceName) == .relationship(back)
         else { return false }
+        let readers = zip(others, backs).filter { $0.1 == back }.map { $0.0 }
         return concrete(back.destination).allSatisfy { name in
           ownership.excludedWithOwners[name] == nil
-            && coverAll((mappingsBySource[name] ?? []).filter { others.contains($0) })
+            && coverAll((mappingsBySource[name] ?? []).filter { readers.contains($0) })
         }
       }
+  }
+
+  /// The mandatory to-one inverse of the source relationship whose objects a mapping gives to a relationship. Nil if the
+  /// mapping gives it other objects, or if the source relationship may lack objects that refer back to it.
+  private func mandatoryInverse(
+    ofObjectsOf relationship: RelationshipDescription, in mappingIndex: Int
+  ) -> RelationshipDescription? {
+    let entity = mappings[mappingIndex].sourceName
+    guard
+      case .objects(let value)? = mappings[mappingIndex].mapping.relationships.first(where: {
+        $0.name == relationship.name
+      })?.value,
+      let key = onlyKey(of: value), case .relationship(let old)? = source.property(key, of: entity),
+      // Objects that refer to a deleted object are in no object's relationship.
+      !old.deleteRule.leavesReferences,
+      let back = source.inverse(of: old, in: entity), back.isMandatoryToOne
+    else { return nil }
+    return back
   }
 
   /// Decides which side of a relationship pair determines the objects if both sides have some.
@@ -170,22 +186,24 @@ extension StepBuilder {
     }
     let ruled = others.filter { mappings[$0].relationshipRules[inverse.name] != nil } + emptied
     if ruled.isEmpty { return false }
-    checkMandatory(relationship, value, inverse, ruled, of: mappingIndex)
+    if !reachesAll(from: others, by: inverse, mappingIndex) {
+      checkMandatory(relationship, value, inverse, ruled, of: mappingIndex)
+    }
     mappings[mappingIndex].mapping.relationships[own].value = others.isEmpty ? .none : .inverse
     noteShared(relationship, name, inverse, others, of: mappingIndex)
     guard let origin = originRelationship(of: relationship, in: mappings[mappingIndex]) else { return true }
-    // A rule for no objects confirms that the pairs of both sides are lost.
-    if others.isEmpty, let back = source.inverse(of: origin, in: mappings[mappingIndex].sourceName),
-      emptied.contains(where: { mappings[$0].properties[inverse.name] == back.name })
-    {
-      return true
+    // A rule for no objects confirms that the pairs of both sides are lost. All other pairs stay, if no rule gives others.
+    if let back = source.inverse(of: origin, in: mappings[mappingIndex].sourceName) {
+      let isFormer = { (other: Int) in self.mappings[other].properties[inverse.name] == back.name }
+      let areKept = others.allSatisfy { mappings[$0].relationshipRules[inverse.name] == nil && isFormer($0) }
+      if areKept, emptied.contains(where: isFormer) { return true }
     }
     mappings[mappingIndex].keptRelationships.remove(origin.name)
     return true
   }
 
   /// Reports a rule for the inverse of a mandatory relationship that follows it, unless the rule gives the same pairs of
-  /// objects. Otherwise some objects may have none.
+  /// objects. Otherwise some objects may have none, because the inverse is not certain to refer to all of them.
   private func checkMandatory(
     _ relationship: RelationshipDescription, _ value: RelationshipMapping.Value,
     _ inverse: RelationshipDescription, _ ruled: [Int], of mappingIndex: Int

@@ -357,8 +357,11 @@ extension StepBuilder {
       if mappingIndices.isEmpty { continue }
       let name = source.declaredName(of: relationship.name, in: entity)
       let isKeptByInverse = isKeptByInverse(relationship, of: entity)
+      let isDeclared = mappingIndices.contains { mappingIndex in
+        mappings[mappingIndex].properties[relationship.name] == relationship.name
+      }
       if isKeptByInverse, !losesOrder(relationship, mappingIndices) {
-        changes.add(.relationshipRemoved(name))
+        changes.add(.relationshipRemoved(name, isDeclared: isDeclared))
         continue
       }
       let candidates = mappingIndices.flatMap { mappingIndex in
@@ -368,12 +371,8 @@ extension StepBuilder {
         }
         .map(\.name)
       }
-      let isDeclared = mappingIndices.contains { mappingIndex in
-        mappings[mappingIndex].properties[relationship.name] == relationship.name
-      }
       add(
-        .relationshipRemoved(
-          name, losesOnlyOrder: isKeptByInverse, isDeclared: isKeptByInverse && isDeclared),
+        .relationshipRemoved(name, losesOnlyOrder: isKeptByInverse, isDeclared: isDeclared),
         relationship.name, mappingIndices,
         candidates: candidates, isMeant: isInverseDropped(relationship, of: entity))
     }

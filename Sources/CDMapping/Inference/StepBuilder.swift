@@ -115,10 +115,11 @@ final class StepBuilder {
   func mappings(intoHierarchyOf entity: String) -> [Int] { mappingsIntoHierarchy[entity] ?? [] }
 
   /// Whether a mapping is certain to use each object that another mapping of the same source entity uses. Two filters are
-  /// compared as a whole: of two different ones, each may exclude objects that the other selects.
+  /// compared as a whole: of two different ones, each may exclude objects that the other selects. So may two equal ones
+  /// with random parts.
   func covers(_ mappingIndex: Int, _ other: Int) -> Bool {
-    mappingIndex == other || mappings[mappingIndex].mapping.filter == nil
-      || mappings[mappingIndex].mapping.filter == mappings[other].mapping.filter
+    guard mappingIndex != other, let filter = mappings[mappingIndex].mapping.filter else { return true }
+    return filter == mappings[other].mapping.filter && !filter.isRandom
   }
 
   /// Whether mappings of one source entity are certain to use, together, each object that another mapping of it uses.

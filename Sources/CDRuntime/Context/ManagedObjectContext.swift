@@ -111,7 +111,7 @@ public final class ManagedObjectContext {
   /// by default.
   public var mergePolicy = MergePolicy.error
 
-  let model: ModelPlan
+  package let model: ModelPlan
   let engine: any StoreEngine
 
   // The state, by subject. Other files change it only by the operations of these types.

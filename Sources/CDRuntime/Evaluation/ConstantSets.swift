@@ -1,7 +1,7 @@
 import CDModel
 
-/// The prepared constants of predicates: patterns, and long lists as sets. An evaluator prepares them at their first
-/// use. A list of 100,000 values is then as fast as a list of ten. Constant objects are named by their hierarchies.
+/// The prepared constants of predicates: patterns, long lists as sets, and constant objects, which are named by their
+/// hierarchies. An evaluator prepares them at their first use. A list of 100,000 values is then as fast as a list of ten.
 final class ConstantSets {
   /// The maximum length of a list that is searched instead.
   static let minimumCount = 32
@@ -13,19 +13,56 @@ final class ConstantSets {
     let values: Set<AttributeValue>?
   }
 
+  private struct NamedList {
+    // Keeps the list alive, because its address identifies it.
+    let constants: [ExpressionConstant]
+    let value: EvaluationValue
+  }
+
   let texts = PreparedTexts()
   private var entries: [UnsafeRawPointer: Entry] = [:]
+  private var namedLists: [UnsafeRawPointer: NamedList] = [:]
+  private var namedObjects: [ObjectReference: EvaluationValue] = [:]
+  private let givenVariables: [String: EvaluationValue]
+  private var namedVariables: [String: EvaluationValue]?
   /// The model of the objects; nil if it is unknown.
   private let model: ModelPlan?
 
-  init(model: ModelPlan?) { self.model = model }
+  init(variables: [String: EvaluationValue], model: ModelPlan?) {
+    givenVariables = variables
+    self.model = model
+  }
 
-  /// Returns the value of a constant.
+  /// The values of variables. They are named at their first use, because many evaluators never evaluate anything: the store
+  /// decides.
+  var variables: [String: EvaluationValue] {
+    guard let model else { return givenVariables }
+    if let namedVariables { return namedVariables }
+    let variables = givenVariables.mapValues { $0.namingRoots(of: model) }
+    namedVariables = variables
+    return variables
+  }
+
+  /// Returns the value of a constant. Objects and lists are named once, not for each object that is evaluated.
   func value(_ constant: ExpressionConstant) -> EvaluationValue {
-    let value = EvaluationValue(constant)
-    guard let model else { return value }
-    if case .value = constant { return value }
-    return value.namingRoots(of: model)
+    guard let model else { return EvaluationValue(constant) }
+    switch constant {
+    case .value: return EvaluationValue(constant)
+    case .object(let reference):
+      if let known = namedObjects[reference] { return known }
+      let value = EvaluationValue(constant).namingRoots(of: model)
+      namedObjects[reference] = value
+      return value
+    case .array(let constants):
+      let address = constants.withUnsafeBytes { $0.baseAddress }
+      if let address, let known = namedLists[address], known.constants.count == constants.count {
+        return known.value
+      }
+      let value = EvaluationValue(constant).namingRoots(of: model)
+      if let address { namedLists[address] = NamedList(constants: constants, value: value) }
+      return value
+    case .set, .dictionary: return EvaluationValue(constant).namingRoots(of: model)
+    }
   }
 
   /// Returns whether a list contains a value; nil if only a search can decide.

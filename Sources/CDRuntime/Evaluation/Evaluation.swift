@@ -234,14 +234,14 @@ extension Evaluation {
       {
         return isMember
       }
-      // Only two constants need the names of roots. An object itself knows its hierarchy.
+      // Only two constants need the names of roots, which the list below has. An object itself knows its hierarchy.
       let isConstant = if case .reference = left { true } else { false }
-      // This loop does not copy a long list for each object.
-      for constant in constants {
-        let element = isConstant ? sets.value(constant) : EvaluationValue(constant)
-        if Equality.areEqual(element, left, comparison.options) { return true }
+      if !isConstant {
+        // This loop does not copy a long list for each object.
+        for constant in constants
+        where Equality.areEqual(EvaluationValue(constant), left, comparison.options) { return true }
+        return false
       }
-      return false
     }
     let right = try value(comparison.right)
     switch comparison.modifier {

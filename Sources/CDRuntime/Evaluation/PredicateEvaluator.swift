@@ -16,7 +16,6 @@ public import CDModel
 /// let isShort = try evaluator.matches(FetchPredicate(format: "pages < $limit"), book)
 /// ```
 public struct PredicateEvaluator {
-  private let variables: [String: EvaluationValue]
   private let now: Date
   private let sets: ConstantSets
   var texts: PreparedTexts { sets.texts }
@@ -27,16 +26,14 @@ public struct PredicateEvaluator {
   ///   - variables: The values of `$name` variables, by name without the `$`.
   ///   - now: The result of `now()`. It is the same time for a whole fetch, save or migration step.
   public init(variables: [String: EvaluationValue] = [:], now: Date = Date()) {
-    self.variables = variables
     self.now = now
-    sets = ConstantSets(model: nil)
+    sets = ConstantSets(variables: variables, model: nil)
   }
 
   /// Creates an evaluator that also knows which identifiers with different entities are one object.
-  init(variables: [String: EvaluationValue] = [:], now: Date = Date(), model: ModelPlan) {
-    self.variables = variables.mapValues { $0.namingRoots(of: model) }
+  package init(variables: [String: EvaluationValue] = [:], now: Date = Date(), model: ModelPlan) {
     self.now = now
-    sets = ConstantSets(model: model)
+    sets = ConstantSets(variables: variables, model: model)
   }
 
   /// Returns whether a subject meets a predicate.
@@ -50,7 +47,7 @@ public struct PredicateEvaluator {
   public func matches(_ predicate: FetchPredicate, _ object: EvaluationValue) throws(EvaluationError) -> Bool
   {
     try Self.verify(depth: predicate.depth)
-    var evaluation = Evaluation(object: object, variables: variables, now: now, sets: sets)
+    var evaluation = Evaluation(object: object, variables: sets.variables, now: now, sets: sets)
     return try evaluation.holds(predicate)
   }
 
@@ -66,7 +63,7 @@ public struct PredicateEvaluator {
     of expression: ValueExpression, for object: EvaluationValue
   ) throws(EvaluationError) -> EvaluationValue {
     try Self.verify(depth: expression.depth)
-    var evaluation = Evaluation(object: object, variables: variables, now: now, sets: sets)
+    var evaluation = Evaluation(object: object, variables: sets.variables, now: now, sets: sets)
     return try evaluation.value(expression)
   }
 

@@ -148,7 +148,7 @@ struct FetchQuery {
     var bound: [String: EvaluationValue] = [:]
     let tagged = values(context)
     for variable in variables { bound[variable.key] = EvaluationValue(try tagged.constant(variable.value)) }
-    let evaluator = PredicateEvaluator(variables: bound)
+    let evaluator = PredicateEvaluator(variables: bound, model: context.model)
     if let predicate = try predicate(context) {
       let checked = checker.check(predicate, on: entity)
       let errors = checked.diagnostics.filter { $0.severity == .error }

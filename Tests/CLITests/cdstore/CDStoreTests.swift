@@ -189,6 +189,27 @@ import Testing
         """#)
   }
 
+  // An identifier may name any entity of its hierarchy.
+  @Test func bothEvaluatorsKnowTheHierarchyOfIdentifiers() throws {
+    try load()
+    let ids = try run(
+      "fetch", "n.sqlite", "--batch", input: #"{"entity": "Note", "where": "text == 'Call Grace'"}"#
+    ).output
+    let uri = String(try #require(ids.firstMatch(of: /cdgen:[^"]+/)).output)
+    let other = uri.replacingOccurrences(of: "/Note/", with: "/Item/")
+    #expect(other != uri)
+    let variables = #"{"x": {"$ref": "\#(uri)"}, "y": {"$ref": "\#(other)"}}"#
+    let all = try run("fetch", "n.sqlite", "--batch", input: #"{"entity": "Note"}"#).output
+    for evaluator in ["store", "memory"] {
+      let found = try run(
+        "fetch", "n.sqlite", "--batch",
+        input: #"""
+          {"entity": "Note", "where": "$x == $y", "variables": \#(variables), "evaluator": "\#(evaluator)"}
+          """#)
+      #expect(found.output == all, "\(evaluator)")
+    }
+  }
+
   @Test func aReferenceMayBeAnObjectsURI() throws {
     try load()
     let all = #"{"entity": "Note", "where": "text == 'Call Grace'"}"#

@@ -1,15 +1,11 @@
 extension ValueExpression {
   /// Whether the expression has the same value each time that it is evaluated with the same objects.
-  package var isRepeatable: Bool { !callsFunction { $0 == .now || $0.isNewForEachCall } }
+  package var isRepeatable: Bool {
+    !ExpressionPart.value(self).callsFunction { $0 == .now || $0.isNewForEachCall }
+  }
 
   /// Whether the expression has a random part, which is another one at each evaluation, even at the same time.
-  package var isRandom: Bool { callsFunction(\.isNewForEachCall) }
-
-  private func callsFunction(_ isIncluded: (ExpressionFunction) -> Bool) -> Bool {
-    ExpressionPart.value(self).contains {
-      if case .function(let function, _) = $0.kind { isIncluded(function) } else { false }
-    }
-  }
+  package var isRandom: Bool { ExpressionPart.value(self).callsFunction(\.isNewForEachCall) }
 }
 
 extension FetchPredicate {
@@ -19,6 +15,9 @@ extension FetchPredicate {
       if case .assignment = $0.kind { true } else { false }
     }
   }
+
+  /// Whether the predicate has a random part, so that each evaluation may select other objects.
+  package var isRandom: Bool { ExpressionPart.predicate(self).callsFunction(\.isNewForEachCall) }
 }
 
 extension ExpressionPart {
@@ -33,5 +32,11 @@ extension ExpressionPart {
       predicate.forEachPart { isFound = isFound || $0.contains(isIncluded) }
     }
     return isFound
+  }
+
+  fileprivate func callsFunction(_ isIncluded: (ExpressionFunction) -> Bool) -> Bool {
+    contains {
+      if case .function(let function, _) = $0.kind { isIncluded(function) } else { false }
+    }
   }
 }

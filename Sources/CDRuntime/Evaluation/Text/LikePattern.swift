@@ -64,6 +64,11 @@ struct LikePattern {
     var starts: [Bool] = []
     var maker = TextKeyMaker(options)
     for scalar in FoundationText.decomposed(text).unicodeScalars {
+      if let part = maker.asciiKey(scalar) {
+        scalars.append(part.value)
+        starts.append(true)
+        continue
+      }
       var isFirst = scalars.isEmpty || !Self.continuesLetter(scalar)
       var key = String.UnicodeScalarView()
       maker.append(scalar, to: &key)

@@ -118,6 +118,7 @@ struct TextKeyMaker {
 
   /// Appends the key of the next scalar, which is empty for a mark that the options ignore.
   mutating func append(_ scalar: Unicode.Scalar, to key: inout String.UnicodeScalarView) {
+    if let part = asciiKey(scalar) { return key.append(part) }
     let properties = scalar.properties
     if properties.isMark {
       if hasDiacritics, Self.isIgnored(scalar) { return }
@@ -131,6 +132,16 @@ struct TextKeyMaker {
     } else {
       key.append(scalar)
     }
+  }
+
+  /// Returns the key of the next scalar if it is ASCII, and nil otherwise. ASCII has no marks, and is folded without
+  /// Foundation, because most letters of most texts are ASCII.
+  @inline(__always)
+  mutating func asciiKey(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
+    guard scalar.isASCII else { return nil }
+    hasDiacritics = options.contains(.diacriticInsensitive)
+    if !options.contains(.caseInsensitive) { return scalar }
+    return Unicode.Scalar(TextComparison.lowercased(UInt8(truncatingIfNeeded: scalar.value)))
   }
 
   /// Whether a mark is a diacritic.

@@ -71,6 +71,34 @@ import Testing
     }
   }
 
+  // A text with one other letter must not cost more for each of its ASCII letters. Their keys are those of Foundation.
+  @Test(.onceForAllKinds, arguments: options)
+  func asciiLettersOfOtherTextsHaveTheKeysOfFoundation(options: ComparisonOptions) {
+    for value in UInt8(1)..<0x80 {
+      let letter = String(Unicode.Scalar(value))
+      let folded = FoundationText.folded(letter, options)
+      for rest in ["ä", "\u{301}ä", "\u{304C}"] {
+        #expect(TextComparison.areEqual(letter + rest, folded + rest, options), "\(value) \(options)")
+        // The backslash takes its meaning away from a wildcard.
+        let like = LikePattern("\\" + folded + rest, options)
+        #expect(like.matches(letter + rest), "\(value) \(options)")
+      }
+    }
+  }
+
+  @Test(.onceForAllKinds) func capitalLettersOfOtherTextsAreAsFastAsSmallOnes() {
+    let like = LikePattern("*nothing?here*", .caseInsensitive)
+    func time(_ text: String) -> Duration {
+      let times = (0..<10).map { _ in
+        ContinuousClock().measure { for _ in 0..<20 { _ = like.matches(text) } }
+      }
+      return times.min() ?? .zero
+    }
+    let letters = String(repeating: "abcdefghij", count: 20)
+    let (small, capital) = (time("ä" + letters), time("ä" + letters.uppercased()))
+    #expect(capital < small * 2.5, "\(small) \(capital)")
+  }
+
   /// Returns a text with its last two code points exchanged.
   private static func exchangingTheLast(_ text: String) -> String {
     var scalars = Array(text.decomposedStringWithCanonicalMapping.unicodeScalars)
