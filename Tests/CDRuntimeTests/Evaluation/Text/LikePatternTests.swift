@@ -86,19 +86,6 @@ import Testing
     }
   }
 
-  @Test(.onceForAllKinds) func capitalLettersOfOtherTextsAreAsFastAsSmallOnes() {
-    let like = LikePattern("*nothing?here*", .caseInsensitive)
-    func time(_ text: String) -> Duration {
-      let times = (0..<10).map { _ in
-        ContinuousClock().measure { for _ in 0..<20 { _ = like.matches(text) } }
-      }
-      return times.min() ?? .zero
-    }
-    let letters = String(repeating: "abcdefghij", count: 20)
-    let (small, capital) = (time("ä" + letters), time("ä" + letters.uppercased()))
-    #expect(capital < small * 2.5, "\(small) \(capital)")
-  }
-
   /// Returns a text with its last two code points exchanged.
   private static func exchangingTheLast(_ text: String) -> String {
     var scalars = Array(text.decomposedStringWithCanonicalMapping.unicodeScalars)
