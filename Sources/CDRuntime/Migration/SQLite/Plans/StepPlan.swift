@@ -511,9 +511,13 @@ extension StepPlan {
   func copiedPosition(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String? {
     guard let owner = destination.entity(relationship.owner) else { return nil }
     var found: Set<String?> = []
-    for other in sourceMappings where owner.subtree.contains(other.destination.index) {
-      guard case .objects(let value)? = objects(of: other, relationship.name),
-        let plain = plainRelationship(value, of: other.source),
+    for each in mapping.entityMappings {
+      // The owner may be in another store. The positions are in the table of the references all the same.
+      guard let from = each.source.flatMap(source.entity), owner.storeIndex != 0 || from.storeIndex == 0,
+        let to = each.destination.flatMap(destination.entity), owner.subtree.contains(to.index)
+      else { continue }
+      let objects = each.relationships.first { $0.name == relationship.name }?.value
+      guard case .objects(let value)? = objects, let plain = plainRelationship(value, of: from),
         source.entities[plain.destination].root == sourceMapping.source.root
       else { return nil }
       found.insert(source.positionColumn(of: plain))

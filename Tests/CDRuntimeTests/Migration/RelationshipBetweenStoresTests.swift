@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// What becomes of relationships whose objects are in two stores.
+@Suite(.needs(.migrations)) struct RelationshipBetweenStoresTests {
+  private let fixture: MigrationFixture
+
+  init() throws { fixture = try MigrationFixture() }
+
+  private static let text = attribute("text", .string)
+
+  private static func version(
+    _ number: Int, _ entities: [EntityDescription], _ configurations: [String: [String]]
+  ) -> ModelVersion {
+    var result = MigrationFixture.version(number, entities)
+    result.configurations = configurations.sorted { $0.key < $1.key }.map {
+      ConfigurationDescription(name: $0.key, entities: $0.value)
+    }
+    return result
+  }
+
+  private func stores(_ names: [String] = ["X", "Y"]) -> [PersistentStoreDescription] {
+    names.map { name in
+      PersistentStoreDescription(
+        StoreKind.ofEnvironment.location(fixture.folder.appending(path: name)), configuration: name)
+    }
+  }
+
+  /// Saves what a body does, and closes the stores.
+  private func fill(_ version: ModelVersion, _ body: (ManagedObjectContext) throws -> Void) throws {
+    let context = try self.context(MigrationFixture.model([version]))
+    try body(context)
+    try context.save()
+  }
+
+  private func context(_ model: ManagedObjectModel) throws -> ManagedObjectContext {
+    ManagedObjectContext(try PersistentStoreCoordinator(model: model, stores: stores()))
+  }
+
+  @discardableResult
+  private func add(_ entity: String, _ text: String, to context: ManagedObjectContext) throws -> ManagedObject
+  {
+    let object = try context.insert(entityNamed: entity)
+    try object.setValue(.attribute(.string(text)), forKey: "text")
+    return object
+  }
+
+  /// The texts of the objects that the only object of an entity is related to.
+  private func texts(_ entity: String, _ relationship: String, _ context: ManagedObjectContext) throws
+    -> [PropertyValue]
+  {
+    let owners = try context.fetch(FetchRequest<ManagedObject>(entityName: entity))
+    let owner = try #require(owners.first)
+    switch try owner.value(forKey: relationship) {
+    case .objects(let objects): return try objects.map { try $0.value(forKey: "text") }
+    case .object(let object?): return [try object.value(forKey: "text")]
+    default: return []
+    }
+  }
+
+  // MARK: Positions
+
+  private static func albums(_ number: Int, _ item: [AttributeDescription] = []) -> ModelVersion {
+    version(
+      number,
+      [
+        entity("Album", [text], relationships: [toMany("items", "Item", inverse: "album", isOrdered: true)]),
+        entity("Item", [text] + item, relationships: [toOne("album", "Album", inverse: "items")]),
+      ],
+      ["X": ["Album"], "Y": ["Item"]])
+  }
+
+  /// How the store of the positions is migrated.
+  enum Way: CaseIterable {
+    case inPlace, inACopy, inNewTables
+
+    fileprivate func mappings() throws -> [MappingRules] {
+      let value = PropertyMapping(name: "note", value: try ValueExpression(format: "text + '!'"))
+      let rule: EntityRule
+      switch self {
+      case .inPlace: return []
+      case .inACopy: rule = EntityRule(destination: "Item", attributes: [value])
+      case .inNewTables:
+        rule = EntityRule(
+          destination: "Item", filter: try FetchPredicate(format: "text != 'x'"), attributes: [value])
+      }
+      return [MappingRules(source: 1, destination: 2, entities: [rule])]
+    }
+  }
+
+  @Test(arguments: Way.allCases) func anOrderAcrossStoresStays(_ way: Way) throws {
+    let old = Self.albums(1)
+    try fill(old) { context in
+      let items = try ["1", "2", "3"].map { try add("Item", $0, to: context) }
+      let album = try add("Album", "A", to: context)
+      try album.setValue(.objects([items[1], items[2], items[0]]), forKey: "items")
+    }
+    let new = Self.albums(2, [attribute("note", .string, isOptional: true)])
+    let migrated = try context(MigrationFixture.model([old, new], mappings: try way.mappings()))
+    let found = try texts("Album", "items", migrated)
+    #expect(found == ["2", "3", "1"].map { PropertyValue.attribute(.string($0)) })
+  }
+}
