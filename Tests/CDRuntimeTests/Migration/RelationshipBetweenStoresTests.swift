@@ -102,4 +102,108 @@ import Testing
     let found = try texts("Album", "items", migrated)
     #expect(found == ["2", "3", "1"].map { PropertyValue.attribute(.string($0)) })
   }
+
+  // MARK: The side that has the references
+
+  /// Two versions, whose second one has the references of a relationship on the other side.
+  enum Move: CaseIterable {
+    case pairs, oneToOne, toMany
+
+    fileprivate var old: ModelVersion {
+      switch self {
+      case .pairs:
+        RelationshipBetweenStoresTests.pair(
+          1, "Album", toMany("items", "Item", inverse: "albums"), toMany("albums", "Album", inverse: "items"))
+      case .oneToOne:
+        RelationshipBetweenStoresTests.pair(
+          1, "Album", toOne("items", "Item", inverse: "albums"), toOne("albums", "Album", inverse: "items"))
+      case .toMany:
+        RelationshipBetweenStoresTests.pair(
+          1, "Album", toMany("items", "Item", inverse: "albums"), toOne("albums", "Album", inverse: "items"))
+      }
+    }
+
+    fileprivate var new: ModelVersion {
+      switch self {
+      case .pairs:
+        RelationshipBetweenStoresTests.pair(
+          2, "Zine", toMany("items", "Item", inverse: "albums"), toMany("albums", "Zine", inverse: "items"))
+      case .oneToOne:
+        RelationshipBetweenStoresTests.pair(
+          2, "Zine", toOne("items", "Item", inverse: "albums"), toOne("albums", "Zine", inverse: "items"))
+      case .toMany:
+        RelationshipBetweenStoresTests.pair(
+          2, "Album", toMany("items", "Item", inverse: "albums"), toMany("albums", "Album", inverse: "items"))
+      }
+    }
+
+    fileprivate var isToOne: Bool { self == .oneToOne }
+
+    /// The configurations of the stores that have the references.
+    fileprivate var stores: (from: String, to: String) { self == .toMany ? ("Y", "X") : ("X", "Y") }
+  }
+
+  private static func pair(
+    _ number: Int, _ album: String, _ items: RelationshipDescription, _ albums: RelationshipDescription
+  ) -> ModelVersion {
+    version(
+      number,
+      [
+        entity(album, renamedFrom: album == "Album" ? nil : "Album", [text], relationships: [items]),
+        entity("Item", [text], relationships: [albums]),
+      ],
+      ["X": [album], "Y": ["Item"]])
+  }
+
+  private func fill(_ move: Move) throws {
+    try fill(move.old) { context in
+      let item = try add("Item", "I", to: context)
+      let album = try add("Album", "A", to: context)
+      try album.setValue(move.isToOne ? .object(item) : .objects([item]), forKey: "items")
+    }
+  }
+
+  @Test(arguments: Move.allCases) func referencesDoNotMoveToAnotherStore(_ move: Move) throws {
+    try fill(move)
+    let model = MigrationFixture.model([move.old, move.new])
+    // Each store refuses alone too, before anything is changed.
+    for description in stores() {
+      let error = #expect(throws: MigrationError.self) {
+        try PersistentStoreCoordinator(model: model, stores: [description])
+      }
+      guard case .relationshipLeavesStore(_, let from, let to)? = error?.reason else {
+        Issue.record("another error: \(String(describing: error))")
+        continue
+      }
+      #expect(from == move.stores.from && to == move.stores.to)
+    }
+    let context = try self.context(MigrationFixture.model([move.old]))
+    let items = try texts("Album", "items", context)
+    let albums = try texts("Item", "albums", context)
+    #expect(items == [.attribute(.string("I"))] && albums == [.attribute(.string("A"))])
+  }
+
+  @Test func aConfirmedLossOfReferencesIsMigrated() throws {
+    try fill(.pairs)
+    let rule = EntityRule(
+      destination: "Zine", relationships: [PropertyMapping(name: "items", value: .null)])
+    let model = MigrationFixture.model(
+      [Move.pairs.old, Move.pairs.new],
+      mappings: [MappingRules(source: 1, destination: 2, entities: [rule])])
+    let context = try self.context(model)
+    let items = try texts("Zine", "items", context)
+    #expect(items.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  @Test func aRehearsalReportsThatReferencesWouldMove() throws {
+    try fill(.pairs)
+    let report = try MigrationRehearsal(
+      stores()[0], model: MigrationFixture.model([Move.pairs.old, Move.pairs.new])
+    ).run()
+    let refusal = try #require(report.refusal)
+    #expect(refusal.reason == .relationshipLeavesStore(relationship: "items", from: "X", to: "Y"))
+    #expect(refusal.description.contains("'items: nil' in the mapping"))
+  }
 }

@@ -54,8 +54,8 @@ struct InPlaceStep {
       plan.sourceMappings.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(),
       findJoins(),
       keepsReferences(), changes.allSatisfy(isPossible), keepsDerivedValues(),
-      // Only a step in a file looks for objects that no other store would get.
-      !means.isServer || plan.leaving.isEmpty
+      // Only a step in a file looks for objects and references that no other store would get.
+      !means.isServer || plan.leaving.isEmpty && plan.relationshipError == nil
     else { return nil }
     let used = Set(changes.map(\.old.name))
     dropped = oldSchema.layouts.map(\.name).filter { !used.contains($0) }
