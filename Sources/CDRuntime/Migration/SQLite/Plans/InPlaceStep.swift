@@ -302,7 +302,9 @@ struct InPlaceStep {
   private mutating func findJoins() -> Bool {
     for join in plan.destination.joins where plan.destination.entities[join.source].storeIndex == 0 {
       guard let new = newSchema.layouts.first(where: { $0.name == join.table }) else { return false }
-      var found: Set<String> = []
+      var found: Set<Int> = []
+      // The source entities that keep their pairs, by the side of the join table.
+      var keeping: [Bool: Set<Int>] = [:]
       for sourceMapping in plan.sourceMappings {
         for case let relationship? in sourceMapping.destination.relationships {
           guard case .join(let number, let isSource) = relationship.storage,
@@ -315,20 +317,39 @@ struct InPlaceStep {
               plan.source.entities[plain.destination], as: plan.destination.entities[relationship.destination]
             )
           else { return false }
-          found.insert(plan.source.joins[oldNumber].table)
+          found.insert(oldNumber)
+          keeping[wasSource, default: []].insert(sourceMapping.source.index)
         }
       }
       guard found.count <= 1 else { return false }
-      guard let name = found.first else {
+      guard let oldNumber = found.first else {
         created.append(new)
         continue
       }
+      if leavesPairs(in: oldNumber, keeping) { return false }
+      let name = plan.source.joins[oldNumber].table
       guard let old = oldSchema.layouts.first(where: { $0.name == name }),
         old.columns.map(\.name) == new.columns.map(\.name), !changes.contains(where: { $0.old.name == name })
       else { return false }
       changes.append(Change(old: old, new: new, kept: old.columns.map { ($0.name, $0.name) }))
     }
     return true
+  }
+
+  /// Whether a join table that stays would keep the pairs of an entity that loses the relationship.
+  ///
+  /// - Parameter keeping: The source entities that keep their pairs, by the side of the join table.
+  @_optimize(none)
+  private func leavesPairs(in join: Int, _ keeping: [Bool: Set<Int>]) -> Bool {
+    plan.source.entities.contains { entity in
+      entity.storeIndex == 0 && !entity.description.isAbstract
+        && entity.relationships.contains { relationship in
+          guard case .join(let number, let isSource)? = relationship?.storage, number == join,
+            let kept = keeping[isSource]
+          else { return false }
+          return !kept.contains(entity.index)
+        }
+    }
   }
 
   /// Whether the foreign keys of the columns that stay are those of the new version.
