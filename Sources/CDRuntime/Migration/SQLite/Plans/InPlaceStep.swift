@@ -167,17 +167,19 @@ struct InPlaceStep {
           }
           origins.append((sourceMapping, origin))
         }
-        if leavesReferences(origins, sourceMappings) { return nil }
+        if leavesValues(origins, sourceMappings) { return nil }
       }
       guard add(column, origins, to: &change) else { return nil }
     }
     return Set(change.kept.map(\.old)).count == change.kept.count ? change : nil
   }
 
-  /// Whether rows of an entity that loses a relationship would keep their references in a column that other entities keep.
-  /// Joins and foreign keys would follow them.
+  /// Whether rows of an entity that loses a property would keep its values in a column that other entities keep.
+  ///
+  /// Joins and foreign keys would follow the references. A value whose loss was confirmed would stay in the store, and so
+  /// would its file.
   @_optimize(none)
-  private func leavesReferences(
+  private func leavesValues(
     _ origins: [(sourceMapping: StepPlan.SourceMapping, origin: Origin)],
     _ sourceMappings: [StepPlan.SourceMapping]
   ) -> Bool {
@@ -187,7 +189,7 @@ struct InPlaceStep {
       })
     return sourceMappings.contains { sourceMapping in
       !origins.contains { $0.sourceMapping.source.index == sourceMapping.source.index }
-        && sourceMapping.source.columns.contains { $0.isReference && kept.contains($0.name) }
+        && sourceMapping.source.columns.contains { kept.contains($0.name) }
     }
   }
 
