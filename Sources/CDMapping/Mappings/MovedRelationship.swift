@@ -34,8 +34,10 @@ extension MappingModel {
         found.append(
           MovedRelationship(
             name: destination.declaredName(of: new.name, in: to),
-            before: held ? (from, old.destination) : (old.destination, from),
-            after: holds ? (to, new.destination) : (new.destination, to)))
+            before: held
+              ? (holder: from, other: old.destination) : (holder: old.destination, other: from),
+            after: holds
+              ? (holder: to, other: new.destination) : (holder: new.destination, other: to)))
       }
     }
     return found

@@ -140,7 +140,9 @@ import Testing
     fileprivate var isToOne: Bool { self == .oneToOne }
 
     /// The configurations of the stores that have the references.
-    fileprivate var stores: (from: String, to: String) { self == .toMany ? ("Y", "X") : ("X", "Y") }
+    fileprivate var stores: (from: String, to: String) {
+      self == .toMany ? (from: "Y", to: "X") : (from: "X", to: "Y")
+    }
   }
 
   private static func pair(
@@ -181,6 +183,32 @@ import Testing
     let items = try texts("Album", "items", context)
     let albums = try texts("Item", "albums", context)
     #expect(items == [.attribute(.string("I"))] && albums == [.attribute(.string("A"))])
+  }
+
+  /// The references are in the store of the items, which cannot read the albums.
+  @Test func aRuleForTheOtherStoreLosesNoReferences() throws {
+    let old = Self.albums(1)
+    try fill(old) { context in
+      let item = try add("Item", "I", to: context)
+      let album = try add("Album", "A", to: context)
+      try album.setValue(.objects([item]), forKey: "items")
+    }
+    let new = Self.version(
+      2,
+      [
+        entity(
+          "Album", [Self.text], relationships: [toMany("things", "Item", inverse: "album", isOrdered: true)]),
+        entity("Item", [Self.text], relationships: [toOne("album", "Album", inverse: "things")]),
+      ],
+      ["X": ["Album"], "Y": ["Item"]])
+    let rule = EntityRule(
+      destination: "Album", relationships: [PropertyMapping(name: "things", value: .keyPath("items"))])
+    let model = MigrationFixture.model(
+      [old, new], mappings: [MappingRules(source: 1, destination: 2, entities: [rule])])
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: stores(["Y"]))
+    }
+    #expect(error?.description.contains("write a rule for 'album' of 'Item' instead") == true)
   }
 
   @Test func aConfirmedLossOfReferencesIsMigrated() throws {

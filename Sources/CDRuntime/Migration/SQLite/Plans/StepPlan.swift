@@ -321,9 +321,30 @@ final class StepPlan {
       else { continue }
       return error(
         .relationshipLeavesStore(
-          relationship: moved.name.name, from: configuration(of: old, in: source),
-          to: configuration(of: new, in: destination)),
+          relationship: moved.name.name, from: configurationName(of: old, in: source),
+          to: configurationName(of: new, in: destination)),
         moved.name.entity)
+    }
+    return inverseError
+  }
+
+  /// The error for a relationship of this store that would follow the rule for an inverse of another store. That store
+  /// cannot write the references here, and this one cannot read the objects there.
+  @_optimize(none)
+  private var inverseError: MigrationError? {
+    for sourceMapping in sourceMappings where !sourceMapping.isCustom {
+      let entity = sourceMapping.destination.name
+      for each in sourceMapping.mapping.relationships where each.value == .inverse {
+        guard let relationship = sourceMapping.destination.slot(each.name)?.relationship,
+          !relationship.isWithinStore, let inverse = relationship.inverse,
+          destination.graph.holdsRows(of: relationship.description, entity)
+        else { continue }
+        let other = destination.entities[relationship.destination].name
+        let reason =
+          "the rule for '\(inverse.name)' of '\(other)' reads another store; write a rule for '\(each.name)' of "
+          + "'\(entity)' instead"
+        return error(.notProven([reason]), entity)
+      }
     }
     return nil
   }
@@ -334,7 +355,7 @@ final class StepPlan {
     return (entity.storeIndex == 0) != (other.storeIndex == 0)
   }
 
-  private func configuration(of entity: EntityPlan, in model: ModelPlan) -> String? {
+  private func configurationName(of entity: EntityPlan, in model: ModelPlan) -> String? {
     entity.storeIndex == 0 ? configuration : model.graph.configurations(of: entity.name).first
   }
 
