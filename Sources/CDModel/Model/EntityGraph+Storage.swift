@@ -117,4 +117,32 @@ extension EntityGraph {
     if relationship.isOptional != inverse.isOptional { return !relationship.isOptional }
     return "\(owner).\(relationship.name)".utf8.lexicographicallyPrecedes("\(other).\(inverse.name)".utf8)
   }
+
+  /// Whether the references or pairs of a relationship belong to the declaring entity, and not to the destination.
+  ///
+  /// References are in the table of the entity that ``holdsReference(_:_:)`` names. A join table belongs to the side whose
+  /// `Entity.relationship` sorts first by its code units, or to the only side.
+  ///
+  /// - Parameters:
+  ///   - relationship: A relationship.
+  ///   - name: The entity that declares the relationship, or one of its subentities.
+  @_optimize(none)
+  package func holdsRows(of relationship: RelationshipDescription, _ name: String) -> Bool {
+    guard relationship.isToMany else { return holdsReference(relationship, name) }
+    guard let inverse = inverse(of: relationship, in: name) else { return true }
+    guard inverse.isToMany else { return false }
+    let own = declaredName(of: relationship.name, in: name)
+    let other = declaredName(of: inverse.name, in: relationship.destination)
+    return !"\(other.entity).\(other.name)".utf8
+      .lexicographicallyPrecedes("\(own.entity).\(own.name)".utf8)
+  }
+
+  /// The names of the configurations that give an entity's hierarchy to a store.
+  package func configurations(of name: String) -> [String] {
+    let hierarchy = root(of: name)?.name
+    return version.configurations.filter { configuration in
+      configuration.entities.contains { root(of: $0)?.name == hierarchy }
+    }
+    .map(\.name)
+  }
 }

@@ -74,6 +74,10 @@ public struct MigrationError: Error, Hashable, Sendable {
     /// The configurations of the new version give the entity to another store, or to none, but this store has objects
     /// of it. A migration moves no objects between stores.
     case leavesStore
+    /// The references of the relationship are in the store of one configuration, and the new version would have them in
+    /// the store of the other one. A migration moves nothing between stores. The configuration is nil for a store without
+    /// one.
+    case relationshipLeavesStore(relationship: String, from: String?, to: String?)
     /// A rule gives a value that the property cannot have.
     case invalidValue(property: String, reason: String)
     /// Two objects have equal values under a new unique constraint.
@@ -177,6 +181,11 @@ extension MigrationError.Reason: CustomStringConvertible {
       "the configurations of the new version give this entity to another store or to none, and a migration moves no "
         + "objects between stores, so its objects would be lost; leave the entity in this store, or first move or "
         + "delete its objects with the old version"
+    case .relationshipLeavesStore(let relationship, let old, let new):
+      "the references of '\(relationship)' are in \(Self.place(old)), and the new version would have them in "
+        + "\(Self.place(new)), but a migration moves nothing between stores; keep the names and the kinds of the "
+        + "relationship, of its inverse and of their entities, because they decide where the references are, or confirm "
+        + "the loss by the rule '\(relationship): nil' in the mapping"
     case .invalidValue(let property, let reason): "'\(property)' cannot have the computed value: \(reason)"
     case .duplicate(let properties):
       "several objects have the same values of \(properties.joined(separator: ", ")), which must be unique; write an "
@@ -194,6 +203,10 @@ extension MigrationError.Reason: CustomStringConvertible {
     case .store(let error): "\(error)"
     case .system(let reason): reason
     }
+  }
+
+  private static func place(_ configuration: String?) -> String {
+    configuration.map { "the store of the configuration '\($0)'" } ?? "the store without a configuration"
   }
 }
 

@@ -29,6 +29,7 @@ struct ProofValidator {
       }
       report(step.problems, of: key)
       for change in step.openChanges { report(change, severity, step.rules) }
+      reportMovedRelationships(of: step)
     }
     for rules in model.mappings {
       let key = StepKey(source: rules.source, destination: rules.destination)
@@ -83,6 +84,40 @@ struct ProofValidator {
       place,
       "version \(number) is locked, but no migration steps lead from it to version \(current): name it in 'basedOn' of "
         + "version \(current), or write a mapping \(file)")
+  }
+
+  /// Warns of relationships between the stores of two configurations that no store can migrate.
+  private func reportMovedRelationships(of step: MigrationStep) {
+    guard let old = model.version(step.source), let new = model.version(step.destination),
+      !old.configurations.isEmpty, !new.configurations.isEmpty
+    else { return }
+    let (source, destination) = (EntityGraph(old), EntityGraph(new))
+    var seen: Set<PropertyName> = []
+    for moved in step.mapping.movedRelationships(from: source, to: destination) {
+      let former = source.configurations(of: moved.before.holder)
+      let later = destination.configurations(of: moved.after.holder)
+      guard former != source.configurations(of: moved.before.other),
+        later != destination.configurations(of: moved.after.other), seen.insert(moved.name).inserted,
+        let place = positions.location(
+          of: .relationship(entity: moved.name.entity, name: moved.name.name), version: new.number)
+      else { continue }
+      // One warning is enough for both sides.
+      if case .relationship(let relationship)? = destination.property(moved.name.name, of: moved.name.entity),
+        let inverse = destination.inverse(of: relationship, in: moved.name.entity)
+      {
+        seen.insert(destination.declaredName(of: inverse.name, in: relationship.destination))
+      }
+      diagnostics.warning(
+        place,
+        "the references of \(moved.name) move from the store of \(Self.text(former)) to the store of "
+          + "\(Self.text(later)), and both stores refuse that: keep the names and the kinds of the relationship, of its "
+          + "inverse and of their entities, or confirm the loss by the rule '\(moved.name.name): nil' in "
+          + MappingFile.name(from: step.source, to: step.destination))
+    }
+  }
+
+  private static func text(_ configurations: [String]) -> String {
+    configurations.first.map { "configuration '\($0)'" } ?? "no configuration"
   }
 
   private func report(_ problems: [MappingProblem], of key: StepKey) {

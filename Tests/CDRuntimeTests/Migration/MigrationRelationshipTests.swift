@@ -105,6 +105,45 @@ import Testing
       })
   }
 
+  /// The pairs of the other entities would be those of objects of the wrong entity.
+  @Test func pairsThatMoveToASubentityLeaveNoOthers() throws {
+    func version(
+      _ number: Int, _ book: [RelationshipDescription], _ tag: [RelationshipDescription],
+      _ publication: [RelationshipDescription] = []
+    ) -> ModelVersion {
+      MigrationFixture.version(
+        number,
+        [
+          entity("Publication", isAbstract: true, [Self.name], relationships: publication),
+          entity("Book", parent: "Publication", relationships: book),
+          entity("Magazine", parent: "Publication"), entity("Tag", [Self.name], relationships: tag),
+        ])
+    }
+    let old = version(1, [], [], [toMany("tags", "Tag", inverse: nil)])
+    let new = version(
+      2, [toMany("tags", "Tag", inverse: "books")], [toMany("books", "Book", inverse: "tags")])
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Magazine", drops: ["tags"])])
+    try migrate(
+      old, new, rules, inPlace: false,
+      fill: { context in
+        for kind in ["Book", "Magazine"] {
+          let tag = try context.insert(entityNamed: "Tag")
+          try tag.setValue(.attribute(.string("tag of \(kind)")), forKey: "name")
+          let publication = try context.insert(entityNamed: kind)
+          try publication.setValue(.attribute(.string(kind)), forKey: "name")
+          try publication.setValue(.objects([tag]), forKey: "tags")
+        }
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows(
+            "SELECT p.name, t.name FROM \"Book.tags\" j JOIN Publication p ON p._pk = j._source "
+              + "JOIN Tag t ON t._pk = j._target") == [["Book", "tag of Book"]])
+        #expect(try fixture.column("SELECT count(*) FROM \"Book.tags\"") == ["1"])
+      })
+  }
+
   @Test func relationshipsAreRenamed() throws {
     let new = Self.version(
       2, [toOne("keeper", "Person", inverse: "pack", renamedFrom: "owner")],

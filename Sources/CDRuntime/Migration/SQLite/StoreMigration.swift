@@ -289,6 +289,7 @@ struct StoreMigration {
     var plans: [StepPlan] = []
     for routeStep in routeSteps {
       let plan = try makePlan(routeStep, now: now)
+      if let error = plan.relationshipError { throw error }
       for mapping in plan.mapping.entityMappings
       where mapping.kind == .custom && policies[routeStep.policy(of: mapping.name)] == nil {
         throw plan.error(.missingPolicy(mapping: mapping.name), mapping.destination)

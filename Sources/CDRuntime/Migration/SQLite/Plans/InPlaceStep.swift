@@ -54,8 +54,8 @@ struct InPlaceStep {
       plan.sourceMappings.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(),
       findJoins(),
       keepsReferences(), changes.allSatisfy(isPossible), keepsDerivedValues(),
-      // Only a step in a file looks for objects that no other store would get.
-      !means.isServer || plan.leaving.isEmpty
+      // Only a step in a file looks for objects and references that no other store would get.
+      !means.isServer || plan.leaving.isEmpty && plan.relationshipError == nil
     else { return nil }
     let used = Set(changes.map(\.old.name))
     dropped = oldSchema.layouts.map(\.name).filter { !used.contains($0) }
@@ -167,17 +167,19 @@ struct InPlaceStep {
           }
           origins.append((sourceMapping, origin))
         }
-        if leavesReferences(origins, sourceMappings) { return nil }
+        if leavesValues(origins, sourceMappings) { return nil }
       }
       guard add(column, origins, to: &change) else { return nil }
     }
     return Set(change.kept.map(\.old)).count == change.kept.count ? change : nil
   }
 
-  /// Whether rows of an entity that loses a relationship would keep their references in a column that other entities keep.
-  /// Joins and foreign keys would follow them.
+  /// Whether rows of an entity that loses a property would keep its values in a column that other entities keep.
+  ///
+  /// Joins and foreign keys would follow the references. A value whose loss was confirmed would stay in the store, and so
+  /// would its file.
   @_optimize(none)
-  private func leavesReferences(
+  private func leavesValues(
     _ origins: [(sourceMapping: StepPlan.SourceMapping, origin: Origin)],
     _ sourceMappings: [StepPlan.SourceMapping]
   ) -> Bool {
@@ -187,7 +189,7 @@ struct InPlaceStep {
       })
     return sourceMappings.contains { sourceMapping in
       !origins.contains { $0.sourceMapping.source.index == sourceMapping.source.index }
-        && sourceMapping.source.columns.contains { $0.isReference && kept.contains($0.name) }
+        && sourceMapping.source.columns.contains { kept.contains($0.name) }
     }
   }
 
@@ -302,7 +304,9 @@ struct InPlaceStep {
   private mutating func findJoins() -> Bool {
     for join in plan.destination.joins where plan.destination.entities[join.source].storeIndex == 0 {
       guard let new = newSchema.layouts.first(where: { $0.name == join.table }) else { return false }
-      var found: Set<String> = []
+      var found: Set<Int> = []
+      // The source entities that keep their pairs, by the side of the join table.
+      var keeping: [Bool: Set<Int>] = [:]
       for sourceMapping in plan.sourceMappings {
         for case let relationship? in sourceMapping.destination.relationships {
           guard case .join(let number, let isSource) = relationship.storage,
@@ -315,20 +319,39 @@ struct InPlaceStep {
               plan.source.entities[plain.destination], as: plan.destination.entities[relationship.destination]
             )
           else { return false }
-          found.insert(plan.source.joins[oldNumber].table)
+          found.insert(oldNumber)
+          keeping[wasSource, default: []].insert(sourceMapping.source.index)
         }
       }
       guard found.count <= 1 else { return false }
-      guard let name = found.first else {
+      guard let oldNumber = found.first else {
         created.append(new)
         continue
       }
+      if leavesPairs(in: oldNumber, keeping) { return false }
+      let name = plan.source.joins[oldNumber].table
       guard let old = oldSchema.layouts.first(where: { $0.name == name }),
         old.columns.map(\.name) == new.columns.map(\.name), !changes.contains(where: { $0.old.name == name })
       else { return false }
       changes.append(Change(old: old, new: new, kept: old.columns.map { ($0.name, $0.name) }))
     }
     return true
+  }
+
+  /// Whether a join table that stays would keep the pairs of an entity that loses the relationship.
+  ///
+  /// - Parameter keeping: The source entities that keep their pairs, by the side of the join table.
+  @_optimize(none)
+  private func leavesPairs(in join: Int, _ keeping: [Bool: Set<Int>]) -> Bool {
+    plan.source.entities.contains { entity in
+      entity.storeIndex == 0 && !entity.description.isAbstract
+        && entity.relationships.contains { relationship in
+          guard case .join(let number, let isSource)? = relationship?.storage, number == join,
+            let kept = keeping[isSource]
+          else { return false }
+          return !kept.contains(entity.index)
+        }
+    }
   }
 
   /// Whether the foreign keys of the columns that stay are those of the new version.

@@ -18,6 +18,8 @@ final class StepPlan {
   let destination: ModelPlan
   /// The current time, the same for the whole step.
   let now: Date
+  /// The configuration of the store.
+  private let configuration: String?
   private(set) var sourceMappings: [SourceMapping] = []
   /// The entities whose objects are in this store before the step, but belong into another store after it. An entity is
   /// not in the list if a rule confirms that its objects are lost.
@@ -94,8 +96,9 @@ final class StepPlan {
     self.destination = destination
     self.url = url
     self.now = now
+    self.configuration = configuration
     makeSourceMappings()
-    findLeaving(configuration)
+    findLeaving()
     for index in sourceMappings.indices where !sourceMappings[index].isCustom {
       sourceMappings[index].mayBeExcludedWithOwner =
         ownership.excludedWithOwners[sourceMappings[index].source.name] != nil
@@ -155,7 +158,7 @@ final class StepPlan {
   }
 
   @_optimize(none)
-  private func findLeaving(_ configuration: String?) {
+  private func findLeaving() {
     for each in mapping.entityMappings {
       guard let from = each.source.flatMap(source.entity), from.storeIndex == 0,
         let to = each.destination.flatMap(destination.entity), to.storeIndex != 0,
@@ -303,6 +306,58 @@ final class StepPlan {
   }
 
   // MARK: Relationships
+
+  /// The error for a relationship whose references or pairs would have to go to another store, or come from there; nil if
+  /// there is none.
+  ///
+  /// The names and the kinds of both sides decide which store has them. This store cannot read what the other one has, so
+  /// both refuse the step, whether they have references or not.
+  @_optimize(none)
+  var relationshipError: MigrationError? {
+    for moved in mapping.movedRelationships(from: source.graph, to: destination.graph) {
+      guard let old = source.entity(moved.before.holder), let new = destination.entity(moved.after.holder),
+        isBetweenStores(old, moved.before.other, in: source),
+        isBetweenStores(new, moved.after.other, in: destination)
+      else { continue }
+      return error(
+        .relationshipLeavesStore(
+          relationship: moved.name.name, from: configurationName(of: old, in: source),
+          to: configurationName(of: new, in: destination)),
+        moved.name.entity)
+    }
+    return inverseError
+  }
+
+  /// The error for a relationship of this store that would follow the rule for an inverse of another store. That store
+  /// cannot write the references here, and this one cannot read the objects there.
+  @_optimize(none)
+  private var inverseError: MigrationError? {
+    for sourceMapping in sourceMappings where !sourceMapping.isCustom {
+      let entity = sourceMapping.destination.name
+      for each in sourceMapping.mapping.relationships where each.value == .inverse {
+        guard let relationship = sourceMapping.destination.slot(each.name)?.relationship,
+          !relationship.isWithinStore, let inverse = relationship.inverse,
+          destination.graph.holdsRows(of: relationship.description, entity)
+        else { continue }
+        let other = destination.entities[relationship.destination].name
+        let reason =
+          "the rule for '\(inverse.name)' of '\(other)' reads another store; write a rule for '\(each.name)' of "
+          + "'\(entity)' instead"
+        return error(.notProven([reason]), entity)
+      }
+    }
+    return nil
+  }
+
+  /// Whether one of two entities belongs to this store, and the other one to another store.
+  private func isBetweenStores(_ entity: EntityPlan, _ name: String, in model: ModelPlan) -> Bool {
+    guard let other = model.entity(name) else { return false }
+    return (entity.storeIndex == 0) != (other.storeIndex == 0)
+  }
+
+  private func configurationName(of entity: EntityPlan, in model: ModelPlan) -> String? {
+    entity.storeIndex == 0 ? configuration : model.graph.configurations(of: entity.name).first
+  }
 
   /// The mapping of a relationship, by its name.
   @_optimize(none)
@@ -511,9 +566,13 @@ extension StepPlan {
   func copiedPosition(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String? {
     guard let owner = destination.entity(relationship.owner) else { return nil }
     var found: Set<String?> = []
-    for other in sourceMappings where owner.subtree.contains(other.destination.index) {
-      guard case .objects(let value)? = objects(of: other, relationship.name),
-        let plain = plainRelationship(value, of: other.source),
+    for each in mapping.entityMappings {
+      // The owner may be in another store. The positions are in the table of the references all the same.
+      guard let from = each.source.flatMap(source.entity), owner.storeIndex != 0 || from.storeIndex == 0,
+        let to = each.destination.flatMap(destination.entity), owner.subtree.contains(to.index)
+      else { continue }
+      let objects = each.relationships.first { $0.name == relationship.name }?.value
+      guard case .objects(let value)? = objects, let plain = plainRelationship(value, of: from),
         source.entities[plain.destination].root == sourceMapping.source.root
       else { return nil }
       found.insert(source.positionColumn(of: plain))

@@ -186,6 +186,12 @@ extension StepPlan {
   @_optimize(none)
   func pairs(_ relationship: RelationshipPlan, of entity: EntityPlan) -> Pairs {
     let other = source.entities[relationship.destination]
+    // An entity that comes from another store brings no objects, and no pairs.
+    if source.owner(ofRowsOf: relationship).storeIndex != 0 {
+      return Pairs(
+        sql: "SELECT 0 AS owner, 0 AS target, NULL AS position, NULL AS inverse_position WHERE 0",
+        target: other, isOrdered: false)
+    }
     let (own, theirs) = (SQLText.quoted(entity.table), SQLText.quoted(other.table))
     let sql: String
     var isOrdered = relationship.isOrdered

@@ -1,0 +1,237 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// What becomes of relationships whose objects are in two stores.
+@Suite(.needs(.migrations)) struct RelationshipBetweenStoresTests {
+  private let fixture: MigrationFixture
+
+  init() throws { fixture = try MigrationFixture() }
+
+  private static let text = attribute("text", .string)
+
+  private static func version(
+    _ number: Int, _ entities: [EntityDescription], _ configurations: [String: [String]]
+  ) -> ModelVersion {
+    var result = MigrationFixture.version(number, entities)
+    result.configurations = configurations.sorted { $0.key < $1.key }.map {
+      ConfigurationDescription(name: $0.key, entities: $0.value)
+    }
+    return result
+  }
+
+  private func stores(_ names: [String] = ["X", "Y"]) -> [PersistentStoreDescription] {
+    names.map { name in
+      PersistentStoreDescription(
+        StoreKind.ofEnvironment.location(fixture.folder.appending(path: name)), configuration: name)
+    }
+  }
+
+  /// Saves what a body does, and closes the stores.
+  private func fill(_ version: ModelVersion, _ body: (ManagedObjectContext) throws -> Void) throws {
+    let context = try self.context(MigrationFixture.model([version]))
+    try body(context)
+    try context.save()
+  }
+
+  private func context(_ model: ManagedObjectModel) throws -> ManagedObjectContext {
+    ManagedObjectContext(try PersistentStoreCoordinator(model: model, stores: stores()))
+  }
+
+  @discardableResult
+  private func add(_ entity: String, _ text: String, to context: ManagedObjectContext) throws -> ManagedObject
+  {
+    let object = try context.insert(entityNamed: entity)
+    try object.setValue(.attribute(.string(text)), forKey: "text")
+    return object
+  }
+
+  /// The texts of the objects that the only object of an entity is related to.
+  private func texts(_ entity: String, _ relationship: String, _ context: ManagedObjectContext) throws
+    -> [PropertyValue]
+  {
+    let owners = try context.fetch(FetchRequest<ManagedObject>(entityName: entity))
+    let owner = try #require(owners.first)
+    switch try owner.value(forKey: relationship) {
+    case .objects(let objects): return try objects.map { try $0.value(forKey: "text") }
+    case .object(let object?): return [try object.value(forKey: "text")]
+    default: return []
+    }
+  }
+
+  // MARK: Positions
+
+  private static func albums(_ number: Int, _ item: [AttributeDescription] = []) -> ModelVersion {
+    version(
+      number,
+      [
+        entity("Album", [text], relationships: [toMany("items", "Item", inverse: "album", isOrdered: true)]),
+        entity("Item", [text] + item, relationships: [toOne("album", "Album", inverse: "items")]),
+      ],
+      ["X": ["Album"], "Y": ["Item"]])
+  }
+
+  /// How the store of the positions is migrated.
+  enum Way: CaseIterable {
+    case inPlace, inACopy, inNewTables
+
+    fileprivate func mappings() throws -> [MappingRules] {
+      let value = PropertyMapping(name: "note", value: try ValueExpression(format: "text + '!'"))
+      let rule: EntityRule
+      switch self {
+      case .inPlace: return []
+      case .inACopy: rule = EntityRule(destination: "Item", attributes: [value])
+      case .inNewTables:
+        rule = EntityRule(
+          destination: "Item", filter: try FetchPredicate(format: "text != 'x'"), attributes: [value])
+      }
+      return [MappingRules(source: 1, destination: 2, entities: [rule])]
+    }
+  }
+
+  @Test(arguments: Way.allCases) func anOrderAcrossStoresStays(_ way: Way) throws {
+    let old = Self.albums(1)
+    try fill(old) { context in
+      let items = try ["1", "2", "3"].map { try add("Item", $0, to: context) }
+      let album = try add("Album", "A", to: context)
+      try album.setValue(.objects([items[1], items[2], items[0]]), forKey: "items")
+    }
+    let new = Self.albums(2, [attribute("note", .string, isOptional: true)])
+    let migrated = try context(MigrationFixture.model([old, new], mappings: try way.mappings()))
+    let found = try texts("Album", "items", migrated)
+    #expect(found == ["2", "3", "1"].map { PropertyValue.attribute(.string($0)) })
+  }
+
+  // MARK: The side that has the references
+
+  /// Two versions, whose second one has the references of a relationship on the other side.
+  enum Move: CaseIterable {
+    case pairs, oneToOne, toMany
+
+    fileprivate var old: ModelVersion {
+      switch self {
+      case .pairs:
+        RelationshipBetweenStoresTests.pair(
+          1, "Album", toMany("items", "Item", inverse: "albums"), toMany("albums", "Album", inverse: "items"))
+      case .oneToOne:
+        RelationshipBetweenStoresTests.pair(
+          1, "Album", toOne("items", "Item", inverse: "albums"), toOne("albums", "Album", inverse: "items"))
+      case .toMany:
+        RelationshipBetweenStoresTests.pair(
+          1, "Album", toMany("items", "Item", inverse: "albums"), toOne("albums", "Album", inverse: "items"))
+      }
+    }
+
+    fileprivate var new: ModelVersion {
+      switch self {
+      case .pairs:
+        RelationshipBetweenStoresTests.pair(
+          2, "Zine", toMany("items", "Item", inverse: "albums"), toMany("albums", "Zine", inverse: "items"))
+      case .oneToOne:
+        RelationshipBetweenStoresTests.pair(
+          2, "Zine", toOne("items", "Item", inverse: "albums"), toOne("albums", "Zine", inverse: "items"))
+      case .toMany:
+        RelationshipBetweenStoresTests.pair(
+          2, "Album", toMany("items", "Item", inverse: "albums"), toMany("albums", "Album", inverse: "items"))
+      }
+    }
+
+    fileprivate var isToOne: Bool { self == .oneToOne }
+
+    /// The configurations of the stores that have the references.
+    fileprivate var stores: (from: String, to: String) {
+      self == .toMany ? (from: "Y", to: "X") : (from: "X", to: "Y")
+    }
+  }
+
+  private static func pair(
+    _ number: Int, _ album: String, _ items: RelationshipDescription, _ albums: RelationshipDescription
+  ) -> ModelVersion {
+    version(
+      number,
+      [
+        entity(album, renamedFrom: album == "Album" ? nil : "Album", [text], relationships: [items]),
+        entity("Item", [text], relationships: [albums]),
+      ],
+      ["X": [album], "Y": ["Item"]])
+  }
+
+  private func fill(_ move: Move) throws {
+    try fill(move.old) { context in
+      let item = try add("Item", "I", to: context)
+      let album = try add("Album", "A", to: context)
+      try album.setValue(move.isToOne ? .object(item) : .objects([item]), forKey: "items")
+    }
+  }
+
+  @Test(arguments: Move.allCases) func referencesDoNotMoveToAnotherStore(_ move: Move) throws {
+    try fill(move)
+    let model = MigrationFixture.model([move.old, move.new])
+    // Each store refuses alone too, before anything is changed.
+    for description in stores() {
+      let error = #expect(throws: MigrationError.self) {
+        try PersistentStoreCoordinator(model: model, stores: [description])
+      }
+      guard case .relationshipLeavesStore(_, let from, let to)? = error?.reason else {
+        Issue.record("another error: \(String(describing: error))")
+        continue
+      }
+      #expect(from == move.stores.from && to == move.stores.to)
+    }
+    let context = try self.context(MigrationFixture.model([move.old]))
+    let items = try texts("Album", "items", context)
+    let albums = try texts("Item", "albums", context)
+    #expect(items == [.attribute(.string("I"))] && albums == [.attribute(.string("A"))])
+  }
+
+  /// The references are in the store of the items, which cannot read the albums.
+  @Test func aRuleForTheOtherStoreLosesNoReferences() throws {
+    let old = Self.albums(1)
+    try fill(old) { context in
+      let item = try add("Item", "I", to: context)
+      let album = try add("Album", "A", to: context)
+      try album.setValue(.objects([item]), forKey: "items")
+    }
+    let new = Self.version(
+      2,
+      [
+        entity(
+          "Album", [Self.text], relationships: [toMany("things", "Item", inverse: "album", isOrdered: true)]),
+        entity("Item", [Self.text], relationships: [toOne("album", "Album", inverse: "things")]),
+      ],
+      ["X": ["Album"], "Y": ["Item"]])
+    let rule = EntityRule(
+      destination: "Album", relationships: [PropertyMapping(name: "things", value: .keyPath("items"))])
+    let model = MigrationFixture.model(
+      [old, new], mappings: [MappingRules(source: 1, destination: 2, entities: [rule])])
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: stores(["Y"]))
+    }
+    #expect(error?.description.contains("write a rule for 'album' of 'Item' instead") == true)
+  }
+
+  @Test func aConfirmedLossOfReferencesIsMigrated() throws {
+    try fill(.pairs)
+    let rule = EntityRule(
+      destination: "Zine", relationships: [PropertyMapping(name: "items", value: .null)])
+    let model = MigrationFixture.model(
+      [Move.pairs.old, Move.pairs.new],
+      mappings: [MappingRules(source: 1, destination: 2, entities: [rule])])
+    let context = try self.context(model)
+    let items = try texts("Zine", "items", context)
+    #expect(items.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  @Test func aRehearsalReportsThatReferencesWouldMove() throws {
+    try fill(.pairs)
+    let report = try MigrationRehearsal(
+      stores()[0], model: MigrationFixture.model([Move.pairs.old, Move.pairs.new])
+    ).run()
+    let refusal = try #require(report.refusal)
+    #expect(refusal.reason == .relationshipLeavesStore(relationship: "items", from: "X", to: "Y"))
+    #expect(refusal.description.contains("'items: nil' in the mapping"))
+  }
+}
