@@ -45,13 +45,23 @@ extension InPlaceStep {
       }
     }
     try StepUniqueness(plan: plan, session: session, schema: "main").makeIndexes(newSchema.indexes)
+    guard try danglingReference(session) != nil else { return }
+    // The old store may have it, from a program that did not check references.
+    try BrokenReferences(plan: plan, session: session, schema: "main").clear()
+    if let error = try danglingReference(session) { throw error }
+  }
+
+  /// The error for the first reference of the step's tables that leads to no row.
+  @_optimize(none)
+  private func danglingReference(_ session: MigrationSession) throws -> MigrationError? {
     for table in changes.filter(\.isTouched).map(\.new.name) + created.map(\.name) {
       let rows = try session.rows(
         "SELECT \"table\", rowid FROM pragma_foreign_key_check(\(SQLText.literal(table))) LIMIT 1")
       if let row = rows.first {
-        throw plan.error(.danglingReference(table: row[0] ?? ""), nil, row[1].flatMap { Int64($0) })
+        return plan.error(.danglingReference(table: row[0] ?? ""), nil, row[1].flatMap { Int64($0) })
       }
     }
+    return nil
   }
 
   /// The columns that may name files and that are dropped, with their tables or alone.

@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// What a step that keeps the tables does with what other programs have left in the file.
+@Suite(.onceForAllKinds) struct InPlaceStepTests {
+  private static let dog = [
+    toOne("owner", "Person", inverse: "dogs"), toMany("tags", "Tag", inverse: "dogs"),
+  ]
+
+  private static func version(_ number: Int, _ name: AttributeDescription) -> ModelVersion {
+    MigrationFixture.version(
+      number,
+      [
+        entity("Dog", [name], relationships: dog),
+        entity(
+          "Person", [attribute("name", .string)], relationships: [toMany("dogs", "Dog", inverse: "owner")]),
+        entity("Tag", [attribute("name", .string)], relationships: [toMany("dogs", "Dog", inverse: "tags")]),
+      ])
+  }
+
+  private static let first = version(1, attribute("name", .string))
+  /// The name of dogs has another name.
+  private static let renamed = version(2, attribute("title", .string, renamedFrom: "name"))
+
+  /// Two dogs with a person each.
+  private func filled() throws -> MigrationFixture {
+    let fixture = try MigrationFixture()
+    try fixture.create([Self.first]) { context in
+      for number in 1...2 {
+        let person = try context.insert(entityNamed: "Person")
+        try person.setValue(.attribute(.string("P\(number)")), forKey: "name")
+        let dog = try context.insert(entityNamed: "Dog")
+        try dog.setValue(.attribute(.string("D\(number)")), forKey: "name")
+        try dog.setValue(.object(person), forKey: "owner")
+      }
+    }
+    return fixture
+  }
+
+  /// The step in the file itself, and the step in a copy, which computes the names.
+  @Test(arguments: [false, true]) func optionalReferencesToMissingRowsBecomeNil(isComputed: Bool) throws {
+    let fixture = try filled()
+    try PlainSQL.run(
+      "PRAGMA foreign_keys = OFF; DELETE FROM Person WHERE name = 'P1'; "
+        + "INSERT INTO \"Dog.tags\" (_source, _target) SELECT _pk, 99 FROM Dog", at: fixture.url)
+    let before = FileIdentity(fixture.url.path(percentEncoded: false))
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(
+          destination: "Dog",
+          attributes: [PropertyMapping(name: "name", value: try ValueExpression(format: "name + '!'"))])
+      ])
+    let model =
+      isComputed
+      ? MigrationFixture.model(
+        [Self.first, Self.version(2, attribute("name", .string))], mappings: [rules])
+      : MigrationFixture.model([Self.first, Self.renamed])
+    try fixture.open(model)
+    #expect((FileIdentity(fixture.url.path(percentEncoded: false)) == before) == !isComputed)
+    try fixture.verify(model)
+    let column = isComputed ? "name" : "title"
+    let owners = try fixture.rows(
+      "SELECT d.\(column), p.name FROM Dog d LEFT JOIN Person p ON p._pk = d.owner ORDER BY d.\(column)")
+    #expect(owners == (isComputed ? [["D1!", nil], ["D2!", "P2"]] : [["D1", nil], ["D2", "P2"]]))
+    #expect(try fixture.rows("SELECT * FROM \"Dog.tags\"").isEmpty)
+  }
+}
