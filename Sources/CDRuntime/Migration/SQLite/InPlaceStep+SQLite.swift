@@ -84,16 +84,15 @@ extension InPlaceStep {
     let written = Dictionary(
       changes.map { ($0.old.name, Set($0.computed.map(\.column.name))) },
       uniquingKeysWith: { first, _ in first })
-    let rows = try session.rows(
-      "SELECT name, sql, tbl_name FROM main.sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
-    for row in rows {
-      guard let name = row[0], let table = row[2] else { continue }
-      let computed = written[table] ?? []
+    let stored: StoredSchema
+    do { stored = try StoredSchema(session.connection) } catch { throw session.wrapped(error) }
+    for index in stored.removableIndexes(oldSchema, for: newSchema) {
+      let computed = written[index.table] ?? []
       guard
-        try wanted[name] != row[1] || altered.contains(table)
-          || !computed.isEmpty && !computed.isDisjoint(with: columns(ofIndex: name, session))
+        try wanted[index.name] != index.sql || altered.contains(index.table)
+          || !computed.isEmpty && !computed.isDisjoint(with: columns(ofIndex: index.name, session))
       else { continue }
-      try session.execute("DROP INDEX \(SQLText.quoted(name))")
+      try session.execute("DROP INDEX \(SQLText.quoted(index.name))")
     }
   }
 

@@ -106,6 +106,22 @@ struct StoredSchema {
     }.map(describe)
   }
 
+  /// Returns the indexes that a store of a model may have to lose: all except those of tables that another program has
+  /// created. If such an index has the name of one of the model's indexes, it is in the way and belongs to the result.
+  @_optimize(none)
+  func removableIndexes(
+    _ expected: SQLSchema, for wanted: SQLSchema
+  ) -> [(name: String, table: String, sql: String)] {
+    let foreign = Set(foreignTables(expected))
+    let names = Set(wanted.indexes.map(\.name))
+    return objects.compactMap { object in
+      guard object.type == "index", let sql = object.sql,
+        !foreign.contains(object.table) || names.contains(object.name)
+      else { return nil }
+      return (object.name, object.table, sql)
+    }
+  }
+
   /// The names of the tables that another program has created.
   @_optimize(none)
   func foreignTables(_ expected: SQLSchema) -> [String] {

@@ -67,4 +67,24 @@ import Testing
     #expect(owners == (isComputed ? [["D1!", nil], ["D2!", "P2"]] : [["D1", nil], ["D2", "P2"]]))
     #expect(try fixture.rows("SELECT * FROM \"Dog.tags\"").isEmpty)
   }
+
+  /// One of the new versions renames a property, which is a step. The other one only adds an index, which is none.
+  @Test(arguments: [false, true]) func indexesOfForeignTablesStay(isOnlyIndex: Bool) throws {
+    let fixture = try filled()
+    try PlainSQL.run(
+      "CREATE TABLE theirs (a, b); CREATE UNIQUE INDEX theirs_a ON theirs (a); "
+        + "CREATE INDEX theirs_b ON theirs (b); CREATE INDEX plain ON Dog (name)", at: fixture.url)
+    var second = Self.renamed
+    if isOnlyIndex {
+      second = Self.version(2, attribute("name", .string))
+      second.entities[0].indexes = [IndexDescription(elements: [SortKey("name")])]
+    }
+    let model = MigrationFixture.model([Self.first, second])
+    try fixture.open(model)
+    let indexes = try fixture.column("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name")
+    #expect(indexes.contains("theirs_a") && indexes.contains("theirs_b"))
+    // An index of the store's own tables goes, as the model does not have it.
+    #expect(!indexes.contains("plain"))
+    #expect(indexes.contains("Dog.index.name") == isOnlyIndex)
+  }
 }
