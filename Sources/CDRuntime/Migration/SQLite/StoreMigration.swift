@@ -170,14 +170,16 @@ struct StoreMigration {
     return try IndexCheck(session: session, tables: Set(names), expected: expected).run()
   }
 
-  /// Refuses a store whose tables differ from those of the version that it was written with, or whose keys leave no
-  /// room for new ones.
+  /// Refuses a store whose tables differ from those of the version that it was written with, in which another program has
+  /// taken the name of a new table, or whose keys leave no room for new ones.
   @_optimize(none)
   func checkSchema(_ plans: [StepPlan], _ connection: SQLiteConnection) throws {
     let stored = try StoredSchema(connection)
     try stored.check(of: url)
     guard let source = plans.first?.source else { return }
-    try stored.check(SQLSchema(source, store: 0), of: url)
+    let schema = SQLSchema(source, store: 0)
+    try stored.check(schema, of: url)
+    try stored.check(schema, creating: plans.map { SQLSchema($0.destination, store: 0) }, of: url)
     let tables = stored.tables
     for root in source.entities
     where root.root == root.index && root.storeIndex == 0 && tables.contains(root.table) {

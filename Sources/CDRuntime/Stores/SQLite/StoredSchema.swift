@@ -89,6 +89,21 @@ struct StoredSchema {
     if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
   }
 
+  /// Throws an error if another program has created a table with a name that a migration needs for a new table.
+  ///
+  /// - Parameters:
+  ///   - expected: The tables that the store has before the migration.
+  ///   - created: The tables of each version that the migration creates.
+  @_optimize(none)
+  func check(_ expected: SQLSchema, creating created: [SQLSchema], of url: URL) throws(StoreError) {
+    let tables = Set(expected.layouts.map { Self.key($0.name) })
+    let names = Set(created.flatMap { $0.layouts.map { Self.key($0.name) } })
+    let foreign = objects.filter {
+      $0.type == "table" && names.contains($0.key) && isForeignTable($0, besides: tables)
+    }
+    if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
+  }
+
   /// Returns descriptions of foreign tables and indexes that do not prevent the use of the store. No statement of this
   /// library reads the tables, and an index of plain columns does not change results.
   @_optimize(none)

@@ -87,4 +87,34 @@ import Testing
     #expect(!indexes.contains("plain"))
     #expect(indexes.contains("Dog.index.name") == isOnlyIndex)
   }
+
+  /// The entity is new in the last version. The step to it keeps the tables, or fills new ones because of a filter.
+  @Test(arguments: [1, 2], [false, true])
+  func aForeignTableIsNoTableOfANewEntity(steps: Int, isFiltered: Bool) throws {
+    let fixture = try filled()
+    try PlainSQL.run("CREATE TABLE other (x); INSERT INTO other VALUES (7)", at: fixture.url)
+    var last = Self.renamed
+    last.number = 1 + steps
+    last.basedOn = [steps]
+    last.entities.append(entity("Other", [attribute("name", .string)]))
+    if steps == 2 { last.entities[0].attributes = [attribute("title", .string)] }
+    let rules = MappingRules(
+      source: steps, destination: 1 + steps,
+      entities: [EntityRule(destination: "Person", filter: try FetchPredicate(format: "name != 'P3'"))])
+    let model = MigrationFixture.model(
+      [Self.first] + (steps == 2 ? [Self.renamed] : []) + [last], mappings: isFiltered ? [rules] : [])
+    let bytes = try fixture.bytes()
+    #expect {
+      try fixture.open(model)
+    } throws: { error in
+      var found = error as? StoreError
+      if case .store(let reason)? = (error as? MigrationError)?.reason { found = reason }
+      guard case .foreignSchema(_, let objects)? = found else { return false }
+      return objects == ["the table 'other'"]
+    }
+    #expect(try fixture.bytes() == bytes)
+    let rehearsal = MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model)
+    #expect(throws: (any Error).self) { try rehearsal.run() }
+    #expect(try fixture.rows("SELECT x FROM other") == [["7"]])
+  }
 }
