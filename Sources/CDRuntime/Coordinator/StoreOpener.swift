@@ -117,10 +117,11 @@ struct StoreOpener {
     }
   }
 
+  /// - Returns: Nil if another process has migrated the store meanwhile.
   private func migrate(
     _ opening: DatabaseOpening, _ description: PersistentStoreDescription,
     _ others: [PersistentStoreDescription]
-  ) throws -> MigrationResult {
+  ) throws -> MigrationResult? {
     let source = plan.source(ofStore: opening.storeIndex)
     do {
       return try StoreMigration(

@@ -165,7 +165,8 @@ struct RowMigration: StoreMigrator {
     own.keepsBackup = false
     own.migrationObserver = progress.observer(of: Self.migrating)
     do {
-      return try StoreMigration(url: file, description: own, model: source.model, others: others).run().steps
+      let migration = StoreMigration(url: file, description: own, model: source.model, others: others)
+      return try migration.run()?.steps ?? []
     } catch let error as MigrationError { throw error.naming(url, insteadOf: file) }
   }
 

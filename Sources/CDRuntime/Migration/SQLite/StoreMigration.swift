@@ -25,17 +25,21 @@ struct StoreMigration {
 
   /// Migrates the store.
   ///
+  /// - Returns: Nil if the store needs no migration, because another process has migrated it meanwhile.
   /// - Throws: ``MigrationError``, ``StoreError`` or ``ModelError``.
   @_optimize(none)
-  func run() throws -> MigrationResult {
+  func run() throws -> MigrationResult? {
     let clock = ContinuousClock()
     let start = clock.now
     // Another process may change the store before this one has its lock. The attempt is repeated then.
     for _ in 0..<5 {
-      guard let done = try attempt() else { continue }
-      return MigrationResult(
-        storeURL: url, steps: done.steps, isInPlace: done.backup == nil, backup: done.backup,
-        duration: clock.now - start)
+      switch try attempt() {
+      case .disturbed: continue
+      case .unnecessary: return nil
+      case .made(let steps, let backup):
+        return MigrationResult(
+          storeURL: url, steps: steps, isInPlace: backup == nil, backup: backup, duration: clock.now - start)
+      }
     }
     throw MigrationError(url, .inUse)
   }
@@ -48,11 +52,23 @@ struct StoreMigration {
     let version: Int
   }
 
-  /// Makes one attempt. Nil if the store was changed in the meantime.
+  private enum Attempt {
+    case made(steps: [MigrationError.Step], backup: URL?)
+    /// The store was changed in the meantime, or indexes were removed.
+    case disturbed
+    /// The store already has the current version.
+    case unnecessary
+  }
+
   @_optimize(none)
-  private func attempt() throws -> (steps: [MigrationError.Step], backup: URL?)? {
+  private func attempt() throws -> Attempt {
     let policies = makePolicies()
-    guard let lockedStore = try lockStore(policies) else { return nil }
+    let lockedStore: LockedStore
+    switch try lockStore(policies) {
+    case .locked(let store): lockedStore = store
+    case .disturbed: return .disturbed
+    case .unnecessary: return .unnecessary
+    }
     let (lock, found, plans, inPlace) = (
       lockedStore.lock, lockedStore.found, lockedStore.plans, lockedStore.inPlace
     )
@@ -62,9 +78,9 @@ struct StoreMigration {
       let steps = plans.map(\.routeStep.name)
       if isInPlace {
         try migrateInPlace(inPlace, plans, found, lock)
-        return (steps, nil)
+        return .made(steps: steps, backup: nil)
       }
-      return (steps, try migrateToNewFile(plans, found, lock, policies))
+      return .made(steps: steps, backup: try migrateToNewFile(plans, found, lock, policies))
     } catch {
       try? lock.connection.execute("ROLLBACK")
       throw lock.wrapped(error)
@@ -74,7 +90,7 @@ struct StoreMigration {
   /// Plans the migration and takes the lock. Waits up to a second for others that have the store open: without it, two
   /// processes that migrate the store at once would both fail.
   @_optimize(none)
-  private func lockStore(_ policies: Policies) throws -> LockedStore? {
+  private func lockStore(_ policies: Policies) throws -> Beginning {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(max(0, min(description.busyTimeout, 1)))
     while true {
@@ -97,6 +113,14 @@ struct StoreMigration {
     let inPlace: [InPlaceStep]
   }
 
+  private enum Beginning {
+    case locked(LockedStore)
+    /// The store was changed in the meantime, or indexes were removed.
+    case disturbed
+    /// The store already has the current version.
+    case unnecessary
+  }
+
   /// Plans the migration of the store as it is now. Writes nothing, and closes the file again.
   @_optimize(none)
   private func plan(_ policies: Policies) throws -> (StoreMetadata, [StepPlan]) {
@@ -113,12 +137,12 @@ struct StoreMigration {
 
   /// Plans the migration of the store as it is now, and takes its lock.
   ///
-  /// - Returns: Nil if the store was changed in the meantime, or if indexes were removed.
   /// - Throws: ``StoreError/busy(_:)`` if another connection writes to the store.
   @_optimize(none)
-  private func begin(_ policies: Policies) throws -> LockedStore? {
+  private func begin(_ policies: Policies) throws -> Beginning {
     let identity = FileIdentity(path)
     let (found, plans) = try plan(policies)
+    if plans.isEmpty { return .unnecessary }
     let inPlace = plans.compactMap { InPlaceStep($0) }
     let isInPlace = inPlace.count == plans.count
     if !isInPlace { try checkSpace(routeSteps: plans.count) }
@@ -126,7 +150,7 @@ struct StoreMigration {
     let lock = try session(path)
     lock.connection.wait(forOthers: 0)
     try lock.checkCancelled()
-    if lock.connection.hasMoved { return nil }
+    if lock.connection.hasMoved { return .disturbed }
     // This statement fails while another connection has the store open.
     do {
       guard try lock.connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
@@ -144,14 +168,14 @@ struct StoreMigration {
           == State(identity: FileIdentity(path), dataHash: now.dataHash, version: now.versionNumber)
       else {
         try lock.execute("ROLLBACK")
-        return nil
+        return .disturbed
       }
       if try checkIndexes(plans, lock) {
         try lock.execute("COMMIT")
-        return nil
+        return .disturbed
       }
     } catch { throw lock.wrapped(error) }
-    return LockedStore(lock: lock, found: found, plans: plans, inPlace: inPlace)
+    return .locked(LockedStore(lock: lock, found: found, plans: plans, inPlace: inPlace))
   }
 
   /// Removes the indexes that lack rows of the tables that the migration reads.
