@@ -20,6 +20,9 @@ struct StoreMigration {
   let others: [PersistentStoreDescription]
   /// The log of a rehearsal; nil for a real migration.
   var log: RehearsalLog?
+  /// What the store holds in versions that lack its configuration. ``knowing(_:_:)`` finds it; nil if it is not known, and
+  /// for merged models.
+  var former: FormerConfiguration?
 
   private var path: String { url.path(percentEncoded: false) }
 
@@ -33,7 +36,7 @@ struct StoreMigration {
     let start = clock.now
     // Another process may change the store before this one has its lock. The attempt is repeated then.
     for _ in 0..<5 {
-      switch try attempt() {
+      switch try resolved().attempt() {
       case .disturbed: continue
       case .unnecessary: return nil
       case .made(let steps, let backup):
@@ -42,6 +45,20 @@ struct StoreMigration {
       }
     }
     throw MigrationError(url, .inUse)
+  }
+
+  /// The same migration, with what the store tells about its configuration.
+  @_optimize(none)
+  private func resolved() throws -> StoreMigration {
+    guard description.configuration != nil, model.parts.isEmpty else { return self }
+    do {
+      let (found, storedVersion) = try FolderLock.whileBusy(url, timeout: description.busyTimeout) {
+        try read()
+      }
+      return knowing(found, storedVersion)
+    } catch StoreError.busy {
+      throw MigrationError(url, .inUse)
+    }
   }
 
   typealias Policies = [MigrationPolicies.Key: any EntityMigrationPolicy]
@@ -244,11 +261,14 @@ struct StoreMigration {
   ///
   /// - Throws: ``MigrationError``, or ``StoreError/damagedMetadata(_:key:)``.
   func route(_ found: StoreMetadata) throws -> MigrationRoute {
-    let version: ModelVersion
-    do { version = try ModelVersion(canonicalJSON: found.version) } catch {
+    try findRoute(found, storedVersion(found))
+  }
+
+  /// The version that a store was written with.
+  func storedVersion(_ found: StoreMetadata) throws -> ModelVersion {
+    do { return try ModelVersion(canonicalJSON: found.version) } catch {
       throw StoreError.damagedMetadata(url, key: "version")
     }
-    return try findRoute(found, version)
   }
 
   /// The store's metadata, and the version that it was written with.
@@ -261,36 +281,52 @@ struct StoreMigration {
   private func read(_ connection: SQLiteConnection) throws -> (StoreMetadata, ModelVersion) {
     try StoredSchema(connection).check(of: url)
     let found = try StoreMetadata(connection, url: url)
-    do {
-      return (found, try ModelVersion(canonicalJSON: found.version))
-    } catch { throw StoreError.damagedMetadata(url, key: "version") }
+    return (found, try storedVersion(found))
   }
 
   // MARK: Plans
 
   /// The store descriptions for a version, this store first. The locations of the other stores do not influence its
   /// tables.
+  ///
+  /// - Throws: ``ModelError/unknownConfiguration(_:)`` if nothing tells which entities of the version the store holds.
   @_optimize(none)
-  func stores(_ version: ModelVersion) -> [PersistentStoreDescription] {
-    let configurations = Set(version.configurations.map(\.name))
+  func stores(_ version: ModelVersion) throws -> [PersistentStoreDescription] {
+    let names = Set(version.configurations.map(\.name))
     var own = description
     own.migrationObserver = nil
-    // A merged model has a configuration for each of its models; the models themselves do not have it. A store of such
-    // a configuration holds all entities of its model.
-    let isWhole = own.configuration.map { !configurations.contains($0) } ?? false
-    if isWhole { own.configuration = nil }
-    return [own]
-      + others.filter { $0.configuration.map(configurations.contains) ?? !isWhole }.map {
-        PersistentStoreDescription(.inMemory, configuration: $0.configuration)
+    var known = others.map(\.configuration).filter { $0.map(names.contains) ?? true }
+    if let asked = own.configuration, !names.contains(asked) {
+      // A merged model has a configuration for each of its models; the models themselves do not have it. A store of such
+      // a configuration holds all entities of its model.
+      own.configuration = nil
+      known.removeAll { $0 == nil }
+      if let former, !names.isEmpty {
+        guard let configurations = former.configurations(in: version) else {
+          throw ModelError.unknownConfiguration(asked)
+        }
+        own.configuration = configurations.first ?? nil
+        if case .named(let name) = former {
+          known.removeAll { $0 == name }
+        } else {
+          known = Array(configurations.dropFirst())
+        }
       }
+    }
+    return [own] + known.map { PersistentStoreDescription(.inMemory, configuration: $0) }
   }
 
   @_optimize(none)
   func plan(_ version: ModelVersion) throws -> ModelPlan {
+    try plan(version, stores(version).map(\.configuration))
+  }
+
+  /// - Parameter configurations: The configurations of the stores, this store first.
+  func plan(_ version: ModelVersion, _ configurations: [String?]) throws -> ModelPlan {
     try ModelPlan(
       ManagedObjectModel(
         name: model.name, id: model.id, versions: [version], currentVersionNumber: version.number),
-      configurations: stores(version).map(\.configuration))
+      configurations: configurations)
   }
 
   func makePlan(_ routeStep: MigrationRoute.RouteStep, now: Date) throws -> StepPlan {
@@ -489,7 +525,7 @@ struct StoreMigration {
       own.location = .sqlite(source)
       own.isReadOnly = true
       own.migrationObserver = nil
-      let stores = [own] + stores(plan.routeStep.source).dropFirst()
+      let stores = try [own] + stores(plan.routeStep.source).dropFirst()
       return try PersistentStoreCoordinator(plan: plan.source, stores: stores.map(\.settings))
     }
     try copy.listLostFiles()
@@ -508,7 +544,7 @@ struct StoreMigration {
       own.location = .sqlite(file)
       own.isReadOnly = true
       own.migrationObserver = nil
-      let stores = [own] + stores(plan.routeStep.destination).dropFirst()
+      let stores = try [own] + stores(plan.routeStep.destination).dropFirst()
       return try PersistentStoreCoordinator(plan: plan.destination, stores: stores.map(\.settings))
     }
   }
