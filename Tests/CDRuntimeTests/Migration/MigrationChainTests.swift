@@ -278,6 +278,27 @@ import Testing
     #expect(try coordinator.verify().isEmpty)
   }
 
+  /// The second store is newer than the model. The first one could be migrated, but must not be.
+  @Test(.onceForAllKinds, arguments: [false, true])
+  func aStoreThatIsRefusedKeepsTheOthersFromMigrating(isFile: Bool) throws {
+    let fixture = try MigrationFixture()
+    let (first, second) = (fixture.folder.appending(path: "a"), fixture.folder.appending(path: "b"))
+    let stores = [
+      PersistentStoreDescription(.sqlite(first), configuration: "A"),
+      PersistentStoreDescription(isFile ? .xml(second) : .sqlite(second), configuration: "B"),
+    ]
+    let types: [AttributeType] = [.int16, .int64, .int32]
+    let versions = types.enumerated().map { Self.linked($0.offset + 1, $0.element, ["A", "B"]) }
+    _ = try PersistentStoreCoordinator(model: MigrationFixture.model([versions[0]]), stores: [stores[0]])
+    _ = try PersistentStoreCoordinator(model: MigrationFixture.model([versions[2]]), stores: [stores[1]])
+    let model = MigrationFixture.model(Array(versions.prefix(2)))
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: stores)
+    }
+    #expect(error?.reason == .newerStore(current: 2))
+    #expect(try PersistentStoreCoordinator.metadata(forStoreAt: first).modelVersion.number == 1)
+  }
+
   /// Nothing tells which entities of version 2 the store has.
   @Test(.onceForAllKinds) func aConfigurationWithThreeNamesIsRefused() throws {
     let fixture = try MigrationFixture()

@@ -72,14 +72,7 @@ struct RowMigration: StoreMigrator {
   @_optimize(none)
   func checkRefusal(_ tables: StoredTables) throws {
     let found = try tables.metadata()
-    let migration = try migration(of: tables.url, found)
-    do {
-      let route = try migration.route(found)
-      if let refusal = route.refusal { throw refusal.error }
-      _ = try migration.makePlans(route.routeSteps, migration.makePolicies())
-    } catch {
-      guard let draft = ChangedDraft(error, of: description, source), draft.isIn(found) else { throw error }
-    }
+    try migration(of: tables.url, found).checkRefusal(found, source)
   }
 
   private func migration(of url: URL, _ found: StoreMetadata) throws -> StoreMigration {

@@ -271,6 +271,19 @@ struct StoreMigration {
     }
   }
 
+  /// Throws the error with which the versions or the lack of the app's own code refuse the migration, before any row is
+  /// read. A store that would be erased is not refused.
+  @_optimize(none)
+  func checkRefusal(_ found: StoreMetadata, _ source: StoreSource) throws {
+    do {
+      let route = try route(found)
+      if let refusal = route.refusal { throw refusal.error }
+      _ = try makePlans(route.routeSteps, makePolicies())
+    } catch {
+      guard let draft = ChangedDraft(error, of: description, source), draft.isIn(found) else { throw error }
+    }
+  }
+
   /// The store's metadata, and the version that it was written with.
   func read() throws -> (StoreMetadata, ModelVersion) {
     let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: description.busyTimeout)
