@@ -111,7 +111,8 @@ public final class PersistentContainer: Sendable {
 
   /// Opens several stores, each for a configuration of the model.
   ///
-  /// - Throws: ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
+  /// - Throws: ``ModelError`` or ``StoreError``. If a later store fails, earlier ones
+  ///   may already be migrated: see <doc:MigratingStores>.
   public convenience init(
     for model: any GeneratedModel.Type, stores: [PersistentStoreDescription]
   ) throws {
@@ -120,7 +121,8 @@ public final class PersistentContainer: Sendable {
 
   /// Opens stores for several models: see ``PersistentStoreCoordinator/init(for:stores:)-3w0hq``.
   ///
-  /// - Throws: `ModelMergeError`, ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
+  /// - Throws: `ModelMergeError`, ``ModelError`` or ``StoreError``. If a later store fails, earlier ones
+  ///   may already be migrated: see <doc:MigratingStores>.
   public convenience init(
     for models: [any GeneratedModel.Type], stores: [PersistentStoreDescription]
   ) throws {
@@ -358,7 +360,8 @@ extension PersistentContainer {
   /// The app's own code is created for each migration. A store's own ``PersistentStoreDescription/migrationPolicies``
   /// take precedence.
   ///
-  /// - Throws: ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then unchanged.
+  /// - Throws: ``ModelError``, ``StoreError`` or ``MigrationError``. If a later store fails, earlier ones
+  ///   may already be migrated: see <doc:MigratingStores>.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,
     stores: [PersistentStoreDescription]
@@ -368,8 +371,8 @@ extension PersistentContainer {
 
   /// Opens stores for several models, some of which have custom migration steps.
   ///
-  /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then
-  ///   unchanged.
+  /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError`` or ``MigrationError``. If a later store
+  ///   fails, earlier ones may already be migrated: see <doc:MigratingStores>.
   public convenience init(for models: [ModelWithMigrations], stores: [PersistentStoreDescription]) throws {
     self.init(try PersistentStoreCoordinator(for: models, stores: stores))
   }

@@ -23,7 +23,8 @@ extension PersistentStoreCoordinator {
   /// The app's own code is created for each migration. A store's own ``PersistentStoreDescription/migrationPolicies``
   /// take precedence.
   ///
-  /// - Throws: ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then unchanged.
+  /// - Throws: ``ModelError``, ``StoreError`` or ``MigrationError``. If a later store fails, earlier ones
+  ///   may already be migrated: see <doc:MigratingStores>.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,
     stores: [PersistentStoreDescription]
@@ -33,8 +34,8 @@ extension PersistentStoreCoordinator {
 
   /// Opens stores for several models, some of which have custom migration steps.
   ///
-  /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then
-  ///   unchanged.
+  /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError`` or ``MigrationError``. If a later store
+  ///   fails, earlier ones may already be migrated: see <doc:MigratingStores>.
   public convenience init(for models: [ModelWithMigrations], stores: [PersistentStoreDescription]) throws {
     var parsed: [ManagedObjectModel] = []
     var classes: [String: GeneratedClass] = [:]

@@ -8,7 +8,8 @@ extension PersistentStoreCoordinator {
 
   /// Opens several stores, each for a configuration of a generated model.
   ///
-  /// - Throws: ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
+  /// - Throws: ``ModelError`` or ``StoreError``. If a later store fails, earlier ones
+  ///   may already be migrated: see <doc:MigratingStores>.
   public convenience init(
     for model: any GeneratedModel.Type, stores: [PersistentStoreDescription]
   ) throws {
@@ -26,7 +27,8 @@ extension PersistentStoreCoordinator {
   ///   ])
   /// ```
   ///
-  /// - Throws: `ModelMergeError`, ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
+  /// - Throws: `ModelMergeError`, ``ModelError`` or ``StoreError``. If a later store fails, earlier ones
+  ///   may already be migrated: see <doc:MigratingStores>.
   public convenience init(
     for models: [any GeneratedModel.Type], stores: [PersistentStoreDescription]
   ) throws {
@@ -42,7 +44,8 @@ extension PersistentStoreCoordinator {
 
   /// Opens several stores, each for a configuration of a model without generated classes.
   ///
-  /// - Throws: ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
+  /// - Throws: ``ModelError`` or ``StoreError``. If a later store fails, earlier ones
+  ///   may already be migrated: see <doc:MigratingStores>.
   public convenience init(model: ManagedObjectModel, stores: [PersistentStoreDescription]) throws {
     let plan = try ModelPlan(model, configurations: stores.map { $0.configuration })
     self.init(plan: plan, engine: try StoreOpener(plan, stores).open())

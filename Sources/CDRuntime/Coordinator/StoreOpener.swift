@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Opens the stores of a coordinator, and migrates stores of older versions before it opens them.
 struct StoreOpener {
   private let plan: ModelPlan
@@ -10,7 +16,8 @@ struct StoreOpener {
 
   /// Opens the stores.
   ///
-  /// - Throws: ``StoreError`` or ``MigrationError``. Existing stores are then unchanged.
+  /// - Throws: ``StoreError`` or ``MigrationError``. A single store is then unchanged. Of several stores, those before the
+  ///   one that fails may be migrated.
   func open() throws -> any StoreEngine {
     guard descriptions.count > 1 else {
       return try open(descriptions.first.flatMap { engine(of: $0) }, Array(descriptions.indices))
@@ -59,6 +66,7 @@ struct StoreOpener {
         do { return try store.open() } catch StoreError.needsMigration
           where descriptions[storeIndex].migratesStoreAutomatically && !store.isReadOnly
         {
+          try checkRefusals(after: storeIndex)
           return try migrate(store, storeIndex)
         }
       }
@@ -89,6 +97,42 @@ struct StoreOpener {
     return settings
   }
 
+  /// Throws the error with which a later store would be refused, before a SQLite store or a file is migrated.
+  ///
+  /// The rows of a later store can still make its migration fail.
+  @_optimize(none)
+  private func checkRefusals(after storeIndex: Int) throws {
+    for (index, description) in descriptions.enumerated()
+    where index > storeIndex || description.location.engineURL != nil {
+      // If a store cannot be read, its opening says why.
+      guard let (found, url) = try? metadata(description.location) else { continue }
+      let tables = Set(plan.entities.filter { $0.storeIndex == index }.map(\.table))
+      do {
+        _ = try StoreVersionCheck(url: url, model: plan, storeIndex: index, configurations: nil)
+          .check(found, tables: tables)
+      } catch StoreError.needsMigration
+        where description.migratesStoreAutomatically && !description.isReadOnly
+        && description.location.format?.isReadOnly != true
+      {
+        var others = descriptions
+        others.remove(at: index)
+        let source = plan.source(ofStore: index)
+        let migration = StoreMigration(
+          url: url, description: description, model: source.model, others: others)
+        try migration.knowing(found, migration.storedVersion(found)).checkRefusal(found, source)
+      }
+    }
+  }
+
+  /// Reads the metadata of a store that is not open; nil if nothing can read them.
+  private func metadata(_ location: StoreLocation) throws -> (StoreMetadata, URL)? {
+    if case .engine(let engine) = location {
+      return try engine.transfer?.read { (try $0.metadata(), $0.url) }
+    }
+    guard let url = try location.resolvingLink().url else { return nil }
+    return (try StoreMetadata(ofStoreAt: url, formats: location.ownFormats), url)
+  }
+
   private func migrate(_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore {
     let beginning = ContinuousClock.now
     let signpost = Signpost("migration")
@@ -117,10 +161,11 @@ struct StoreOpener {
     }
   }
 
+  /// - Returns: Nil if another process has migrated the store meanwhile.
   private func migrate(
     _ opening: DatabaseOpening, _ description: PersistentStoreDescription,
     _ others: [PersistentStoreDescription]
-  ) throws -> MigrationResult {
+  ) throws -> MigrationResult? {
     let source = plan.source(ofStore: opening.storeIndex)
     do {
       return try StoreMigration(

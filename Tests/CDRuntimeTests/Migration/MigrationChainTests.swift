@@ -224,45 +224,97 @@ import Testing
 
   // MARK: Several stores
 
-  @Test func eachOfSeveralStoresIsMigrated() throws {
-    func version(_ number: Int, _ type: AttributeType) -> ModelVersion {
-      var result = MigrationFixture.version(
-        number,
-        [
-          entity(
-            "Item", [Self.text, attribute("count", type, .int(3))],
-            relationships: [toOne("tag", "Tag", inverse: "items")]),
-          entity(
-            "Tag", [Self.text, attribute("count", type, .int(4))],
-            relationships: [toMany("items", "Item", inverse: "tag")]),
-        ])
-      result.configurations = [
-        ConfigurationDescription(name: "A", entities: ["Item"]),
-        ConfigurationDescription(name: "B", entities: ["Tag"]),
-      ]
-      return result
+  /// Items and tags in stores of their own.
+  ///
+  /// - Parameter names: The configurations; nil for the rest of the entities.
+  private static func linked(_ number: Int, _ type: AttributeType, _ names: [String?]) -> ModelVersion {
+    var result = MigrationFixture.version(
+      number,
+      [
+        entity(
+          "Item", [text, attribute("count", type, .int(3))],
+          relationships: [toOne("tag", "Tag", inverse: "items")]),
+        entity(
+          "Tag", [text, attribute("count", type, .int(4))],
+          relationships: [toMany("items", "Item", inverse: "tag")]),
+      ])
+    result.configurations = zip(names, ["Item", "Tag"]).compactMap { name, entity in
+      name.map { ConfigurationDescription(name: $0, entities: [entity]) }
     }
-    let fixture = try MigrationFixture()
-    let stores = ["a", "b"].map {
+    return result
+  }
+
+  private func linkedStores(
+    _ fixture: MigrationFixture, _ names: [String?]
+  ) -> [PersistentStoreDescription] {
+    zip(["a", "b"], names).map { file, name in
       PersistentStoreDescription(
-        StoreKind.ofEnvironment.location(fixture.folder.appending(path: $0)), configuration: $0.uppercased())
+        StoreKind.ofEnvironment.location(fixture.folder.appending(path: file)), configuration: name)
     }
-    let versions = [version(1, .int16), version(2, .int64)]
+  }
+
+  /// A configuration keeps its name, has another one, or is new for the rest of the entities.
+  @Test(
+    arguments: [["A", "B"], ["A", nil]] as [[String?]],
+    [["A", "B"], ["Items", "B"], ["Items", "Tags"]] as [[String?]])
+  func eachOfSeveralStoresIsMigrated(_ old: [String?], _ new: [String?]) throws {
+    let fixture = try MigrationFixture()
+    let versions = [Self.linked(1, .int16, old), Self.linked(2, .int64, new)]
     do {
       let coordinator = try PersistentStoreCoordinator(
-        model: MigrationFixture.model([versions[0]]), stores: stores)
+        model: MigrationFixture.model([versions[0]]), stores: linkedStores(fixture, old))
       let context = ManagedObjectContext(coordinator)
       let (item, tag) = (try context.insert(entityNamed: "Item"), try context.insert(entityNamed: "Tag"))
       for object in [item, tag] { try object.setValue(.attribute(.string("t")), forKey: "text") }
       try item.setValue(.object(tag), forKey: "tag")
       try context.save()
     }
+    let stores = linkedStores(fixture, new)
     let coordinator = try PersistentStoreCoordinator(model: MigrationFixture.model(versions), stores: stores)
     let context = ManagedObjectContext(coordinator)
     let item = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))[0]
     #expect(try item.value(forKey: "count").attribute == .int(3))
     #expect(try item.value(forKey: "tag").object?.value(forKey: "count").attribute == .int(4))
     #expect(try coordinator.verify().isEmpty)
+  }
+
+  /// The second store is newer than the model. The first one could be migrated, but must not be.
+  @Test(.onceForAllKinds, arguments: [false, true])
+  func aStoreThatIsRefusedKeepsTheOthersFromMigrating(isFile: Bool) throws {
+    let fixture = try MigrationFixture()
+    let (first, second) = (fixture.folder.appending(path: "a"), fixture.folder.appending(path: "b"))
+    let stores = [
+      PersistentStoreDescription(.sqlite(first), configuration: "A"),
+      PersistentStoreDescription(isFile ? .xml(second) : .sqlite(second), configuration: "B"),
+    ]
+    let types: [AttributeType] = [.int16, .int64, .int32]
+    let versions = types.enumerated().map { Self.linked($0.offset + 1, $0.element, ["A", "B"]) }
+    _ = try PersistentStoreCoordinator(model: MigrationFixture.model([versions[0]]), stores: [stores[0]])
+    _ = try PersistentStoreCoordinator(model: MigrationFixture.model([versions[2]]), stores: [stores[1]])
+    let model = MigrationFixture.model(Array(versions.prefix(2)))
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: stores)
+    }
+    #expect(error?.reason == .newerStore(current: 2))
+    #expect(try PersistentStoreCoordinator.metadata(forStoreAt: first).modelVersion.number == 1)
+  }
+
+  /// Nothing tells which entities of version 2 the store has.
+  @Test(.onceForAllKinds) func aConfigurationWithThreeNamesIsRefused() throws {
+    let fixture = try MigrationFixture()
+    let versions = [
+      Self.linked(1, .int16, ["A", "B"]), Self.linked(2, .int64, ["C", "D"]),
+      Self.linked(3, .int64, ["E", "F"]),
+    ]
+    // The store is unchanged, and can be opened with its own version afterwards.
+    for _ in 0..<2 {
+      _ = try PersistentStoreCoordinator(
+        model: MigrationFixture.model([versions[0]]), stores: linkedStores(fixture, ["A", "B"]))
+      #expect(throws: ModelError.unknownConfiguration("E")) {
+        try PersistentStoreCoordinator(
+          model: MigrationFixture.model(versions), stores: linkedStores(fixture, ["E", "F"]))
+      }
+    }
   }
 
   /// Two versions: the hierarchies of `Alpha` and `Tag`, in a store of their own, become one. Items refer to both, or to tags

@@ -92,6 +92,20 @@ import Testing
     #expect(fixture.files == ["store.cdstore"])
   }
 
+  /// Another process has migrated the store after this one found the old version in it.
+  @Test(.onceForAllKinds, arguments: [2, 3]) func aStoreThatOthersHaveMigratedIsLeftAlone(_ end: Int) throws {
+    let fixture = try fixture()
+    let model = try MigrationChainTests.model(MigrationChainTests.line[..<end])
+    try fixture.open(model)
+    let bytes = try fixture.bytes()
+    let migration = StoreMigration(
+      url: fixture.url, description: PersistentStoreDescription(fixture.location), model: model, others: [])
+    let result = try migration.run()
+    #expect(result == nil)
+    // The journal is still the one of an open store.
+    #expect(try fixture.bytes() == bytes)
+  }
+
   /// Several at once: each has a store of the current version in the end, or was told that it is in use.
   @Test(arguments: [2, 3, 6]) func severalMigrateAtOnce(_ end: Int) async throws {
     let model = try MigrationChainTests.model(MigrationChainTests.line[..<end])

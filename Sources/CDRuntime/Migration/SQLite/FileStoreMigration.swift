@@ -78,9 +78,9 @@ struct FileStoreMigration {
     MigrationFiles(url).linkExternalFiles(own.scratch)
     var description = description
     description.location = .sqlite(scratch)
-    var result: MigrationResult
+    let made: MigrationResult?
     do {
-      result = try StoreMigration(
+      made = try StoreMigration(
         url: scratch, description: description,
         model: opening.model.source(ofStore: opening.storeIndex).model,
         others: others
@@ -121,9 +121,9 @@ struct FileStoreMigration {
     }
     isDone = true
     file.adopt(prepared)
-    result = MigrationResult(
-      storeURL: url, steps: result.steps, isInPlace: false,
-      backup: url.deletingLastPathComponent().appending(path: backup), duration: result.duration)
+    let result = MigrationResult(
+      storeURL: url, steps: made?.steps ?? [], isInPlace: false,
+      backup: url.deletingLastPathComponent().appending(path: backup), duration: made?.duration ?? .zero)
     return opening.opened(connection, memory, id, result)
   }
 }

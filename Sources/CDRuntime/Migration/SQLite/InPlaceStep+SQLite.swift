@@ -45,13 +45,23 @@ extension InPlaceStep {
       }
     }
     try StepUniqueness(plan: plan, session: session, schema: "main").makeIndexes(newSchema.indexes)
+    guard try danglingReference(session) != nil else { return }
+    // The old store may have it, from a program that did not check references.
+    try BrokenReferences(plan: plan, session: session, schema: "main").clear()
+    if let error = try danglingReference(session) { throw error }
+  }
+
+  /// The error for the first reference of the step's tables that leads to no row.
+  @_optimize(none)
+  private func danglingReference(_ session: MigrationSession) throws -> MigrationError? {
     for table in changes.filter(\.isTouched).map(\.new.name) + created.map(\.name) {
       let rows = try session.rows(
         "SELECT \"table\", rowid FROM pragma_foreign_key_check(\(SQLText.literal(table))) LIMIT 1")
       if let row = rows.first {
-        throw plan.error(.danglingReference(table: row[0] ?? ""), nil, row[1].flatMap { Int64($0) })
+        return plan.error(.danglingReference(table: row[0] ?? ""), nil, row[1].flatMap { Int64($0) })
       }
     }
+    return nil
   }
 
   /// The columns that may name files and that are dropped, with their tables or alone.
@@ -74,16 +84,15 @@ extension InPlaceStep {
     let written = Dictionary(
       changes.map { ($0.old.name, Set($0.computed.map(\.column.name))) },
       uniquingKeysWith: { first, _ in first })
-    let rows = try session.rows(
-      "SELECT name, sql, tbl_name FROM main.sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
-    for row in rows {
-      guard let name = row[0], let table = row[2] else { continue }
-      let computed = written[table] ?? []
+    let stored: StoredSchema
+    do { stored = try StoredSchema(session.connection) } catch { throw session.wrapped(error) }
+    for index in stored.removableIndexes(oldSchema, for: newSchema) {
+      let computed = written[index.table] ?? []
       guard
-        try wanted[name] != row[1] || altered.contains(table)
-          || !computed.isEmpty && !computed.isDisjoint(with: columns(ofIndex: name, session))
+        try wanted[index.name] != index.sql || altered.contains(index.table)
+          || !computed.isEmpty && !computed.isDisjoint(with: columns(ofIndex: index.name, session))
       else { continue }
-      try session.execute("DROP INDEX \(SQLText.quoted(name))")
+      try session.execute("DROP INDEX \(SQLText.quoted(index.name))")
     }
   }
 

@@ -66,24 +66,18 @@ struct RowMigration: StoreMigrator {
   /// Refuses a migration that the versions do not allow, before any row is read.
   @_optimize(none)
   private func checkRoute(_ found: StoreMetadata, _ url: URL) throws {
-    if let refusal = try migration(of: url).route(found).refusal { throw refusal.error }
+    if let refusal = try migration(of: url, found).route(found).refusal { throw refusal.error }
   }
 
   @_optimize(none)
   func checkRefusal(_ tables: StoredTables) throws {
     let found = try tables.metadata()
-    let migration = migration(of: tables.url)
-    do {
-      let route = try migration.route(found)
-      if let refusal = route.refusal { throw refusal.error }
-      _ = try migration.makePlans(route.routeSteps, migration.makePolicies())
-    } catch {
-      guard let draft = ChangedDraft(error, of: description, source), draft.isIn(found) else { throw error }
-    }
+    try migration(of: tables.url, found).checkRefusal(found, source)
   }
 
-  private func migration(of url: URL) -> StoreMigration {
-    StoreMigration(url: url, description: description, model: source.model, others: others)
+  private func migration(of url: URL, _ found: StoreMetadata) throws -> StoreMigration {
+    let migration = StoreMigration(url: url, description: description, model: source.model, others: others)
+    return migration.knowing(found, try migration.storedVersion(found))
   }
 
   // MARK: Without moving rows
@@ -91,7 +85,7 @@ struct RowMigration: StoreMigrator {
   @_optimize(none)
   func tableMigration(_ tables: StoredTables, _ dialect: any SQLDialect) throws -> TableMigration? {
     let found = try tables.metadata()
-    let migration = migration(of: tables.url)
+    let migration = try migration(of: tables.url, found)
     let route = try migration.route(found)
     if route.refusal != nil { return nil }
     return TableMigration(try migration.plans(of: route), dialect)
@@ -165,7 +159,8 @@ struct RowMigration: StoreMigrator {
     own.keepsBackup = false
     own.migrationObserver = progress.observer(of: Self.migrating)
     do {
-      return try StoreMigration(url: file, description: own, model: source.model, others: others).run().steps
+      let migration = StoreMigration(url: file, description: own, model: source.model, others: others)
+      return try migration.run()?.steps ?? []
     } catch let error as MigrationError { throw error.naming(url, insteadOf: file) }
   }
 

@@ -20,6 +20,8 @@ struct StepCopy {
 
   private var schema: String { StepPlan.schema }
 
+  private var broken: BrokenReferences { BrokenReferences(plan: plan, session: session, schema: schema) }
+
   @inline(never)
   private func newTable(_ table: String) -> String { "\(schema).\(SQLText.quoted(table))" }
 
@@ -437,14 +439,10 @@ extension StepCopy {
       value =
         "(SELECT v FROM (SELECT \(value) AS v) WHERE NOT EXISTS (SELECT 1 FROM \(raw: Associations.replaced) AS r WHERE r.name = \(raw: name) AND r.pk = v))"
     }
-    plan.placeholderColumns.insert(Self.path(sourceMapping.destination, column))
+    plan.placeholderColumns.insert(BrokenReferences.path(sourceMapping.destination, column))
     if column.isMandatory { value = "coalesce(\(value), \(raw: "\(DestinationStore.placeholder)"))" }
     let name = SQLText.quoted(column.name)
     try update(sourceMapping, name, value, where: "d.\(name) = \(DestinationStore.placeholder)")
-  }
-
-  private static func path(_ entity: EntityPlan, _ column: ColumnPlan) -> String {
-    "\(entity.table)\u{0}\(column.name)"
   }
 
   /// Sets a column of a source mapping's objects, `d`, from their source rows, `t0`.
@@ -476,7 +474,7 @@ extension StepCopy {
   /// Foreign keys would do this, but they are off as long as the file may contain placeholders.
   private func removePairsOfDeletedObjects(_ work: CustomWork) throws {
     let roots = work.store.deletedRoots
-    if !roots.isEmpty { try removeBrokenPairs { roots.contains($0.root) } }
+    if !roots.isEmpty { try broken.removePairs { roots.contains($0.root) } }
   }
 
   /// Replaces the references to objects that the app's own code has deleted by placeholders.
@@ -486,14 +484,14 @@ extension StepCopy {
     // A rehearsal has reported the objects that it deletes because they break rules. It does not report what refers to
     // them.
     guard !roots.isEmpty, session.log?.hasProblems != true else { return }
-    for (entity, column, other) in guaranteedReferences where roots.contains(other.root) {
+    for (entity, column, other) in broken.guaranteed where roots.contains(other.root) {
       let name = SQLText.quoted(column.name)
       let placeholder = "\(DestinationStore.placeholder)"
       let count = try session.run(
         SQLText(
           text: "UPDATE \(newTable(entity.table)) AS r SET \(name) = \(placeholder) "
-            + "WHERE r.\(name) <> \(placeholder) AND \(isMissing(other, name))"))
-      if count > 0 { plan.placeholderColumns.insert(Self.path(entity, column)) }
+            + "WHERE r.\(name) <> \(placeholder) AND \(broken.isMissing(other, name))"))
+      if count > 0 { plan.placeholderColumns.insert(BrokenReferences.path(entity, column)) }
     }
   }
 
@@ -507,7 +505,7 @@ extension StepCopy {
     var seen: Set<String> = []
     for entity in plan.destination.entities where entity.storeIndex == 0 {
       for column in entity.columns where column.isReference {
-        let path = Self.path(entity, column)
+        let path = BrokenReferences.path(entity, column)
         let isTouched = column.isMandatory && work.store.filledRoots.contains(entity.root)
         guard plan.placeholderColumns.contains(path) || isTouched, seen.insert(path).inserted else {
           continue
@@ -564,7 +562,7 @@ extension StepCopy {
     do { try session.verifyReferences(schema, routeStep: plan) } catch let error as MigrationError {
       guard case .danglingReference = error.reason else { throw error }
       // The old store may have them, from a program that did not check references.
-      try clearBrokenReferences()
+      try broken.clear()
       try session.verifyReferences(schema, routeStep: plan)
     }
     var wanted = madeCount
@@ -581,57 +579,6 @@ extension StepCopy {
     guard !plan.mapping.duplicates.isEmpty || wanted == found else {
       throw session.error(.verificationFailed("\(found) rows were created instead of \(wanted)"))
     }
-  }
-}
-
-// References to rows that are not there.
-extension StepCopy {
-  /// Removes pairs that lead to no row, and sets optional references that lead to no row to nil.
-  @_optimize(none)
-  private func clearBrokenReferences() throws {
-    try removeBrokenPairs { _ in true }
-    for (entity, column, other) in guaranteedReferences where !column.isMandatory {
-      let name = SQLText.quoted(column.name)
-      try session.execute(
-        "UPDATE \(newTable(entity.table)) AS r SET \(name) = NULL WHERE r.\(name) IS NOT NULL AND "
-          + isMissing(other, name))
-    }
-  }
-
-  /// Removes pairs of which a side has no row.
-  ///
-  /// - Parameter isChecked: Whether objects of an entity may be missing.
-  @_optimize(none)
-  private func removeBrokenPairs(_ isChecked: (EntityPlan) -> Bool) throws {
-    let model = plan.destination
-    for join in model.joins where model.entities[join.source].storeIndex == 0 {
-      for (column, side) in [("_source", join.source), ("_target", join.target)] {
-        let entity = model.entities[side]
-        guard entity.storeIndex == 0, isChecked(entity) else { continue }
-        try session.execute("DELETE FROM \(newTable(join.table)) AS r WHERE \(isMissing(entity, column))")
-      }
-    }
-  }
-
-  /// The references of which the store guarantees that they lead to objects, each with the entity of these objects. The
-  /// entities of a hierarchy share columns, which are listed once.
-  private var guaranteedReferences: [(entity: EntityPlan, column: ColumnPlan, other: EntityPlan)] {
-    var seen: Set<String> = []
-    var found: [(entity: EntityPlan, column: ColumnPlan, other: EntityPlan)] = []
-    for entity in plan.destination.entities where entity.storeIndex == 0 {
-      for column in entity.columns where column.isReference {
-        guard let relationship = entity.slots[column.slot].relationship, relationship.isGuaranteed,
-          seen.insert(Self.path(entity, column)).inserted
-        else { continue }
-        found.append((entity, column, plan.destination.entities[relationship.destination]))
-      }
-    }
-    return found
-  }
-
-  /// A condition: no object of an entity has the key that is in a column of the row `r`.
-  private func isMissing(_ entity: EntityPlan, _ column: String) -> String {
-    "NOT EXISTS (SELECT 1 FROM \(newTable(entity.table)) AS d WHERE d._pk = r.\(column))"
   }
 }
 

@@ -20,24 +20,45 @@ struct StoreMigration {
   let others: [PersistentStoreDescription]
   /// The log of a rehearsal; nil for a real migration.
   var log: RehearsalLog?
+  /// What the store holds in versions that lack its configuration. ``knowing(_:_:)`` finds it; nil if it is not known, and
+  /// for merged models.
+  var former: FormerConfiguration?
 
   private var path: String { url.path(percentEncoded: false) }
 
   /// Migrates the store.
   ///
+  /// - Returns: Nil if the store needs no migration, because another process has migrated it meanwhile.
   /// - Throws: ``MigrationError``, ``StoreError`` or ``ModelError``.
   @_optimize(none)
-  func run() throws -> MigrationResult {
+  func run() throws -> MigrationResult? {
     let clock = ContinuousClock()
     let start = clock.now
     // Another process may change the store before this one has its lock. The attempt is repeated then.
     for _ in 0..<5 {
-      guard let done = try attempt() else { continue }
-      return MigrationResult(
-        storeURL: url, steps: done.steps, isInPlace: done.backup == nil, backup: done.backup,
-        duration: clock.now - start)
+      switch try resolved().attempt() {
+      case .disturbed: continue
+      case .unnecessary: return nil
+      case .made(let steps, let backup):
+        return MigrationResult(
+          storeURL: url, steps: steps, isInPlace: backup == nil, backup: backup, duration: clock.now - start)
+      }
     }
     throw MigrationError(url, .inUse)
+  }
+
+  /// The same migration, with what the store tells about its configuration.
+  @_optimize(none)
+  private func resolved() throws -> StoreMigration {
+    guard description.configuration != nil, model.parts.isEmpty else { return self }
+    do {
+      let (found, storedVersion) = try FolderLock.whileBusy(url, timeout: description.busyTimeout) {
+        try read()
+      }
+      return knowing(found, storedVersion)
+    } catch StoreError.busy {
+      throw MigrationError(url, .inUse)
+    }
   }
 
   typealias Policies = [MigrationPolicies.Key: any EntityMigrationPolicy]
@@ -48,11 +69,23 @@ struct StoreMigration {
     let version: Int
   }
 
-  /// Makes one attempt. Nil if the store was changed in the meantime.
+  private enum Attempt {
+    case made(steps: [MigrationError.Step], backup: URL?)
+    /// The store was changed in the meantime, or indexes were removed.
+    case disturbed
+    /// The store already has the current version.
+    case unnecessary
+  }
+
   @_optimize(none)
-  private func attempt() throws -> (steps: [MigrationError.Step], backup: URL?)? {
+  private func attempt() throws -> Attempt {
     let policies = makePolicies()
-    guard let lockedStore = try lockStore(policies) else { return nil }
+    let lockedStore: LockedStore
+    switch try lockStore(policies) {
+    case .locked(let store): lockedStore = store
+    case .disturbed: return .disturbed
+    case .unnecessary: return .unnecessary
+    }
     let (lock, found, plans, inPlace) = (
       lockedStore.lock, lockedStore.found, lockedStore.plans, lockedStore.inPlace
     )
@@ -62,9 +95,9 @@ struct StoreMigration {
       let steps = plans.map(\.routeStep.name)
       if isInPlace {
         try migrateInPlace(inPlace, plans, found, lock)
-        return (steps, nil)
+        return .made(steps: steps, backup: nil)
       }
-      return (steps, try migrateToNewFile(plans, found, lock, policies))
+      return .made(steps: steps, backup: try migrateToNewFile(plans, found, lock, policies))
     } catch {
       try? lock.connection.execute("ROLLBACK")
       throw lock.wrapped(error)
@@ -74,7 +107,7 @@ struct StoreMigration {
   /// Plans the migration and takes the lock. Waits up to a second for others that have the store open: without it, two
   /// processes that migrate the store at once would both fail.
   @_optimize(none)
-  private func lockStore(_ policies: Policies) throws -> LockedStore? {
+  private func lockStore(_ policies: Policies) throws -> Beginning {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(max(0, min(description.busyTimeout, 1)))
     while true {
@@ -97,6 +130,14 @@ struct StoreMigration {
     let inPlace: [InPlaceStep]
   }
 
+  private enum Beginning {
+    case locked(LockedStore)
+    /// The store was changed in the meantime, or indexes were removed.
+    case disturbed
+    /// The store already has the current version.
+    case unnecessary
+  }
+
   /// Plans the migration of the store as it is now. Writes nothing, and closes the file again.
   @_optimize(none)
   private func plan(_ policies: Policies) throws -> (StoreMetadata, [StepPlan]) {
@@ -113,12 +154,12 @@ struct StoreMigration {
 
   /// Plans the migration of the store as it is now, and takes its lock.
   ///
-  /// - Returns: Nil if the store was changed in the meantime, or if indexes were removed.
   /// - Throws: ``StoreError/busy(_:)`` if another connection writes to the store.
   @_optimize(none)
-  private func begin(_ policies: Policies) throws -> LockedStore? {
+  private func begin(_ policies: Policies) throws -> Beginning {
     let identity = FileIdentity(path)
     let (found, plans) = try plan(policies)
+    if plans.isEmpty { return .unnecessary }
     let inPlace = plans.compactMap { InPlaceStep($0) }
     let isInPlace = inPlace.count == plans.count
     if !isInPlace { try checkSpace(routeSteps: plans.count) }
@@ -126,7 +167,7 @@ struct StoreMigration {
     let lock = try session(path)
     lock.connection.wait(forOthers: 0)
     try lock.checkCancelled()
-    if lock.connection.hasMoved { return nil }
+    if lock.connection.hasMoved { return .disturbed }
     // This statement fails while another connection has the store open.
     do {
       guard try lock.connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
@@ -144,14 +185,14 @@ struct StoreMigration {
           == State(identity: FileIdentity(path), dataHash: now.dataHash, version: now.versionNumber)
       else {
         try lock.execute("ROLLBACK")
-        return nil
+        return .disturbed
       }
       if try checkIndexes(plans, lock) {
         try lock.execute("COMMIT")
-        return nil
+        return .disturbed
       }
     } catch { throw lock.wrapped(error) }
-    return LockedStore(lock: lock, found: found, plans: plans, inPlace: inPlace)
+    return .locked(LockedStore(lock: lock, found: found, plans: plans, inPlace: inPlace))
   }
 
   /// Removes the indexes that lack rows of the tables that the migration reads.
@@ -170,14 +211,16 @@ struct StoreMigration {
     return try IndexCheck(session: session, tables: Set(names), expected: expected).run()
   }
 
-  /// Refuses a store whose tables differ from those of the version that it was written with, or whose keys leave no
-  /// room for new ones.
+  /// Refuses a store whose tables differ from those of the version that it was written with, in which another program has
+  /// taken the name of a new table, or whose keys leave no room for new ones.
   @_optimize(none)
   func checkSchema(_ plans: [StepPlan], _ connection: SQLiteConnection) throws {
     let stored = try StoredSchema(connection)
     try stored.check(of: url)
     guard let source = plans.first?.source else { return }
-    try stored.check(SQLSchema(source, store: 0), of: url)
+    let schema = SQLSchema(source, store: 0)
+    try stored.check(schema, of: url)
+    try stored.check(schema, creating: plans.map { SQLSchema($0.destination, store: 0) }, of: url)
     let tables = stored.tables
     for root in source.entities
     where root.root == root.index && root.storeIndex == 0 && tables.contains(root.table) {
@@ -218,11 +261,27 @@ struct StoreMigration {
   ///
   /// - Throws: ``MigrationError``, or ``StoreError/damagedMetadata(_:key:)``.
   func route(_ found: StoreMetadata) throws -> MigrationRoute {
-    let version: ModelVersion
-    do { version = try ModelVersion(canonicalJSON: found.version) } catch {
+    try findRoute(found, storedVersion(found))
+  }
+
+  /// The version that a store was written with.
+  func storedVersion(_ found: StoreMetadata) throws -> ModelVersion {
+    do { return try ModelVersion(canonicalJSON: found.version) } catch {
       throw StoreError.damagedMetadata(url, key: "version")
     }
-    return try findRoute(found, version)
+  }
+
+  /// Throws the error with which the versions or the lack of the app's own code refuse the migration, before any row is
+  /// read. A store that would be erased is not refused.
+  @_optimize(none)
+  func checkRefusal(_ found: StoreMetadata, _ source: StoreSource) throws {
+    do {
+      let route = try route(found)
+      if let refusal = route.refusal { throw refusal.error }
+      _ = try makePlans(route.routeSteps, makePolicies())
+    } catch {
+      guard let draft = ChangedDraft(error, of: description, source), draft.isIn(found) else { throw error }
+    }
   }
 
   /// The store's metadata, and the version that it was written with.
@@ -235,36 +294,52 @@ struct StoreMigration {
   private func read(_ connection: SQLiteConnection) throws -> (StoreMetadata, ModelVersion) {
     try StoredSchema(connection).check(of: url)
     let found = try StoreMetadata(connection, url: url)
-    do {
-      return (found, try ModelVersion(canonicalJSON: found.version))
-    } catch { throw StoreError.damagedMetadata(url, key: "version") }
+    return (found, try storedVersion(found))
   }
 
   // MARK: Plans
 
   /// The store descriptions for a version, this store first. The locations of the other stores do not influence its
   /// tables.
+  ///
+  /// - Throws: ``ModelError/unknownConfiguration(_:)`` if nothing tells which entities of the version the store holds.
   @_optimize(none)
-  func stores(_ version: ModelVersion) -> [PersistentStoreDescription] {
-    let configurations = Set(version.configurations.map(\.name))
+  func stores(_ version: ModelVersion) throws -> [PersistentStoreDescription] {
+    let names = Set(version.configurations.map(\.name))
     var own = description
     own.migrationObserver = nil
-    // A merged model has a configuration for each of its models; the models themselves do not have it. A store of such
-    // a configuration holds all entities of its model.
-    let isWhole = own.configuration.map { !configurations.contains($0) } ?? false
-    if isWhole { own.configuration = nil }
-    return [own]
-      + others.filter { $0.configuration.map(configurations.contains) ?? !isWhole }.map {
-        PersistentStoreDescription(.inMemory, configuration: $0.configuration)
+    var known = others.map(\.configuration).filter { $0.map(names.contains) ?? true }
+    if let asked = own.configuration, !names.contains(asked) {
+      // A merged model has a configuration for each of its models; the models themselves do not have it. A store of such
+      // a configuration holds all entities of its model.
+      own.configuration = nil
+      known.removeAll { $0 == nil }
+      if let former, !names.isEmpty {
+        guard let configurations = former.configurations(in: version) else {
+          throw ModelError.unknownConfiguration(asked)
+        }
+        own.configuration = configurations.first ?? nil
+        if case .named(let name) = former {
+          known.removeAll { $0 == name }
+        } else {
+          known = Array(configurations.dropFirst())
+        }
       }
+    }
+    return [own] + known.map { PersistentStoreDescription(.inMemory, configuration: $0) }
   }
 
   @_optimize(none)
   func plan(_ version: ModelVersion) throws -> ModelPlan {
+    try plan(version, stores(version).map(\.configuration))
+  }
+
+  /// - Parameter configurations: The configurations of the stores, this store first.
+  func plan(_ version: ModelVersion, _ configurations: [String?]) throws -> ModelPlan {
     try ModelPlan(
       ManagedObjectModel(
         name: model.name, id: model.id, versions: [version], currentVersionNumber: version.number),
-      configurations: stores(version).map(\.configuration))
+      configurations: configurations)
   }
 
   func makePlan(_ routeStep: MigrationRoute.RouteStep, now: Date) throws -> StepPlan {
@@ -464,7 +539,7 @@ struct StoreMigration {
       own.location = .sqlite(source)
       own.isReadOnly = true
       own.migrationObserver = nil
-      let stores = [own] + stores(plan.routeStep.source).dropFirst()
+      let stores = try [own] + stores(plan.routeStep.source).dropFirst()
       return try PersistentStoreCoordinator(plan: plan.source, stores: stores.map(\.settings))
     }
     try copy.listLostFiles()
@@ -483,7 +558,7 @@ struct StoreMigration {
       own.location = .sqlite(file)
       own.isReadOnly = true
       own.migrationObserver = nil
-      let stores = [own] + stores(plan.routeStep.destination).dropFirst()
+      let stores = try [own] + stores(plan.routeStep.destination).dropFirst()
       return try PersistentStoreCoordinator(plan: plan.destination, stores: stores.map(\.settings))
     }
   }

@@ -6,10 +6,21 @@
 
 // The metadata of a store that need not be open.
 extension PersistentStoreMetadata {
-  init(_ connection: SQLiteConnection, url: URL) throws {
-    try self.init(StoreMetadata(connection, url: url), url: url)
+  /// Reads the metadata of a store, which need not be open.
+  init(ofStoreAt url: URL, formats: [any StoreFormat]) throws {
+    try self.init(StoreMetadata(ofStoreAt: url, formats: formats), url: url)
   }
 
+  init(ofStoreAt url: URL, format: any StoreFormat) throws {
+    try self.init(StoreMetadata(ofStoreAt: url, format: format), url: url)
+  }
+
+  init(ofStoreAt url: URL, rollsBack: Bool) throws {
+    try self.init(StoreMetadata(ofStoreAt: url, rollsBack: rollsBack), url: url)
+  }
+}
+
+extension StoreMetadata {
   /// Reads the metadata of a store, which need not be open.
   init(ofStoreAt url: URL, formats: [any StoreFormat]) throws {
     if let format = try StoreLocation(recognizing: url, formats: formats).format {
@@ -19,21 +30,21 @@ extension PersistentStoreMetadata {
     }
   }
 
-  init(ofStoreAt url: URL, format: any StoreFormat) throws {
+  fileprivate init(ofStoreAt url: URL, format: any StoreFormat) throws {
     let builder = StoreBuilder(metadataOf: url)
     try StoreFile(url, format, isReadOnly: true).read(into: builder)
     guard let found = builder.metadata else { throw StoreError.unreadable(url, StoreFormatError(.truncated)) }
-    try self.init(found, url: url)
+    self = found
   }
 
-  init(ofStoreAt url: URL, rollsBack: Bool) throws {
+  fileprivate init(ofStoreAt url: URL, rollsBack: Bool) throws {
     let url = try Disk.resolvingLink(url)
     self = try FolderLock.whileBusy(url, timeout: 10) {
       try DatabaseFile.checkHeader(of: url)
       let (connection, _) = try SQLiteConnection.openToRead(url, rollsBack: rollsBack, busyTimeout: 0)
       try connection.execute("BEGIN")
       try StoredSchema(connection).check(of: url)
-      return try PersistentStoreMetadata(connection, url: url)
+      return try StoreMetadata(connection, url: url)
     }
   }
 }

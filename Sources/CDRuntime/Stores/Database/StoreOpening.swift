@@ -117,11 +117,11 @@ struct StoreOpening {
     let wanted = Dictionary(
       schema.indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     var present: Set<String> = []
-    for (name, sql) in try StoredSchema(connection).indexes {
-      if wanted[name] == sql {
-        present.insert(name)
+    for index in try StoredSchema(connection).removableIndexes(schema, for: schema) {
+      if wanted[index.name] == index.sql {
+        present.insert(index.name)
       } else {
-        try connection.execute("DROP INDEX \(SQLText.quoted(name))")
+        try connection.execute("DROP INDEX \(SQLText.quoted(index.name))")
       }
     }
     for index in schema.indexes where !present.contains(index.name) {

@@ -89,6 +89,21 @@ struct StoredSchema {
     if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
   }
 
+  /// Throws an error if another program has created a table with a name that a migration needs for a new table.
+  ///
+  /// - Parameters:
+  ///   - expected: The tables that the store has before the migration.
+  ///   - created: The tables of each version that the migration creates.
+  @_optimize(none)
+  func check(_ expected: SQLSchema, creating created: [SQLSchema], of url: URL) throws(StoreError) {
+    let tables = Set(expected.layouts.map { Self.key($0.name) })
+    let names = Set(created.flatMap { $0.layouts.map { Self.key($0.name) } })
+    let foreign = objects.filter {
+      $0.type == "table" && names.contains($0.key) && isForeignTable($0, besides: tables)
+    }
+    if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
+  }
+
   /// Returns descriptions of foreign tables and indexes that do not prevent the use of the store. No statement of this
   /// library reads the tables, and an index of plain columns does not change results.
   @_optimize(none)
@@ -104,6 +119,22 @@ struct StoredSchema {
       default: false
       }
     }.map(describe)
+  }
+
+  /// Returns the indexes that a store of a model may have to lose: all except those of tables that another program has
+  /// created. If such an index has the name of one of the model's indexes, it is in the way and belongs to the result.
+  @_optimize(none)
+  func removableIndexes(
+    _ expected: SQLSchema, for wanted: SQLSchema
+  ) -> [(name: String, table: String, sql: String)] {
+    let foreign = Set(foreignTables(expected))
+    let names = Set(wanted.indexes.map(\.name))
+    return objects.compactMap { object in
+      guard object.type == "index", let sql = object.sql,
+        !foreign.contains(object.table) || names.contains(object.name)
+      else { return nil }
+      return (object.name, object.table, sql)
+    }
   }
 
   /// The names of the tables that another program has created.

@@ -8,7 +8,7 @@ import CDModel
 
 /// Runs the steps of a rehearsal one after the other, on the copy.
 struct RehearsalRun {
-  let migration: StoreMigration
+  private(set) var migration: StoreMigration
   let storeID: UUID
   var report: MigrationReport
   /// The access to the store of another engine; nil for a file.
@@ -34,6 +34,7 @@ struct RehearsalRun {
   @_optimize(none)
   mutating func run() throws {
     let (found, storedVersion) = try migration.read()
+    migration = migration.knowing(found, storedVersion)
     report.fileSize = size(file)
     var duplicate: MigrationError?
     do {
@@ -263,7 +264,7 @@ struct RehearsalRun {
   /// Opens the file, to be read as objects of a version.
   @_optimize(none)
   private func reader(_ version: ModelVersion) throws -> PersistentStoreCoordinator {
-    var stores = migration.stores(version)
+    var stores = try migration.stores(version)
     stores[0].location = .sqlite(file)
     stores[0].isReadOnly = true
     return try PersistentStoreCoordinator(plan: migration.plan(version), stores: stores.map(\.settings))
