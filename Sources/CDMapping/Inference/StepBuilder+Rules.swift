@@ -263,8 +263,8 @@ extension StepBuilder {
     for mappingIndex in mappingIndices {
       var paths = mappings[mappingIndex].keptValues
       if let filter = mappings[mappingIndex].mapping.filter {
-        // A value that a filter reads is not lost: it decides which objects are migrated.
-        paths.formUnion(readPaths(filter, in: entity))
+        // All objects that the filter selects have the same value, which the rule itself tells.
+        paths.formUnion(fixedPaths(filter, in: entity))
       }
       kept[mappingIndex] = paths
     }
