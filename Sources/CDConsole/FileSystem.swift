@@ -84,12 +84,21 @@ package enum FileSystem {
     }
   }
 
-  /// Creates a folder that must not exist yet. If two commands do this at the same time, one of them fails.
-  package static func makeNewFolder(_ path: String) throws {
+  /// Creates a folder that must not exist yet, and its files. If two commands do this at the same time, one of them fails.
+  ///
+  /// - Parameter makeFiles: Creates the files of the folder. If it fails, the folder is removed with all that is in it, so
+  ///   that the command can run again.
+  package static func makeNewFolder(_ path: String, filledBy makeFiles: () throws -> Void) throws {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     } catch {
       throw Failure(path, "cannot be made", error)
+    }
+    do {
+      try makeFiles()
+    } catch {
+      try? FileManager.default.removeItem(atPath: path)
+      throw error
     }
   }
 
