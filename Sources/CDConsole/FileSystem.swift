@@ -112,6 +112,22 @@ package enum FileSystem {
     }
   }
 
+  /// Removes a file without contents that no program has locked. An interrupted command leaves such a file in the place of
+  /// its output.
+  ///
+  /// - Returns: Whether the file was removed.
+  package static func removeIfEmpty(_ path: String) -> Bool {
+    guard let path = realPath(path) else { return false }
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0, status.st_size == 0
+    else { return false }
+    return unlink(path) == 0
+  }
+
   package static func remove(_ path: String) throws {
     do {
       try FileManager.default.removeItem(atPath: path)

@@ -420,6 +420,17 @@ import Testing
     }
   }
 
+  /// As a command leaves it that was interrupted.
+  @Test(arguments: ["sqlite", "xml", "binary"]) func anEmptyFileIsNoStore(_ type: String) throws {
+    try folder.write("", to: "m.store")
+    #expect(try run("create", "m.store", "--model", "Notes.cdmodel", "--type", type).status == 0)
+    #expect(try run("verify", "m.store").output == "m.store is whole\n")
+    try folder.write("", to: "copy.store")
+    #expect(try run("convert", "m.store", "copy.store", "--type", type).status == 0)
+    #expect(try run("verify", "copy.store").output == "copy.store is whole\n")
+    #expect(try run("convert", "m.store", "copy.store", "--type", type).status == 1)
+  }
+
   @Test func mistakesInArgumentsAreSaid() throws {
     try expect(
       "create", "n.sqlite", "--model", "Notes.cdmodel", status: 1,
