@@ -271,6 +271,16 @@ import Testing
     #expect(process.terminationStatus == 1)
   }
 
+  @Test(arguments: [#"{"text": "a"}"#, "{\"text\": \"a\"}\n{\"text\": \"b\", \"tags\": []}"])
+  func aRowWithoutItsEntityIsSaid(_ rows: String) throws {
+    try expect(
+      "load", "n.sqlite", "-", input: "\n" + rows, status: 1,
+      errors: """
+        Error: line 2: the row does not name its entity; add "@entity", or name the entity of all rows with --entity
+
+        """)
+  }
+
   @Test func aLoadIsAllOrNothingAndSaysEveryMistake() throws {
     try load()
     try folder.write(
