@@ -172,6 +172,8 @@ import Testing
         no JSON
         {"entity": "Note", "where": "SELF == %@", "args": [{"$ref": "Note/n2"}]}
         {"entity": "Note", "sort": ["-text"], "limit": 1}
+        {"entity": "Note", "were": "price < 0"}
+        {"entity": "Note", "predicate": "price < 0"}
 
         """#,
       output: #"""
@@ -185,6 +187,8 @@ import Testing
         {"error":"the request is not JSON: byte 0: expected a value","stage":"parse"}
         {"ids":["n2"]}
         {"ids":["n2"]}
+        {"error":"a request has no 'were'; did you mean 'where'?","stage":"check"}
+        {"error":"a request has no 'predicate'","stage":"check"}
 
         """#)
   }
