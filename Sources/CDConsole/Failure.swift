@@ -31,6 +31,13 @@ package struct Failure: Error {
     self.init(path, "\(action): \(Self.reason(error))")
   }
 
+  /// Creates a failure of an operation on a file.
+  ///
+  /// - Parameter code: The system's error, as in `errno`.
+  package init(_ path: String, _ action: String, code: Int32) {
+    self.init(path, "\(action): \(Self.reason(code))")
+  }
+
   /// Creates the failure of a command that was given a version that the model does not have.
   package init(_ path: String, unknownVersion number: Int, of model: ManagedObjectModel) {
     let known = model.versions.map { String($0.number) }.joined(separator: ", ")
@@ -40,7 +47,7 @@ package struct Failure: Error {
   private static func reason(_ error: any Error) -> String {
     let underlying = (error as? CocoaError)?.underlying
     if let code = (underlying as? POSIXError ?? error as? POSIXError)?.code {
-      return String(cString: strerror(code.rawValue)).lowercasingFirst
+      return reason(code.rawValue)
     }
     guard let error = error as? CocoaError else { return String(describing: error) }
     return switch error.code {
@@ -50,6 +57,10 @@ package struct Failure: Error {
     case .fileWriteOutOfSpace: "no space left"
     default: "input or output failed (\(error.code.rawValue))"
     }
+  }
+
+  private static func reason(_ code: Int32) -> String {
+    String(cString: strerror(code)).lowercasingFirst
   }
 }
 

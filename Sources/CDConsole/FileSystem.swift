@@ -84,12 +84,21 @@ package enum FileSystem {
     }
   }
 
-  /// Creates a folder that must not exist yet. If two commands do this at the same time, one of them fails.
-  package static func makeNewFolder(_ path: String) throws {
+  /// Creates a folder that must not exist yet, and its files. If two commands do this at the same time, one of them fails.
+  ///
+  /// - Parameter makeFiles: Creates the files of the folder. If it fails, the folder is removed with all that is in it, so
+  ///   that the command can run again.
+  package static func makeNewFolder(_ path: String, filledBy makeFiles: () throws -> Void) throws {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     } catch {
       throw Failure(path, "cannot be made", error)
+    }
+    do {
+      try makeFiles()
+    } catch {
+      try? FileManager.default.removeItem(atPath: path)
+      throw error
     }
   }
 
@@ -101,6 +110,22 @@ package enum FileSystem {
     } catch {
       throw Failure(folder, "cannot be read", error)
     }
+  }
+
+  /// Removes a file without contents that no program has locked. An interrupted command leaves such a file in the place of
+  /// its output.
+  ///
+  /// - Returns: Whether the file was removed.
+  package static func removeIfEmpty(_ path: String) -> Bool {
+    guard let path = realPath(path) else { return false }
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0, status.st_size == 0
+    else { return false }
+    return unlink(path) == 0
   }
 
   package static func remove(_ path: String) throws {

@@ -4,6 +4,14 @@
   import Foundation
 #endif
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// A text file that a command writes. A path that leads to a stream, such as `/dev/stdout`, gets the text too.
 package struct OutputFile {
   package var path: String
@@ -66,12 +74,19 @@ package struct OutputFile {
     return true
   }
 
-  /// Writes a file that must not exist yet. An existing file stays unchanged, and is an error.
+  /// Writes a file that must not exist yet. An existing file stays unchanged, and is an error. If the contents cannot be
+  /// written, no file stays, so that the command can run again.
   package func create() throws {
     if isStream { return try Console.write(contents, toStream: path) }
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else {
+      throw Failure(path, "cannot be made", code: errno)
+    }
+    close(descriptor)
     do {
-      try Data(contents.utf8).write(to: FileSystem.url(path), options: .withoutOverwriting)
+      try Data(contents.utf8).write(to: FileSystem.url(path), options: .atomic)
     } catch {
+      unlink(path)
       throw Failure(path, "cannot be made", error)
     }
   }

@@ -32,12 +32,16 @@ struct FileEmitter {
     if let migrations = declarations.migrations { rest.migrations(migrations) }
     warning(&rest)
     let model = GeneratedFile(name: declarations.typeName + "+Generated.swift", contents: rest.out.text)
+    // Many file systems take names that differ only in case for one.
+    var taken: Set<String> = [model.name.lowercased()]
     return [model]
       + declarations.classes.map { each in
         var emitter = emitter(capacity: 10_000)
         header(&emitter, classes: [each], includesTypes: false)
         emitter.class(each)
-        return GeneratedFile(name: each.plainName + "+Generated.swift", contents: emitter.out.text)
+        var name = each.plainName
+        while !taken.insert("\(name)+Generated.swift".lowercased()).inserted { name += "_" }
+        return GeneratedFile(name: name + "+Generated.swift", contents: emitter.out.text)
       }
   }
 

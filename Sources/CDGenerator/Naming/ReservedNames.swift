@@ -18,15 +18,15 @@ enum ReservedNames {
   /// The same for the members that only snapshots use.
   static let snapshotStorage: Set<String> = ["relate", "relatedID", "relatedIDs", "snapshotObjects"]
 
-  /// The public members that a class has in addition if there are snapshots.
-  static let snapshotMembers: Set<String> = ["snapshot", "apply"]
+  /// The public members that a class or its snapshot has in addition if there are snapshots.
+  static let snapshotMembers: Set<String> = ["snapshot", "apply", "CodingKeys"]
 
   /// The type that is nested in each class if there are snapshots. It would hide another type of this name.
   static let snapshot = "Snapshot"
 
   /// The members of a composite that a field cannot have as its name.
-  static let fields: Set<String> = ["self"]
+  static let fields: Set<String> = ["self", "Self", "CodingKeys"]
 
-  /// Names that a case of an enumeration cannot have, because the type has a static member of that name.
-  static let cases: Set<String> = ["allCases"]
+  /// Names that a case of an enumeration cannot have, because the type has a static member or a type of that name.
+  static let cases: Set<String> = ["allCases", "AllCases", "RawValue"]
 }

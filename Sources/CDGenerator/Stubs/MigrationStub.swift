@@ -34,7 +34,7 @@ public struct MigrationStub: Sendable {
     let steps = declaration.steps.filter { pairs.contains([$0.source, $0.destination]) }
     guard !steps.isEmpty else { return nil }
     let isFirst = declaration.steps.first?.source == steps.first?.source
-    let name = typeName ?? Self.typeName(of: model)
+    let name = typeName.map(SwiftName.escaped) ?? Self.typeName(of: model)
     var writer = StubWriter(model: model, declaration: declaration, typeName: name)
     writer.write(steps, source: source, destination: destination, declaresType: isFirst)
     text = writer.out.text

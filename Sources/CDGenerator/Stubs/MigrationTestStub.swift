@@ -28,8 +28,8 @@ public struct MigrationTestStub: Sendable {
     let declaration = resolver.declaration()
     guard resolver.problems.isEmpty else { throw GenerationError(problems: resolver.problems) }
     let modelTypeName = ManagedObjectModel.typeName(ofModel: model.name)
-    let migrations =
-      declaration == nil ? "" : ", migrations: { \(typeName ?? MigrationStub.typeName(of: model))() }"
+    let name = typeName.map(SwiftName.escaped) ?? MigrationStub.typeName(of: model)
+    let migrations = declaration == nil ? "" : ", migrations: { \(name)() }"
     let paths = VersionPaths(model)
     var out = SourceWriter(capacity: 4096)
     out.line("// Tests of the migrations of \(model.name) to version \(destination).")

@@ -263,8 +263,8 @@ extension StepBuilder {
     for mappingIndex in mappingIndices {
       var paths = mappings[mappingIndex].keptValues
       if let filter = mappings[mappingIndex].mapping.filter {
-        // A value that a filter reads is not lost: it decides which objects are migrated.
-        paths.formUnion(readPaths(filter, in: entity))
+        // All objects that the filter selects have the same value, which the rule itself tells.
+        paths.formUnion(fixedPaths(filter, in: entity))
       }
       kept[mappingIndex] = paths
     }
@@ -556,7 +556,18 @@ extension StepBuilder {
       let builder = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
       let old = builder.properties[first]
     else { return nil }
-    return ([old] + steps.dropFirst()).joined(separator: ".")
+    guard steps.count > 1 else { return old }
+    return "\(old).\(oldField(steps[1], of: first, builder) ?? steps[1])"
+  }
+
+  /// The name in the source of a field of a composite attribute of the destination; nil if there is none.
+  private func oldField(_ field: String, of attribute: String, _ builder: MappingBuilder) -> String? {
+    guard let old = builder.properties[attribute],
+      case .attribute(let before)? = source.property(old, of: builder.sourceName),
+      case .attribute(let now)? = destination.property(attribute, of: builder.destinationName),
+      case .composite(let oldType) = before.type, case .composite(let newType) = now.type
+    else { return nil }
+    return match.fields(of: newType, from: oldType)[field]
   }
 
   private func conversion(of name: PropertyName, _ type: AttributeType, _ entities: [String]) -> Remedy {

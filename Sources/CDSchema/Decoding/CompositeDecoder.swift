@@ -18,6 +18,14 @@ extension DecodingContext {
       broken.insert(element)
       return result
     }
+    if let first = direct.first, isAmbiguous(direct) {
+      error(
+        first.key,
+        "this may be a field called 'fields', or the fields of '\(pair.name)'; write { type: … } without 'fields' "
+          + "for a field 'type', or { fields: … } with a type's name for a field 'fields'")
+      broken.insert(element)
+      return result
+    }
     var fields = direct
     if hasLongForm(direct) {
       guard
@@ -41,11 +49,31 @@ extension DecodingContext {
     return result
   }
 
-  /// Whether `fields` contains the fields. It can also be a field with this name.
+  /// Whether `fields` contains the fields. It can also be a field with this name, which has a type.
   private func hasLongForm(_ pairs: [MarkedNode.Pair]) -> Bool {
+    guard let inner = innerFields(pairs) else { return false }
+    guard inner.contains(where: { $0.name == "type" || $0.name == "codable" }) else { return true }
+    // A comment is hardly the name of a type, which a field `doc` has.
+    if let doc = pairs.first(where: { $0.name == "doc" })?.value.text, !doc.isEmpty, !isTypeName(doc) {
+      return true
+    }
+    return pairs.allSatisfy { $0.name == "fields" || $0.name == "doc" }
+      && inner.contains { !SchemaKeys.attribute.names.contains($0.name) }
+  }
+
+  /// Whether `fields` is all that a composite has, and may be a field with this name, as well as the fields.
+  private func isAmbiguous(_ pairs: [MarkedNode.Pair]) -> Bool {
+    guard pairs.count == 1, let inner = innerFields(pairs), !hasLongForm(pairs) else { return false }
+    return inner.allSatisfy { field in
+      if case .mapping = field.value.content { return true }
+      return field.value.text.map(isTypeName) ?? false
+    }
+  }
+
+  private func innerFields(_ pairs: [MarkedNode.Pair]) -> [MarkedNode.Pair]? {
     guard let fields = pairs.first(where: { $0.name == "fields" }),
       case .mapping(let inner) = fields.value.content
-    else { return false }
-    return !inner.contains { $0.name == "type" || $0.name == "codable" }
+    else { return nil }
+    return inner
   }
 }

@@ -30,6 +30,13 @@ extension DecodingContext {
     return nil
   }
 
+  /// Whether a text is the name of a type, optionally with a `?`.
+  func isTypeName(_ text: String) -> Bool {
+    let name = text.hasSuffix("?") ? String(text.dropLast()) : text
+    return AttributeType.named.contains { $0.name == name } || enums[name] != nil
+      || compositeNames.contains(name)
+  }
+
   private func reportUnknownType(_ name: String, at node: MarkedNode) {
     if entityNames.contains(name) {
       error(node, "'\(name)' is an entity; write it under 'relationships' as { to: \(name)?, inverse: … }")

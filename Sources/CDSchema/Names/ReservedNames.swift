@@ -27,8 +27,14 @@ enum ReservedNames {
   ]
 
   /// Names that mean other types where generated code names an entity's class: the generic parameter of the fields' extensions,
-  /// and the type of an object's identity.
-  static let hiddenClasses: Set<String> = ["ID", "Root"]
+  /// the type of an object's identity, and the members of the class that names another one.
+  static let hiddenClasses: Set<String> = members.union(["ID", "Root"])
+
+  /// The members of generated classes. Within a class, such a name means the member and not a type. `Fields` and `Key` are
+  /// types, which generated code calls by their full names.
+  static let members = properties.union(statics).subtracting([
+    "Fields", "Key", "init", "self", "Type", "Protocol",
+  ])
 
   /// Names that mean other types where generated code names an enumeration or a composite. `Value` is the generic parameter
   /// of a composite's fields, `Comparand` the type that values are compared with, and `CodingKeys` a type within a composite.
@@ -53,10 +59,14 @@ enum ReservedNames {
   ]
 
   /// Names that a field of a generated struct cannot have.
-  static let fields: Set<String> = ["hashValue", "hash", "init", "self", "Type", "Protocol"]
+  static let fields: Set<String> = [
+    "CodingKeys", "hashValue", "hash", "init", "self", "Self", "Type", "Protocol",
+  ]
 
   /// Names that a case of a generated enum cannot have.
-  static let cases: Set<String> = ["allCases", "init", "self", "Type", "Protocol"]
+  static let cases: Set<String> = [
+    "AllCases", "allCases", "init", "RawValue", "self", "Type", "Protocol",
+  ]
 
   /// Names that relationships and composites' fields cannot have, whatever their Swift name is, because the word has a
   /// meaning in the schema language.

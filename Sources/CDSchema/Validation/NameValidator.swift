@@ -93,6 +93,8 @@ struct NameValidator {
     let problem: String
     if ReservedNames.types.contains(swiftName) {
       problem = "a type called '\(swiftName)' would hide the one of that name that generated code needs"
+    } else if ReservedNames.members.contains(swiftName) {
+      problem = "every generated class has a member '\(swiftName)', which would hide the type"
     } else if hidden.contains(swiftName) {
       problem = "in generated code, '\(swiftName)' means another type"
     } else if swiftName == ManagedObjectModel.typeName(ofModel: modelName) {

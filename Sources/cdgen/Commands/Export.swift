@@ -38,11 +38,12 @@ struct Export: ParsableCommand {
       let folder = ModelFolder.trimmed(output)
       for loss in exporter.losses { Console.error("\(folder): warning: \(loss)") }
       try FileSystem.makeFolder(FileSystem.folder(of: folder))
-      try FileSystem.makeNewFolder(folder)
-      for (name, text) in exporter.files.sorted(by: { $0.key < $1.key }) {
-        let path = FileSystem.join(folder, name)
-        try FileSystem.makeFolder(FileSystem.folder(of: path))
-        try OutputFile(path: path, contents: text).create()
+      try FileSystem.makeNewFolder(folder) {
+        for (name, text) in exporter.files.sorted(by: { $0.key < $1.key }) {
+          let path = FileSystem.join(folder, name)
+          try FileSystem.makeFolder(FileSystem.folder(of: path))
+          try OutputFile(path: path, contents: text).create()
+        }
       }
       try Console.write(line: folder)
     }

@@ -85,9 +85,10 @@ struct Import: ParsableCommand {
       let output = ModelFolder.trimmed(self.output)
       let folder = output.hasSuffix(".cdmodel") ? output : FileSystem.join(output, result.folderName)
       try FileSystem.makeFolder(FileSystem.folder(of: folder))
-      try FileSystem.makeNewFolder(folder)
-      for (name, text) in result.files.sorted(by: { $0.key < $1.key }) {
-        try OutputFile(path: FileSystem.join(folder, name), contents: text).create()
+      try FileSystem.makeNewFolder(folder) {
+        for (name, text) in result.files.sorted(by: { $0.key < $1.key }) {
+          try OutputFile(path: FileSystem.join(folder, name), contents: text).create()
+        }
       }
       let count = model.versions.count
       try Console.write(

@@ -38,9 +38,10 @@ struct Init: ParsableCommand {
       let folder = FileSystem.join(directory, name + ".cdmodel")
       try FileSystem.makeFolder(directory)
       let isFurther = ModelFolder.hasModel(in: ModelFolder.targetFolder(of: directory))
-      try FileSystem.makeNewFolder(folder)
-      for (file, contents) in ModelTemplate.files(name: name, id: UUID(), isFurther: isFurther) {
-        try OutputFile(path: FileSystem.join(folder, file), contents: contents).create()
+      try FileSystem.makeNewFolder(folder) {
+        for (file, contents) in ModelTemplate.files(name: name, id: UUID(), isFurther: isFurther) {
+          try OutputFile(path: FileSystem.join(folder, file), contents: contents).create()
+        }
       }
       try Console.write(line: folder)
       if let program = NewProgram(in: directory) {

@@ -53,6 +53,9 @@ struct Stub: ParsableCommand {
 
   func validate() throws {
     if module != nil, !tests { throw ValidationError("--module is for --tests.") }
+    if let type, type == "_" || !NameRules.isIdentifier(type) {
+      throw ValidationError("--type is the name of a Swift type, not '\(type)'.")
+    }
   }
 
   func run() throws {

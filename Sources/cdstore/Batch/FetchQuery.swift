@@ -36,9 +36,21 @@ struct FetchQuery {
 
   init(entity: String) { self.entity = entity }
 
-  /// - Throws: ``Failure`` if a member has a wrong type.
+  /// The members of a request. The command itself reads `rows`.
+  private static let keys = [
+    "entity", "where", "args", "variables", "sort", "limit", "offset", "evaluator", "rows",
+  ]
+
+  /// - Throws: ``Failure`` if a member has a wrong type, or is unknown. Without a misspelt `where`, the answer would be all
+  ///   objects.
   init(_ json: JSONValue, idAttribute: String?) throws {
-    guard case .object = json else { throw Failure("a request is an object, not \(json.kindName)") }
+    guard case .object(let members) = json else {
+      throw Failure("a request is an object, not \(json.kindName)")
+    }
+    if let unknown = members.first(where: { !Self.keys.contains($0.key) }) {
+      let meant = closestName(to: unknown.key, in: Self.keys).map { "; did you mean '\($0)'?" } ?? ""
+      throw Failure("a request has no '\(unknown.key)'\(meant)")
+    }
     let request = RequestJSON(json: json)
     guard let entity = try request.text("entity") else { throw Failure("'entity' is missing") }
     self.init(entity: entity)

@@ -76,7 +76,7 @@ struct Load: ParsableCommand {
     } else {
       // A fetch without results prints an empty list of rows.
       let isRows = entity != nil || first.map(Self.isRow) ?? items.hasList
-      write(try load(input, into: store, isRows: isRows))
+      write(try load(input, into: store, isRows: isRows, first: first))
     }
   }
 
@@ -150,8 +150,23 @@ struct Load: ParsableCommand {
     }
   }
 
+  /// Refuses an object whose members name no entity, because it is meant as a row.
+  private func checkIsNoRow(_ item: JSONItems.Item, _ graph: EntityGraph) throws {
+    guard case .object(let members) = item.json else { return }
+    let hasOther = members.contains { if case .array = $0.value { false } else { true } }
+    if hasOther, members.allSatisfy({ graph.entity($0.key) == nil }) {
+      throw Failure(
+        "line \(item.line): the row does not name its entity; add \"@entity\", or name the entity of all rows with "
+          + "--entity")
+    }
+  }
+
   /// Adds the objects of the file to an existing store.
-  private func load(_ input: InputFile, into store: String, isRows: Bool) throws -> Report {
+  ///
+  /// - Parameter first: The first object of the file, if it is known.
+  private func load(
+    _ input: InputFile, into store: String, isRows: Bool, first: JSONItems.Item? = nil
+  ) throws -> Report {
     let container = try ModelSource.open(store, model: model)
     guard let version = container.persistentStoreCoordinator.managedObjectModel.currentVersion else {
       return Report(counts: [])
@@ -159,6 +174,7 @@ struct Load: ParsableCommand {
     let context = container.newContext()
     let graph = EntityGraph(version)
     guard isRows else {
+      if let first { try checkIsNoRow(first, graph) }
       var load = LoadFile(context: context, graph: graph, idAttribute: id)
       let counts = try load.insert(try json(input))
       try context.save()

@@ -72,7 +72,7 @@ struct StoreName {
   /// The location of a store that does not exist yet.
   ///
   /// - Parameter type: The type of a file; nil for the default.
-  /// - Throws: ``Failure`` if there is one.
+  /// - Throws: ``Failure`` if there is one. An empty file is no store, and is removed.
   func newLocation(_ type: StoreType?) throws -> StoreLocation {
     guard let file else {
       guard type == nil else { throw Failure("--type is for files, and not for a store on a server") }
@@ -82,7 +82,10 @@ struct StoreName {
       }
       return location
     }
-    guard try !exists() else { throw Failure("the file \(text) already exists; it was not changed") }
+    // A command that was interrupted, or found the disk full, leaves an empty file.
+    guard try !exists() || FileSystem.removeIfEmpty(text) else {
+      throw Failure("the file \(text) already exists; it was not changed")
+    }
     return (type ?? .sqlite).location(file)
   }
 

@@ -72,7 +72,10 @@ import Testing
     let version = ModelVersion(
       number: 1,
       entities: [
-        note([AttributeDescription(name: "snapshot", type: .string)]), EntityDescription(name: "Snapshot"),
+        note([
+          AttributeDescription(name: "snapshot", type: .string),
+          AttributeDescription(name: "CodingKeys", type: .string),
+        ]), EntityDescription(name: "Snapshot"),
       ])
     #expect(problems(version).isEmpty)
     let remedy = "; choose another with 'swiftName', or 'class' for an entity"
@@ -80,6 +83,7 @@ import Testing
       problems(version, options: .init(snapshots: true)) == [
         "Snapshot: generated code needs the name 'Snapshot'\(remedy)",
         "Note.snapshot: generated code needs the name 'snapshot'\(remedy)",
+        "Note.CodingKeys: generated code needs the name 'CodingKeys'\(remedy)",
       ])
   }
 

@@ -59,6 +59,19 @@ struct BuiltTool: Sendable {
       errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
   }
 
+  /// Runs the program where no file can take a byte, as on a full disk, and returns its exit status. Its output is lost.
+  func runOnFullDisk(_ arguments: String..., in folder: URL) throws -> Int32 {
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments =
+      ["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\" > /dev/null 2>&1", "sh", url.path] + arguments
+    process.currentDirectoryURL = folder
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
   /// Starts the program, without input, and with nobody to read its output.
   func start(_ arguments: String..., in folder: URL) throws -> Process {
     let process = Process()

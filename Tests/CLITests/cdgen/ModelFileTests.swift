@@ -144,6 +144,20 @@ import Testing
     #expect(try folder.text(of: "ToDo.cdmodel/1.yaml") == "mine")
   }
 
+  @Test func whatAFullDiskStopsCanBeRepeated() throws {
+    #expect(try BuiltTool.cdgen.runOnFullDisk("init", "ToDo", in: folder.url) == 1)
+    #expect(try folder.names() == [])
+    #expect(try BuiltTool.cdgen.run("init", "ToDo", in: folder.url).status == 0)
+    #expect(try BuiltTool.cdgen.runOnFullDisk("add-version", "ToDo.cdmodel", in: folder.url) == 1)
+    #expect(try folder.names(in: "ToDo.cdmodel") == ["1.yaml", "model.yaml"])
+    #expect(
+      try BuiltTool.cdgen.runOnFullDisk(
+        "export", "ToDo.cdmodel", "--output", "ToDo.xcdatamodeld", in: folder.url) == 1)
+    #expect(try folder.names() == ["ToDo.cdmodel"])
+    #expect(try BuiltTool.cdgen.run("add-version", "ToDo.cdmodel", in: folder.url).status == 0)
+    #expect(try folder.text(of: "ToDo.cdmodel/2.yaml") != "")
+  }
+
   @Test(arguments: ["2Do", "a/b", "..", ""])
   func initRefusesWhatIsNoName(name: String) throws {
     let result = try BuiltTool.cdgen.run("init", name, in: folder.url)

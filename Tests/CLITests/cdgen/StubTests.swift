@@ -35,6 +35,18 @@ import Testing
     #expect(try folder.text(of: "Mine.swift").contains("nonisolated struct Mine: NotesModel.Migrations {\n"))
   }
 
+  @Test func aTypeIsNamedAsSwiftAllows() throws {
+    for name in ["a b", "_", "App.Mine"] {
+      let refused = try run("1", "2", "--type", name, "--output", "Mine.swift")
+      #expect(refused.status == 64)
+      #expect(refused.errors.contains("--type is the name of a Swift type, not '\(name)'."))
+    }
+    #expect(!folder.exists("Mine.swift"))
+    #expect(try run("1", "2", "--type", "class", "--output", "Mine.swift").status == 0)
+    let text = try folder.text(of: "Mine.swift")
+    #expect(text.contains("nonisolated struct `class`: NotesModel.Migrations {\n"))
+  }
+
   @Test func whatIsThereIsNeverOverwritten() throws {
     try folder.write("mine\n", to: "Mine.swift")
     for further in [[], ["--tests"]] {

@@ -172,6 +172,8 @@ import Testing
         no JSON
         {"entity": "Note", "where": "SELF == %@", "args": [{"$ref": "Note/n2"}]}
         {"entity": "Note", "sort": ["-text"], "limit": 1}
+        {"entity": "Note", "were": "price < 0"}
+        {"entity": "Note", "predicate": "price < 0"}
 
         """#,
       output: #"""
@@ -185,6 +187,8 @@ import Testing
         {"error":"the request is not JSON: byte 0: expected a value","stage":"parse"}
         {"ids":["n2"]}
         {"ids":["n2"]}
+        {"error":"a request has no 'were'; did you mean 'where'?","stage":"check"}
+        {"error":"a request has no 'predicate'","stage":"check"}
 
         """#)
   }
@@ -269,6 +273,16 @@ import Testing
     try process.run()
     process.waitUntilExit()
     #expect(process.terminationStatus == 1)
+  }
+
+  @Test(arguments: [#"{"text": "a"}"#, "{\"text\": \"a\"}\n{\"text\": \"b\", \"tags\": []}"])
+  func aRowWithoutItsEntityIsSaid(_ rows: String) throws {
+    try expect(
+      "load", "n.sqlite", "-", input: "\n" + rows, status: 1,
+      errors: """
+        Error: line 2: the row does not name its entity; add "@entity", or name the entity of all rows with --entity
+
+        """)
   }
 
   @Test func aLoadIsAllOrNothingAndSaysEveryMistake() throws {
@@ -418,6 +432,17 @@ import Testing
       #expect(try run("fetch", store, "Note", "--sort", "text", "--format", "json").output == rows.output)
       #expect(try run("verify", store).status == 0)
     }
+  }
+
+  /// As a command leaves it that was interrupted.
+  @Test(arguments: ["sqlite", "xml", "binary"]) func anEmptyFileIsNoStore(_ type: String) throws {
+    try folder.write("", to: "m.store")
+    #expect(try run("create", "m.store", "--model", "Notes.cdmodel", "--type", type).status == 0)
+    #expect(try run("verify", "m.store").output == "m.store is whole\n")
+    try folder.write("", to: "copy.store")
+    #expect(try run("convert", "m.store", "copy.store", "--type", type).status == 0)
+    #expect(try run("verify", "copy.store").output == "copy.store is whole\n")
+    #expect(try run("convert", "m.store", "copy.store", "--type", type).status == 1)
   }
 
   @Test func mistakesInArgumentsAreSaid() throws {

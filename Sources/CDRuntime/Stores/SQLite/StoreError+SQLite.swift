@@ -37,6 +37,8 @@ extension StoreError {
       // Another connection removed the journal between SQLite's check and its own removal. So another connection uses
       // the same store.
       case SQLITE_IOERR where code == Self.journalRemoved: .busy(stores)
+      // The file of shared memory beside the store could not grow.
+      case SQLITE_IOERR where code == Self.memoryNotGrown: .diskFull(stores)
       // A store in memory that several connections share is locked in cases in which a file would be busy.
       case SQLITE_BUSY, SQLITE_LOCKED: .busy(stores)
       case SQLITE_FULL: .diskFull(stores)
@@ -61,13 +63,16 @@ extension StoreError {
   /// `SQLITE_IOERR_DELETE_NOENT`, a macro that Swift does not import.
   private static let journalRemoved: Int32 = SQLITE_IOERR | 23 << 8
 
+  /// `SQLITE_IOERR_SHMSIZE`, a macro that Swift does not import.
+  private static let memoryNotGrown: Int32 = SQLITE_IOERR | 19 << 8
+
   /// `SQLITE_READONLY_DBMOVED`, a macro that Swift does not import.
   private static let fileMoved: Int32 = SQLITE_READONLY | 4 << 8
 
-  /// Whether reading may have failed because SQLite cannot create a journal beside the file.
+  /// Whether reading may have failed because SQLite cannot create a journal or shared memory beside the file.
   var isUnwritableJournal: Bool {
     switch self {
-    case .notWritable, .inputOutput: true
+    case .notWritable, .inputOutput, .diskFull: true
     default: false
     }
   }
