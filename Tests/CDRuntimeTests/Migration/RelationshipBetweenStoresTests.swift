@@ -107,7 +107,7 @@ import Testing
 
   /// Two versions, whose second one has the references of a relationship on the other side.
   enum Move: CaseIterable {
-    case pairs, oneToOne, toMany
+    case pairs, oneToOne, becomesToMany
 
     fileprivate var old: ModelVersion {
       switch self {
@@ -117,7 +117,7 @@ import Testing
       case .oneToOne:
         RelationshipBetweenStoresTests.pair(
           1, "Album", toOne("items", "Item", inverse: "albums"), toOne("albums", "Album", inverse: "items"))
-      case .toMany:
+      case .becomesToMany:
         RelationshipBetweenStoresTests.pair(
           1, "Album", toMany("items", "Item", inverse: "albums"), toOne("albums", "Album", inverse: "items"))
       }
@@ -131,7 +131,7 @@ import Testing
       case .oneToOne:
         RelationshipBetweenStoresTests.pair(
           2, "Zine", toOne("items", "Item", inverse: "albums"), toOne("albums", "Zine", inverse: "items"))
-      case .toMany:
+      case .becomesToMany:
         RelationshipBetweenStoresTests.pair(
           2, "Album", toMany("items", "Item", inverse: "albums"), toMany("albums", "Album", inverse: "items"))
       }
@@ -141,7 +141,7 @@ import Testing
 
     /// The configurations of the stores that have the references.
     fileprivate var stores: (from: String, to: String) {
-      self == .toMany ? (from: "Y", to: "X") : (from: "X", to: "Y")
+      self == .becomesToMany ? (from: "Y", to: "X") : (from: "X", to: "Y")
     }
   }
 
