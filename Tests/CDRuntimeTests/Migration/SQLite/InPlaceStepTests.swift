@@ -120,6 +120,20 @@ import Testing
     #expect(indexes.contains("Dog.index.name") == isOnlyIndex)
   }
 
+  /// SQLite compares names of indexes without case.
+  @Test(arguments: [false, true]) func aForeignIndexThatIsInTheWayGoes(isOnlyIndex: Bool) throws {
+    let fixture = try filled()
+    let column = isOnlyIndex ? "name" : "title"
+    try PlainSQL.run(
+      "CREATE TABLE theirs (a); CREATE INDEX \"dog.INDEX.\(column)\" ON theirs (a)", at: fixture.url)
+    var second = isOnlyIndex ? Self.version(2, attribute("name", .string)) : Self.renamed
+    second.entities[0].indexes = [IndexDescription(elements: [SortKey(column)])]
+    try fixture.open(MigrationFixture.model([Self.first, second]))
+    let tables = try fixture.rows(
+      "SELECT name, tbl_name FROM sqlite_master WHERE name LIKE 'Dog.index.%' ORDER BY name")
+    #expect(tables == [["Dog.index.\(column)", "Dog"]])
+  }
+
   /// The entity is new in the last version. The step to it keeps the tables, or fills new ones because of a filter.
   @Test(arguments: [1, 2], [false, true])
   func aForeignTableIsNoTableOfANewEntity(steps: Int, isFiltered: Bool) throws {
