@@ -94,10 +94,9 @@ struct ProofValidator {
     let (source, destination) = (EntityGraph(old), EntityGraph(new))
     var seen: Set<PropertyName> = []
     for moved in step.mapping.movedRelationships(from: source, to: destination) {
-      let former = source.configurations(of: moved.before.holder)
-      let later = destination.configurations(of: moved.after.holder)
-      guard former != source.configurations(of: moved.before.other),
-        later != destination.configurations(of: moved.after.other), seen.insert(moved.name).inserted,
+      let former = ConfigurationsOfSides(moved.before, in: source)
+      let later = ConfigurationsOfSides(moved.after, in: destination)
+      guard former.areInDifferentStores, later.areInDifferentStores, seen.insert(moved.name).inserted,
         let place = positions.location(
           of: .relationship(entity: moved.name.entity, name: moved.name.name), version: new.number)
       else { continue }
@@ -107,13 +106,38 @@ struct ProofValidator {
       {
         seen.insert(destination.declaredName(of: inverse.name, in: relationship.destination))
       }
+      let consequence =
+        later.both.isEmpty ? "" : "; then the store of \(Self.text(later.both)) loses them too"
       diagnostics.warning(
         place,
-        "the references of \(moved.name) move from the store of \(Self.text(former)) to the store of "
-          + "\(Self.text(later)), and both stores refuse that: keep the names and the kinds of the relationship, of its "
-          + "inverse and of their entities, or confirm the loss by the rule '\(moved.name.name): nil' in "
-          + MappingFile.name(from: step.source, to: step.destination))
+        "the references of \(moved.name) move from the store of \(Self.text(former.holder)) to the store "
+          + "of \(Self.text(later.holder)), and both stores refuse that: keep the names and the kinds of the "
+          + "relationship, of its inverse and of their entities, or confirm the loss by the rule '\(moved.name.name): nil' in "
+          + MappingFile.name(from: step.source, to: step.destination)
+          + consequence)
     }
+  }
+
+  /// The configurations whose stores have the two sides of a relationship. Configurations may share entities.
+  private struct ConfigurationsOfSides {
+    /// Those of the side that has the references or pairs, without the other side.
+    let holder: [String]
+    /// Those of the other side alone.
+    let other: [String]
+    /// Those of both sides. A store of them keeps the references.
+    let both: [String]
+
+    init(_ sides: (holder: String, other: String), in graph: EntityGraph) {
+      let holders = graph.configurations(of: sides.holder)
+      let others = graph.configurations(of: sides.other)
+      holder = holders.filter { !others.contains($0) }
+      other = others.filter { !holders.contains($0) }
+      both = holders.filter { others.contains($0) }
+    }
+
+    /// Whether there can be one store with the references or pairs, and another one with the other side. A side without
+    /// a configuration of its own is in the store without a configuration.
+    var areInDifferentStores: Bool { !holder.isEmpty || !other.isEmpty }
   }
 
   private static func text(_ configurations: [String]) -> String {

@@ -11,6 +11,9 @@ extension InPlaceStep {
   /// A row lacks a mandatory value. A step that writes new tables can find out which row.
   struct ValueMissing: Error {}
 
+  /// References of the old store led to no row, so derived values can be wrong. A step in a new file computes them.
+  struct DerivationNeeded: Error {}
+
   /// Makes the step. The caller has opened a transaction and has turned off the enforcement of foreign keys.
   @_optimize(none)
   func run(_ session: MigrationSession) throws {
@@ -49,6 +52,7 @@ extension InPlaceStep {
     // The old store may have it, from a program that did not check references.
     try BrokenReferences(plan: plan, session: session, schema: "main").clear()
     if let error = try danglingReference(session) { throw error }
+    if leavesDerivedValues { throw DerivationNeeded() }
   }
 
   /// The error for the first reference of the step's tables that leads to no row.

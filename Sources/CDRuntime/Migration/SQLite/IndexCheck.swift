@@ -61,3 +61,20 @@ struct IndexCheck {
     try session.number("SELECT count(*) FROM \(SQLText.quoted(table)) \(rest)")
   }
 }
+
+extension StoreMigration {
+  /// Removes the indexes that lack rows of the tables that the migration reads.
+  ///
+  /// - Parameter session: A session with an open transaction.
+  /// - Returns: Whether an index was removed.
+  @_optimize(none)
+  func checkIndexes(_ plans: [StepPlan], _ session: MigrationSession) throws -> Bool {
+    guard let source = plans.first?.source else { return false }
+    let schema = SQLSchema(source, store: 0)
+    let names =
+      inPlaceSteps(plans)?.flatMap { $0.changes.filter(\.isTouched).map(\.old.name) }
+      ?? schema.layouts.map(\.name)
+    let expected = Dictionary(schema.indexes.map { ($0.name, $0.sql) }) { first, _ in first }
+    return try IndexCheck(session: session, tables: Set(names), expected: expected).run()
+  }
+}

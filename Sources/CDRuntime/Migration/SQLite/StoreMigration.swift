@@ -23,6 +23,8 @@ struct StoreMigration {
   /// What the store holds in versions that lack its configuration. ``knowing(_:_:)`` finds it; nil if it is not known, and
   /// for merged models.
   var former: FormerConfiguration?
+  /// Whether a new file is written even if each step can be made in the file itself.
+  var needsNewFile = false
 
   private var path: String { url.path(percentEncoded: false) }
 
@@ -35,9 +37,11 @@ struct StoreMigration {
     let clock = ContinuousClock()
     let start = clock.now
     // Another process may change the store before this one has its lock. The attempt is repeated then.
+    var migration = self
     for _ in 0..<5 {
-      switch try resolved().attempt() {
+      switch try migration.resolved().attempt() {
       case .disturbed: continue
+      case .needsNewFile: migration.needsNewFile = true
       case .unnecessary: return nil
       case .made(let steps, let backup):
         return MigrationResult(
@@ -73,6 +77,8 @@ struct StoreMigration {
     case made(steps: [MigrationError.Step], backup: URL?)
     /// The store was changed in the meantime, or indexes were removed.
     case disturbed
+    /// The steps in the file itself were taken back, because derived values must be computed.
+    case needsNewFile
     /// The store already has the current version.
     case unnecessary
   }
@@ -86,18 +92,18 @@ struct StoreMigration {
     case .disturbed: return .disturbed
     case .unnecessary: return .unnecessary
     }
-    let (lock, found, plans, inPlace) = (
-      lockedStore.lock, lockedStore.found, lockedStore.plans, lockedStore.inPlace
-    )
-    let isInPlace = inPlace.count == plans.count
+    let (lock, found, plans) = (lockedStore.lock, lockedStore.found, lockedStore.plans)
     lock.connection.wait(forOthers: description.busyTimeout)
     do {
       let steps = plans.map(\.routeStep.name)
-      if isInPlace {
+      if let inPlace = lockedStore.inPlace {
         try migrateInPlace(inPlace, plans, found, lock)
         return .made(steps: steps, backup: nil)
       }
       return .made(steps: steps, backup: try migrateToNewFile(plans, found, lock, policies))
+    } catch is InPlaceStep.DerivationNeeded {
+      try lock.execute("ROLLBACK")
+      return .needsNewFile
     } catch {
       try? lock.connection.execute("ROLLBACK")
       throw lock.wrapped(error)
@@ -127,7 +133,8 @@ struct StoreMigration {
     let lock: MigrationSession
     let found: StoreMetadata
     let plans: [StepPlan]
-    let inPlace: [InPlaceStep]
+    /// Nil if a new file is written.
+    let inPlace: [InPlaceStep]?
   }
 
   private enum Beginning {
@@ -160,9 +167,8 @@ struct StoreMigration {
     let identity = FileIdentity(path)
     let (found, plans) = try plan(policies)
     if plans.isEmpty { return .unnecessary }
-    let inPlace = plans.compactMap { InPlaceStep($0) }
-    let isInPlace = inPlace.count == plans.count
-    if !isInPlace { try checkSpace(routeSteps: plans.count) }
+    let inPlace = inPlaceSteps(plans)
+    if inPlace == nil { try checkSpace(routeSteps: plans.count) }
 
     let lock = try session(path)
     lock.connection.wait(forOthers: 0)
@@ -175,7 +181,7 @@ struct StoreMigration {
       }
     } catch { throw lock.wrapped(error) }
     try lock.execute("PRAGMA foreign_keys = OFF")
-    let sql = isInPlace ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE"
+    let sql = inPlace != nil ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE"
     try MigrationFaults.reach(sql)
     try lock.connection.execute(sql)
     do {
@@ -193,22 +199,6 @@ struct StoreMigration {
       }
     } catch { throw lock.wrapped(error) }
     return .locked(LockedStore(lock: lock, found: found, plans: plans, inPlace: inPlace))
-  }
-
-  /// Removes the indexes that lack rows of the tables that the migration reads.
-  ///
-  /// - Parameter session: A session with an open transaction.
-  /// - Returns: Whether an index was removed.
-  @_optimize(none)
-  func checkIndexes(_ plans: [StepPlan], _ session: MigrationSession) throws -> Bool {
-    guard let source = plans.first?.source else { return false }
-    let schema = SQLSchema(source, store: 0)
-    let inPlace = plans.compactMap { InPlaceStep($0) }
-    let names =
-      inPlace.count == plans.count
-      ? inPlace.flatMap { $0.changes.filter(\.isTouched).map(\.old.name) } : schema.layouts.map(\.name)
-    let expected = Dictionary(schema.indexes.map { ($0.name, $0.sql) }) { first, _ in first }
-    return try IndexCheck(session: session, tables: Set(names), expected: expected).run()
   }
 
   /// Refuses a store whose tables differ from those of the version that it was written with, in which another program has
@@ -403,6 +393,14 @@ struct StoreMigration {
   }
 
   // MARK: In place
+
+  /// The steps if all of them are made in the file itself.
+  @_optimize(none)
+  func inPlaceSteps(_ plans: [StepPlan]) -> [InPlaceStep]? {
+    if needsNewFile { return nil }
+    let steps = plans.compactMap { InPlaceStep($0) }
+    return steps.count == plans.count ? steps : nil
+  }
 
   @_optimize(none)
   private func migrateInPlace(

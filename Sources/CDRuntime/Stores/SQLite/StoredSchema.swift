@@ -128,10 +128,10 @@ struct StoredSchema {
     _ expected: SQLSchema, for wanted: SQLSchema
   ) -> [(name: String, table: String, sql: String)] {
     let foreign = Set(foreignTables(expected))
-    let names = Set(wanted.indexes.map(\.name))
+    let names = Set(wanted.indexes.map { Self.key($0.name) })
     return objects.compactMap { object in
       guard object.type == "index", let sql = object.sql,
-        !foreign.contains(object.table) || names.contains(object.name)
+        !foreign.contains(object.table) || names.contains(object.key)
       else { return nil }
       return (object.name, object.table, sql)
     }

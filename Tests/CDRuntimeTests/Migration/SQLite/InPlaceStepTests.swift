@@ -9,11 +9,13 @@ import Testing
     toOne("owner", "Person", inverse: "dogs"), toMany("tags", "Tag", inverse: "dogs"),
   ]
 
-  private static func version(_ number: Int, _ name: AttributeDescription) -> ModelVersion {
+  private static func version(
+    _ number: Int, _ name: AttributeDescription, derived: [AttributeDescription] = []
+  ) -> ModelVersion {
     MigrationFixture.version(
       number,
       [
-        entity("Dog", [name], relationships: dog),
+        entity("Dog", [name] + derived, relationships: dog),
         entity(
           "Person", [attribute("name", .string)], relationships: [toMany("dogs", "Dog", inverse: "owner")]),
         entity("Tag", [attribute("name", .string)], relationships: [toMany("dogs", "Dog", inverse: "tags")]),
@@ -25,9 +27,9 @@ import Testing
   private static let renamed = version(2, attribute("title", .string, renamedFrom: "name"))
 
   /// Two dogs with a person each.
-  private func filled() throws -> MigrationFixture {
+  private func filled(_ version: ModelVersion = Self.first) throws -> MigrationFixture {
     let fixture = try MigrationFixture()
-    try fixture.create([Self.first]) { context in
+    try fixture.create([version]) { context in
       for number in 1...2 {
         let person = try context.insert(entityNamed: "Person")
         try person.setValue(.attribute(.string("P\(number)")), forKey: "name")
@@ -68,6 +70,36 @@ import Testing
     #expect(try fixture.rows("SELECT * FROM \"Dog.tags\"").isEmpty)
   }
 
+  /// Without a broken reference, the step is made in the file itself.
+  @Test(arguments: [false, true]) func valuesDerivedFromMissingRowsAreComputed(isBroken: Bool) throws {
+    var ownerName = attribute("ownerName", .string, isOptional: true)
+    ownerName.derivation = try ValueExpression(format: "owner.name")
+    var tagCount = attribute("tagCount", .int64, isOptional: true)
+    tagCount.derivation = try ValueExpression(format: "tags.@count")
+    let first = Self.version(1, attribute("name", .string), derived: [ownerName, tagCount])
+    let renamed = Self.version(
+      2, attribute("title", .string, renamedFrom: "name"), derived: [ownerName, tagCount])
+    let fixture = try filled(first)
+    if isBroken {
+      try PlainSQL.run(
+        "PRAGMA foreign_keys = OFF; DELETE FROM Person WHERE name = 'P1'; "
+          + "INSERT INTO \"Dog.tags\" (_source, _target) SELECT _pk, 99 FROM Dog WHERE name = 'D1'; "
+          + "UPDATE Dog SET tagCount = 1 WHERE name = 'D1'", at: fixture.url)
+    }
+    let model = MigrationFixture.model([first, renamed])
+    let report = try MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model).run()
+    #expect(report.succeeds)
+    #expect(report.isInPlace == !isBroken)
+    do {
+      let coordinator = try PersistentStoreCoordinator(
+        model: model, stores: [PersistentStoreDescription(fixture.location)])
+      #expect(coordinator.migrations.map(\.isInPlace) == [!isBroken])
+    }
+    try fixture.verify(model)
+    let dogs = try fixture.rows("SELECT title, ownerName, tagCount FROM Dog ORDER BY title")
+    #expect(dogs == [["D1", isBroken ? nil : "P1", "0"], ["D2", "P2", "0"]])
+  }
+
   /// One of the new versions renames a property, which is a step. The other one only adds an index, which is none.
   @Test(arguments: [false, true]) func indexesOfForeignTablesStay(isOnlyIndex: Bool) throws {
     let fixture = try filled()
@@ -86,6 +118,20 @@ import Testing
     // An index of the store's own tables goes, as the model does not have it.
     #expect(!indexes.contains("plain"))
     #expect(indexes.contains("Dog.index.name") == isOnlyIndex)
+  }
+
+  /// SQLite compares names of indexes without case.
+  @Test(arguments: [false, true]) func aForeignIndexThatIsInTheWayGoes(isOnlyIndex: Bool) throws {
+    let fixture = try filled()
+    let column = isOnlyIndex ? "name" : "title"
+    try PlainSQL.run(
+      "CREATE TABLE theirs (a); CREATE INDEX \"dog.INDEX.\(column)\" ON theirs (a)", at: fixture.url)
+    var second = isOnlyIndex ? Self.version(2, attribute("name", .string)) : Self.renamed
+    second.entities[0].indexes = [IndexDescription(elements: [SortKey(column)])]
+    try fixture.open(MigrationFixture.model([Self.first, second]))
+    let tables = try fixture.rows(
+      "SELECT name, tbl_name FROM sqlite_master WHERE name LIKE 'Dog.index.%' ORDER BY name")
+    #expect(tables == [["Dog.index.\(column)", "Dog"]])
   }
 
   /// The entity is new in the last version. The step to it keeps the tables, or fills new ones because of a filter.

@@ -69,6 +69,11 @@ struct InPlaceStep {
     }
   }
 
+  /// Whether a step in a new file computes derived values that this step leaves as they are.
+  var leavesDerivedValues: Bool {
+    if case .file = means { StepDerivation(plan: plan).isNeeded } else { false }
+  }
+
   /// The changes of the tables, for an engine with statements of its own.
   var tables: TableChanges {
     TableChanges(

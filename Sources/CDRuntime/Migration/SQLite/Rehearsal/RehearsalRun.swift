@@ -52,7 +52,7 @@ struct RehearsalRun {
     try migration.checkSchema(
       plans, SQLiteConnection(path: file.path(percentEncoded: false), of: [report.storeURL]))
     try checkIndexes(plans)
-    report.isInPlace = plans.compactMap { InPlaceStep($0) }.count == plans.count
+    report.isInPlace = migration.inPlaceSteps(plans) != nil
     var before: [String: Int] = [:]
     if let start = route.routeSteps.first?.source ?? route.refusal?.routeStep.source {
       before = try counts(start)
@@ -201,6 +201,11 @@ struct RehearsalRun {
       try session.execute(isDone ? "COMMIT" : "ROLLBACK")
       report.neededSpace = max(report.neededSpace, journal + max(0, size(file) - report.fileSize))
       return isDone
+    } catch is InPlaceStep.DerivationNeeded {
+      try session.execute("ROLLBACK")
+      migration.log?.startAgain()
+      report.isInPlace = false
+      return try migrateToNewFile(plan, migration, stepPosition: stepPosition, found)
     } catch {
       try? session.connection.execute("ROLLBACK")
       throw session.wrapped(error)
