@@ -299,6 +299,27 @@ import Testing
     #expect(try PersistentStoreCoordinator.metadata(forStoreAt: first).modelVersion.number == 1)
   }
 
+  /// The second store is locked. The check before the migration of the first one waits no longer than the opening does.
+  @Test(.onceForAllKinds) func aLaterStoreInUseIsAwaitedAsLongAsItsDescriptionSays() throws {
+    let fixture = try MigrationFixture()
+    let urls = ["a", "b"].map { fixture.folder.appending(path: $0) }
+    let stores = zip(urls, ["A", "B"]).map { url, name in
+      PersistentStoreDescription(.sqlite(url), configuration: name, busyTimeout: 0)
+    }
+    let versions = [Self.linked(1, .int16, ["A", "B"]), Self.linked(2, .int64, ["A", "B"])]
+    _ = try PersistentStoreCoordinator(model: MigrationFixture.model([versions[0]]), stores: stores)
+    let other = try SQLiteConnection(path: urls[1].path(percentEncoded: false), of: [])
+    _ = try other.scalar("PRAGMA locking_mode = EXCLUSIVE")
+    try other.execute("BEGIN EXCLUSIVE; CREATE TABLE theirs (x); COMMIT")
+    let start = ContinuousClock.now
+    #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator(model: MigrationFixture.model(versions), stores: stores)
+    }
+    // The check once waited 10 seconds, whatever the description said.
+    #expect(start.duration(to: .now) < .seconds(8))
+    withExtendedLifetime(other) {}
+  }
+
   /// Nothing tells which entities of version 2 the store has.
   @Test(.onceForAllKinds) func aConfigurationWithThreeNamesIsRefused() throws {
     let fixture = try MigrationFixture()
