@@ -105,7 +105,7 @@ struct StoreOpener {
     for (index, description) in descriptions.enumerated()
     where index > storeIndex || description.location.engineURL != nil {
       // If a store cannot be read, its opening says why.
-      guard let (found, url) = try? metadata(description.location) else { continue }
+      guard let (found, url) = try? metadata(description) else { continue }
       let tables = Set(plan.entities.filter { $0.storeIndex == index }.map(\.table))
       do {
         _ = try StoreVersionCheck(url: url, model: plan, storeIndex: index, configurations: nil)
@@ -125,12 +125,15 @@ struct StoreOpener {
   }
 
   /// Reads the metadata of a store that is not open; nil if nothing can read them.
-  private func metadata(_ location: StoreLocation) throws -> (StoreMetadata, URL)? {
+  private func metadata(_ description: PersistentStoreDescription) throws -> (StoreMetadata, URL)? {
+    let location = description.location
     if case .engine(let engine) = location {
       return try engine.transfer?.read { (try $0.metadata(), $0.url) }
     }
     guard let url = try location.resolvingLink().url else { return nil }
-    return (try StoreMetadata(ofStoreAt: url, formats: location.ownFormats), url)
+    let found = try StoreMetadata(
+      ofStoreAt: url, formats: location.ownFormats, busyTimeout: description.busyTimeout)
+    return (found, url)
   }
 
   private func migrate(_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore {

@@ -133,12 +133,22 @@ extension MigrationError: CustomStringConvertible {
     switch (reason, step) {
     // Such a step leads from an earlier draft of a version to the same version.
     case (.losesData, let step?): location += " to the current draft of \(step.destinationName)"
+    case (.relationshipLeavesStore, let step?) where step.source == step.destination:
+      location += " to the current draft of \(step.destinationName)"
     case (_, let step?): location += " from \(step)"
     case (_, nil): break
     }
     if let entity { location += ", entity '\(entity)'" }
     if let objectKey { location += ", row \(objectKey)" }
     if let table { location += ", table '\(table)'" }
+    if case .relationshipLeavesStore(let relationship, let old, let new) = reason, let step,
+      step.source == step.destination
+    {
+      // No mapping leads from a draft to the same version, so no rule can confirm the loss.
+      let text = Reason.movedReferences(relationship, from: old, to: new)
+      return "\(location): \(text); make the change in a new version, or remove the store "
+        + "(`changedDraftPolicy` can remove it while the version is not locked)"
+    }
     return "\(location): \(reason)"
   }
 }
@@ -182,10 +192,8 @@ extension MigrationError.Reason: CustomStringConvertible {
         + "objects between stores, so its objects would be lost; leave the entity in this store, or first move or "
         + "delete its objects with the old version"
     case .relationshipLeavesStore(let relationship, let old, let new):
-      "the references of '\(relationship)' are in \(Self.place(old)), and the new version would have them in "
-        + "\(Self.place(new)), but a migration moves nothing between stores; keep the names and the kinds of the "
-        + "relationship, of its inverse and of their entities, because they decide where the references are, or confirm "
-        + "the loss by the rule '\(relationship): nil' in the mapping"
+      Self.movedReferences(relationship, from: old, to: new)
+        + ", or confirm the loss by the rule '\(relationship): nil' in the mapping"
     case .invalidValue(let property, let reason): "'\(property)' cannot have the computed value: \(reason)"
     case .duplicate(let properties):
       "several objects have the same values of \(properties.joined(separator: ", ")), which must be unique; write an "
@@ -203,6 +211,15 @@ extension MigrationError.Reason: CustomStringConvertible {
     case .store(let error): "\(error)"
     case .system(let reason): reason
     }
+  }
+
+  /// The text for a relationship whose references would move, without the rule that confirms their loss.
+  fileprivate static func movedReferences(
+    _ relationship: String, from old: String?, to new: String?
+  ) -> String {
+    "the references of '\(relationship)' are in \(place(old)), and the new version would have them in \(place(new)), "
+      + "but a migration moves nothing between stores; keep the names and the kinds of the relationship, of its "
+      + "inverse and of their entities, because they decide where the references are"
   }
 
   private static func place(_ configuration: String?) -> String {

@@ -62,6 +62,8 @@ struct ChangedDraft {
     else { return nil }
     switch error.reason {
     case .losesData, .missingValue, .invalidValue, .duplicate, .danglingReference: break
+    // A rule confirms such a loss, but no mapping leads from a draft to itself.
+    case .relationshipLeavesStore: break
     default: return nil
     }
     self.error = error

@@ -253,10 +253,10 @@ import Testing
     }
   }
 
-  /// A configuration keeps its name, has another one, or is new for the rest of the entities.
+  /// A configuration keeps its name, has another one, is new for the rest of the entities, or is no more.
   @Test(
     arguments: [["A", "B"], ["A", nil]] as [[String?]],
-    [["A", "B"], ["Items", "B"], ["Items", "Tags"]] as [[String?]])
+    [["A", "B"], ["Items", "B"], ["Items", "Tags"], ["Items", nil]] as [[String?]])
   func eachOfSeveralStoresIsMigrated(_ old: [String?], _ new: [String?]) throws {
     let fixture = try MigrationFixture()
     let versions = [Self.linked(1, .int16, old), Self.linked(2, .int64, new)]
@@ -297,6 +297,56 @@ import Testing
     }
     #expect(error?.reason == .newerStore(current: 2))
     #expect(try PersistentStoreCoordinator.metadata(forStoreAt: first).modelVersion.number == 1)
+  }
+
+  /// The second store has the entities of a configuration that nobody asks for any more, and the rest. Nothing tells so, as
+  /// the first store's configuration has another name too.
+  @Test(.onceForAllKinds) func aStoreOfUnknownEntitiesKeepsTheOthersFromMigrating() throws {
+    let fixture = try MigrationFixture()
+    let urls = ["a", "b"].map { fixture.folder.appending(path: $0) }
+    func version(_ number: Int, _ type: AttributeType, _ name: String) -> ModelVersion {
+      var result = MigrationFixture.version(
+        number,
+        ["Item", "Log", "Tag"].map { entity($0, [Self.text, attribute("count", type, .int(3))]) })
+      result.configurations = [
+        ConfigurationDescription(name: name, entities: ["Item"]),
+        ConfigurationDescription(name: "C", entities: ["Log"]),
+      ]
+      return result
+    }
+    func stores(_ name: String) -> [PersistentStoreDescription] {
+      zip(urls, [name, nil]).map { PersistentStoreDescription(.sqlite($0), configuration: $1) }
+    }
+    let versions = [version(1, .int16, "A"), version(2, .int64, "Items")]
+    _ = try PersistentStoreCoordinator(model: MigrationFixture.model([versions[0]]), stores: stores("A"))
+    #expect(throws: ModelError.unknownConfiguration("Items")) {
+      try PersistentStoreCoordinator(model: MigrationFixture.model(versions), stores: stores("Items"))
+    }
+    for url in urls {
+      let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: url)
+      #expect(metadata.modelVersion.number == 1)
+    }
+  }
+
+  /// The second store is locked. The check before the migration of the first one waits no longer than the opening does.
+  @Test(.onceForAllKinds) func aLaterStoreInUseIsAwaitedAsLongAsItsDescriptionSays() throws {
+    let fixture = try MigrationFixture()
+    let urls = ["a", "b"].map { fixture.folder.appending(path: $0) }
+    let stores = zip(urls, ["A", "B"]).map { url, name in
+      PersistentStoreDescription(.sqlite(url), configuration: name, busyTimeout: 0)
+    }
+    let versions = [Self.linked(1, .int16, ["A", "B"]), Self.linked(2, .int64, ["A", "B"])]
+    _ = try PersistentStoreCoordinator(model: MigrationFixture.model([versions[0]]), stores: stores)
+    let other = try SQLiteConnection(path: urls[1].path(percentEncoded: false), of: [])
+    _ = try other.scalar("PRAGMA locking_mode = EXCLUSIVE")
+    try other.execute("BEGIN EXCLUSIVE; CREATE TABLE theirs (x); COMMIT")
+    let start = ContinuousClock.now
+    #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator(model: MigrationFixture.model(versions), stores: stores)
+    }
+    // The check once waited 10 seconds, whatever the description said.
+    #expect(start.duration(to: .now) < .seconds(8))
+    withExtendedLifetime(other) {}
   }
 
   /// Nothing tells which entities of version 2 the store has.

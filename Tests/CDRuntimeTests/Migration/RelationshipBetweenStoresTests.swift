@@ -185,6 +185,34 @@ import Testing
     #expect(items == [.attribute(.string("I"))] && albums == [.attribute(.string("A"))])
   }
 
+  /// The draft of the version that the stores were written with has changed. No mapping leads from it to itself.
+  @Test func aDraftWhoseReferencesWouldMoveIsErasedWhereThatIsAskedFor() throws {
+    try fill(.toMany)
+    var draft = Move.toMany.new
+    draft.number = 1
+    draft.basedOn = []
+    let model = ManagedObjectModel(
+      name: "Matrix", id: MigrationFixture.id, versions: [draft], currentVersionNumber: 1,
+      lockedVersionNumbers: [])
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: stores())
+    }
+    let text = try #require(error).description
+    #expect(text.contains("to the current draft of version 1"), "\(text)")
+    #expect(text.contains("changedDraftPolicy"), "\(text)")
+    #expect(!text.contains("mapping"), "\(text)")
+
+    let erasing = stores().map { description in
+      var result = description
+      result.changedDraftPolicy = .eraseInEveryBuild
+      return result
+    }
+    let coordinator = try PersistentStoreCoordinator(model: model, stores: erasing)
+    #expect(coordinator.migrations.map(\.hasErasedStore) == [true, true])
+    let defects = try coordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
   /// The references are in the store of the items, which cannot read the albums.
   @Test func aRuleForTheOtherStoreLosesNoReferences() throws {
     let old = Self.albums(1)

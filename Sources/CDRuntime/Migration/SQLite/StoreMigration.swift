@@ -51,20 +51,6 @@ struct StoreMigration {
     throw MigrationError(url, .inUse)
   }
 
-  /// The same migration, with what the store tells about its configuration.
-  @_optimize(none)
-  private func resolved() throws -> StoreMigration {
-    guard description.configuration != nil, model.parts.isEmpty else { return self }
-    do {
-      let (found, storedVersion) = try FolderLock.whileBusy(url, timeout: description.busyTimeout) {
-        try read()
-      }
-      return knowing(found, storedVersion)
-    } catch StoreError.busy {
-      throw MigrationError(url, .inUse)
-    }
-  }
-
   typealias Policies = [MigrationPolicies.Key: any EntityMigrationPolicy]
 
   private struct State: Equatable {
@@ -266,6 +252,7 @@ struct StoreMigration {
   @_optimize(none)
   func checkRefusal(_ found: StoreMetadata, _ source: StoreSource) throws {
     do {
+      try checkConfiguration(found, storedVersion(found))
       let route = try route(found)
       if let refusal = route.refusal { throw refusal.error }
       _ = try makePlans(route.routeSteps, makePolicies())
@@ -299,14 +286,21 @@ struct StoreMigration {
     var own = description
     own.migrationObserver = nil
     var known = others.map(\.configuration).filter { $0.map(names.contains) ?? true }
-    if let asked = own.configuration, !names.contains(asked) {
+    // The configuration that the version lacks: the store's own one, or another one that tells what this store holds.
+    var missing = own.configuration
+    if let asked = missing {
+      if names.contains(asked) { missing = nil }
+    } else if former != nil {
+      missing = otherConfiguration(missingIn: version)
+    }
+    if let missing {
       // A merged model has a configuration for each of its models; the models themselves do not have it. A store of such
       // a configuration holds all entities of its model.
       own.configuration = nil
       known.removeAll { $0 == nil }
       if let former, !names.isEmpty {
         guard let configurations = former.configurations(in: version) else {
-          throw ModelError.unknownConfiguration(asked)
+          throw ModelError.unknownConfiguration(missing)
         }
         own.configuration = configurations.first ?? nil
         if case .named(let name) = former {

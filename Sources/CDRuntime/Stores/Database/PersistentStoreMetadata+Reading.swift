@@ -22,11 +22,13 @@ extension PersistentStoreMetadata {
 
 extension StoreMetadata {
   /// Reads the metadata of a store, which need not be open.
-  init(ofStoreAt url: URL, formats: [any StoreFormat]) throws {
+  ///
+  /// - Parameter busyTimeout: How long to wait for others that have a SQLite store locked, in seconds.
+  init(ofStoreAt url: URL, formats: [any StoreFormat], busyTimeout: Double = 10) throws {
     if let format = try StoreLocation(recognizing: url, formats: formats).format {
       try self.init(ofStoreAt: url, format: format)
     } else {
-      try self.init(ofStoreAt: url, rollsBack: true)
+      try self.init(ofStoreAt: url, rollsBack: true, busyTimeout: busyTimeout)
     }
   }
 
@@ -37,9 +39,9 @@ extension StoreMetadata {
     self = found
   }
 
-  fileprivate init(ofStoreAt url: URL, rollsBack: Bool) throws {
+  fileprivate init(ofStoreAt url: URL, rollsBack: Bool, busyTimeout: Double = 10) throws {
     let url = try Disk.resolvingLink(url)
-    self = try FolderLock.whileBusy(url, timeout: 10) {
+    self = try FolderLock.whileBusy(url, timeout: busyTimeout) {
       try DatabaseFile.checkHeader(of: url)
       let (connection, _) = try SQLiteConnection.openToRead(url, rollsBack: rollsBack, busyTimeout: 0)
       try connection.execute("BEGIN")

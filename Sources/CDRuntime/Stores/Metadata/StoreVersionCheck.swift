@@ -113,11 +113,21 @@ package struct StoreVersionCheck {
     let names = Set(version.configurations.map(\.name))
     // The version does not have this configuration, so it is ignored.
     let known = [configurations.own] + configurations.others.filter { $0.map(names.contains) ?? true }
-    guard let assignment = try? StoreAssignment(graph, configurations: known) else { return }
     func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
+    /// The entities that the first store has.
+    func entities(_ configurations: [String?]) -> [String]? {
+      guard let assignment = try? StoreAssignment(graph, configurations: configurations) else { return nil }
+      return version.entities.map(\.name).filter { assignment.storeIndices[root($0)] == 0 }
+    }
+    guard let asked = entities(known) else { return }
     let holds = version.entities.map(\.name).filter { tables.contains(root($0)) }
-    let asked = version.entities.map(\.name).filter { assignment.storeIndices[root($0)] == 0 }
     guard holds != asked else { return }
+    // The configuration of another store has another name in this version, or is new. Then this store may have held what no
+    // configuration lists, or what one of them does. The migration finds out.
+    if configurations.own == nil, known.count <= configurations.others.count {
+      let names: [String?] = version.configurations.map { $0.name }
+      if entities([nil] + names) == holds || names.contains(where: { entities([$0]) == holds }) { return }
+    }
     let fitting = version.configurations.first { Set($0.entities.map(root)) == Set(holds.map(root)) }
     throw StoreError.otherConfiguration(url, holds: holds, configuration: fitting?.name, asked: asked)
   }
