@@ -8,10 +8,7 @@ struct StepDerivation {
   private static let batchSize = 500
 
   /// Whether the step's result can contain derived values that are missing or wrong.
-  var isNeeded: Bool {
-    plan.destination.hasDerivedSlots && !plan.step.changesNoData
-      && (!plan.sourceMappings.isEmpty || plan.hasCustom)
-  }
+  var isNeeded: Bool { plan.needsDerivation }
 
   /// The rules for duplicates that compare derived values. They decide only when these are computed.
   @_optimize(none)

@@ -71,7 +71,7 @@ struct InPlaceStep {
 
   /// Whether a step in a new file computes derived values that this step leaves as they are.
   var leavesDerivedValues: Bool {
-    if case .file = means { StepDerivation(plan: plan).isNeeded } else { false }
+    if case .file = means { plan.needsDerivation } else { false }
   }
 
   /// The changes of the tables, for an engine with statements of its own.

@@ -47,6 +47,10 @@ final class StepPlan {
   var step: MigrationStep { routeStep.step }
   /// Whether the step has custom entity mappings.
   var hasCustom: Bool { mapping.entityMappings.contains { $0.kind == .custom } }
+  /// Whether the step's result can contain derived values that are missing or wrong.
+  var needsDerivation: Bool {
+    destination.hasDerivedSlots && !step.changesNoData && (!sourceMappings.isEmpty || hasCustom)
+  }
   var mapping: MappingModel { routeStep.step.mapping }
 
   /// An entity mapping that has a source entity.
