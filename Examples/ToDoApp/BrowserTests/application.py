@@ -258,6 +258,16 @@ class Browser:
     def script(self, text, *arguments):
         return self.driver.execute_script(text, *arguments)
 
+    def lose_program(self):
+        """Lets the page send its changes in vain, as to a program that does not answer."""
+        self.script(
+            "window.former = fetch; window.fetch = (path, options) => path.endsWith('/do') "
+            "? Promise.reject(new Error('It is away.')) : former(path, options)")
+
+    def find_program(self):
+        """Ends what lose_program() began."""
+        self.script("window.fetch = former")
+
     def titles(self):
         return self.script("return [...document.querySelectorAll('tbody [data-field=title]')].map(f => f.value)")
 

@@ -229,10 +229,7 @@ class ListTests(ApplicationTest):
         browser = self.browser.open(server)
         browser.add("Milk")
         browser.save()
-        # Stands for a program that does not answer for a while.
-        browser.script(
-            "window.former = fetch; window.fetch = (path, options) => path.endsWith('/do') "
-            "? Promise.reject(new Error('It is away.')) : former(path, options)")
+        browser.lose_program()
         for field, text in (("#add [name=title]", "Tea"), ("#add-category [name=name]", "Work")):
             browser.type(field, text)
             browser.message("The program does not answer.")
@@ -243,7 +240,7 @@ class ListTests(ApplicationTest):
         browser.message("The program does not answer.")
         is_typed = "const f = document.querySelector(arguments[0]); return f.value !== f.defaultValue"
         eventually(lambda: browser.script(is_typed, title))
-        browser.script("window.fetch = former")
+        browser.find_program()
         # It is sent when the field loses the focus.
         browser.find(title).send_keys(Keys.TAB)
         eventually(lambda: browser.find("#save").is_enabled())
@@ -258,13 +255,11 @@ class ListTests(ApplicationTest):
         browser = self.browser.open(server)
         browser.add("Milk")
         browser.save()
-        browser.script(
-            "window.former = fetch; window.fetch = (path, options) => path.endsWith('/do') "
-            "? Promise.reject(new Error('It is away.')) : former(path, options)")
+        browser.lose_program()
         title = browser.row("Milk") + " [data-field=title]"
         browser.type(title, "Oat milk", Keys.TAB)
         browser.message("The program does not answer.")
-        browser.script("window.fetch = former")
+        browser.find_program()
         other = Client(server)
         other.add("Tea", "2030-06-09T09:00")
         self.assertIn("Saved.", other.run({"save": {}}))

@@ -45,8 +45,10 @@ extension StoreMigration {
     return result
   }
 
-  /// The configuration of another store that a version lacks; nil if it has all of them. A store without a configuration
-  /// holds what the others do not, so the version does not tell what it holds.
+  /// The configuration of another store that a version lacks; nil if it has all of them.
+  ///
+  /// A store without a configuration holds the entities that no other store has. If a version lacks the configuration of
+  /// another store, it does not say which entities these are.
   func otherConfiguration(missingIn version: ModelVersion) -> String? {
     let names = Set(version.configurations.map(\.name))
     return others.lazy.compactMap(\.configuration).first { !names.contains($0) }

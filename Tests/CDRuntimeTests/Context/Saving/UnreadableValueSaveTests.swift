@@ -35,7 +35,7 @@ import Testing
     #expect(try container.persistentStoreCoordinator.verify() == [])
   }
 
-  /// The relationship would seem to have only what is in memory, which is nothing.
+  /// No object of the relationship is in memory, so a save that ignored the failed read would find it empty.
   @Test func noObjectsAreCountedThatCannotBeRead() throws {
     let (container, engine) = UnreadableEngine.container(
       of: try PersistentContainer(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CDRuntime
 
-/// What a step that keeps the tables does with what other programs have left in the file.
+/// Other programs have changed the file. A step that keeps the tables meets their rows, indexes and tables.
 @Suite(.onceForAllKinds) struct InPlaceStepTests {
   private static let dog = [
     toOne("owner", "Person", inverse: "dogs"), toMany("tags", "Tag", inverse: "dogs"),
