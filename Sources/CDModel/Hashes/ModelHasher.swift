@@ -96,6 +96,10 @@ extension ModelHasher {
 
   /// The parts of a relationship that affect stored data. Bounds and most delete rules are checked on objects only. But
   /// with `noAction` on either side, the store does not enforce the reference, which changes its tables.
+  ///
+  /// The inverse counts as well: it decides which side has the references, whether they are pairs in a table of their own,
+  /// and whether positions are beside them. The other side's objects can be in another store. So a store would not notice
+  /// such a change if only the hash of the other entity covered it.
   private static func data(
     of relationship: RelationshipDescription, in entity: String, graph: EntityGraph
   ) -> JSONValue {
@@ -106,7 +110,10 @@ extension ModelHasher {
     writer.add("toMany", flag: relationship.isToMany)
     writer.add("optional", flag: relationship.isOptional)
     writer.add("inverse", relationship.inverse)
+    writer.add("inverseToMany", flag: inverse?.isToMany == true)
+    writer.add("inverseOrdered", flag: inverse?.isOrdered == true)
     writer.add("ordered", flag: relationship.isOrdered)
+    writer.add("holdsRows", flag: graph.holdsRows(of: relationship, entity))
     writer.add(
       "unenforced",
       flag: relationship.deleteRule.leavesReferences || inverse?.deleteRule.leavesReferences == true)

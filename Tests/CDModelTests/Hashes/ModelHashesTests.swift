@@ -82,7 +82,7 @@ struct ModelHashesTests {
     let a = SHA256.digest(
       of: #"{"hash":"data","format":1,"entity":{"name":"A","attributes":[{"name":"b","type":"String"},"#
         + #"{"name":"x","type":{"enumOf":"\#(type)"},"optional":true}],"#
-        + #""relationships":[{"name":"r","to":"A","optional":true,"unenforced":true}]}}"#)
+        + #""relationships":[{"name":"r","to":"A","optional":true,"holdsRows":true,"unenforced":true}]}}"#)
     let b = SHA256.digest(
       of: #"{"hash":"data","format":1,"entity":{"name":"B","parent":"A","inherited":"\#(a)"}}"#)
     let hashes = version.hashes
@@ -118,6 +118,27 @@ struct ModelHashesTests {
       $0.relationship("Book", "reviews") { $0.deleteRule = .noAction }
     }
     try expect(altered: [], definitions: ["Book"]) { $0.attribute("Book", "isbn") { $0.pattern = nil } }
+  }
+
+  /// Each side can be in a store of its own, which has to notice that its tables change.
+  @Test func `A change of where references are reaches both sides`() throws {
+    try expect(altered: ["Book", "Review"], definitions: ["Book"]) {
+      $0.relationship("Book", "reviews") { $0.isOrdered = true }
+    }
+    try expect(altered: ["Book", "Review"], definitions: ["Review"]) {
+      $0.relationship("Review", "book") { $0.isToMany = true }
+    }
+    // The references are on the mandatory side of a pair of to-one relationships, or else on that of the lesser name.
+    try expect(altered: ["Book", "Publisher"], definitions: ["Publisher"]) {
+      $0.relationship("Publisher", "books") {
+        $0.isToMany = false
+        $0.isOrdered = false
+        $0.isOptional = false
+      }
+    }
+    try expect(altered: ["Review"], definitions: ["Review"]) {
+      $0.relationship("Review", "book") { $0.isOptional = true }
+    }
   }
 
   @Test func `A configuration's hash is that of its entities`() throws {

@@ -103,11 +103,39 @@ import Testing
     #expect(found == ["2", "3", "1"].map { PropertyValue.attribute(.string($0)) })
   }
 
+  /// The positions are in the store of the items, whose own entity stays the same.
+  @Test func aRelationshipBecomesOrdered() throws {
+    var old = Self.albums(1)
+    old.entities[0].relationships[0].isOrdered = false
+    try fill(old) { context in
+      let items = try ["1", "2", "3"].map { try add("Item", $0, to: context) }
+      let album = try add("Album", "A", to: context)
+      try album.setValue(.objects(items), forKey: "items")
+    }
+    let model = MigrationFixture.model([old, Self.albums(2)])
+    let expected = ["3", "1", "2"]
+    do {
+      let context = try self.context(model)
+      let albums = try context.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+      let items = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))
+      let ordered = try expected.map { text in
+        try #require(try items.first { try $0.value(forKey: "text") == .attribute(.string(text)) })
+      }
+      try #require(albums.first).setValue(.objects(ordered), forKey: "items")
+      try context.save()
+    }
+    let context = try self.context(model)
+    let found = try texts("Album", "items", context)
+    #expect(found == expected.map { PropertyValue.attribute(.string($0)) })
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
   // MARK: The side that has the references
 
   /// Two versions, whose second one has the references of a relationship on the other side.
   enum Move: CaseIterable {
-    case pairs, oneToOne
+    case pairs, oneToOne, becomesPairs
 
     fileprivate var old: ModelVersion {
       switch self {
@@ -117,6 +145,9 @@ import Testing
       case .oneToOne:
         RelationshipBetweenStoresTests.pair(
           1, "Album", toOne("items", "Item", inverse: "albums"), toOne("albums", "Album", inverse: "items"))
+      case .becomesPairs:
+        RelationshipBetweenStoresTests.pair(
+          1, "Album", toMany("items", "Item", inverse: "albums"), toOne("albums", "Album", inverse: "items"))
       }
     }
 
@@ -128,10 +159,15 @@ import Testing
       case .oneToOne:
         RelationshipBetweenStoresTests.pair(
           2, "Zine", toOne("items", "Item", inverse: "albums"), toOne("albums", "Zine", inverse: "items"))
+      case .becomesPairs:
+        // Only the entity of the other store declares something else.
+        RelationshipBetweenStoresTests.pair(
+          2, "Album", toMany("items", "Item", inverse: "albums"), toMany("albums", "Album", inverse: "items"))
       }
     }
 
     fileprivate var isToOne: Bool { self == .oneToOne }
+    fileprivate var names: [String] { self == .becomesPairs ? ["Y", "X"] : ["X", "Y"] }
   }
 
   private static func pair(
@@ -166,7 +202,7 @@ import Testing
         Issue.record("another error: \(String(describing: error))")
         continue
       }
-      #expect(from == "X" && to == "Y")
+      #expect([from, to] == move.names)
     }
     let context = try self.context(MigrationFixture.model([move.old]))
     let items = try texts("Album", "items", context)
