@@ -9,7 +9,7 @@ struct ModelHashesTests {
   /// version.
   @Test func `The sample's hashes are fixed`() throws {
     let hashes = try SampleModel.version().hashes
-    #expect(hashes.data.description == "8579803b88eeb25b4649525aa3441535ea80917c7d93ba89490c44ee8c46a839")
+    #expect(hashes.data.description == "141b724614460799beca4caae064a4ed278af10db824ab021bbbc2d19612e127")
     #expect(hashes.layout.description == "0e236ee09eb03dfe9bfea9a80409d5f0b7813bf1ebaf9f5782004d9a2e4d8cae")
     #expect(
       hashes.definition.description == "8305fce96aea757f7985ee4c06d76f59d87a1e35738d4de870acb3ac9c329be2")
@@ -17,7 +17,7 @@ struct ModelHashesTests {
       hashes.entities.mapValues { [$0.data.description, $0.layout.description, $0.definition.description] }
         == [
           "Book": [
-            "14ce7ed5f2df8e6372f13b848a96171d70ba300812fb0fd286792e1c8a889f00",
+            "10614e5a621233f8abbcdae48a5a17343f4ac6f8fc361da9c7edb0c3b66b7319",
             "489fbf9546c7bb187d581522690d13665064fd6531fc9c41baa68bbaf0608120",
             "1143f32d664d7fac872bcea53518a0885650bfb1cb39e5db77f4a718d6f68cde",
           ],
@@ -32,7 +32,7 @@ struct ModelHashesTests {
             "a7badc5502cd763f4ae6211404d8ececdb949b79333254eba11feec629cef614",
           ],
           "Review": [
-            "8c58d371a1e49fde136c6d6d9044f9bd7bb1fbbe71e5fd9de3d827e7ba525cb4",
+            "0444f9b5117d2c7bdc3c9685c1d51d4f480ffb6d36302d57b3283fac075f7b69",
             "d338509a60f7839741dd14f132a97c8d8f311194848ae755bc8e88f5ff90dc25",
             "51efcc9f3f09982e071d874d89fbc5a5006fd527e55cc795fe6c9edb2958ceae",
           ],
@@ -50,8 +50,8 @@ struct ModelHashesTests {
       ])
     #expect(
       hashes.configurations.mapValues(\.description) == [
-        "All": "8579803b88eeb25b4649525aa3441535ea80917c7d93ba89490c44ee8c46a839",
-        "Books": "e2fe484a6e996b647147d4cca79d7d0aa4095b65bdf13c382612d05ff9fca728",
+        "All": "141b724614460799beca4caae064a4ed278af10db824ab021bbbc2d19612e127",
+        "Books": "96b2cbd9992256a814ccdbe08cf63c645e88010dc2c424ffa962ed8511322613",
       ])
   }
 

@@ -69,7 +69,7 @@ struct LockTests {
         lock 1
 
         version 1
-          data 2ca6416e84e66b394fce63116059ac2134e0923f45c9d3b96c25259320d9c666
+          data 3c8dc2c666792447b078e72e9d4f31db6450e6f547b1face79a0a338fbf1d70b
           layout a3b7fe3a5645c2c0441ad85fa7a49b7ded555e5c7a4cfe5aff9705267549cdc0
           definition fa359a03a7e9778a711ce305aa892bf911b2d12a6a3e7ccb77dfb15b7f1941aa
           basedOn d628a5444862e222
