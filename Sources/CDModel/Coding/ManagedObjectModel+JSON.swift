@@ -23,7 +23,7 @@ extension ManagedObjectModel {
     writer.add("id", id.uuidString)
     writer.add("imports", list: imports.map(JSONValue.string))
     writer.add("current", currentVersionNumber)
-    writer.add("locked", list: lockedVersionNumbers.sorted().map { JSONValue.int(Int64($0)) })
+    writer.add("locked", list: lockedVersionNumbers.ordered().map { JSONValue.int(Int64($0)) })
     writer.add(
       "versions",
       list: versions.map { version in

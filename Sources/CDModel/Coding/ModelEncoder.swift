@@ -30,7 +30,7 @@ struct ModelEncoder {
   func version(_ version: ModelVersion, into writer: inout JSONObjectWriter) {
     if purpose == .canonical { writer.add("number", version.number) }
     writer.add("label", comment(version.label))
-    let basedOn = purpose == .canonical ? version.basedOn : version.basedOn.sorted()
+    let basedOn = purpose == .canonical ? version.basedOn : version.basedOn.ordered()
     writer.add("basedOn", list: basedOn.map { .int(Int64($0)) })
     writer.add("enums", list: list(version.enums, by: { $0.name }, enumeration))
     writer.add("composites", list: list(version.composites, by: { $0.name }, composite))
@@ -76,7 +76,7 @@ extension [(String, JSONValue)] {
   /// The values sorted by name, and by their text if names are equal, so that the result does not depend on the order
   /// of declarations.
   func sortedByName() -> [JSONValue] {
-    sorted { left, right in
+    ordered { left, right in
       if left.0.precedes(right.0) { return true }
       if right.0.precedes(left.0) { return false }
       return left.1.canonicalText.precedes(right.1.canonicalText)

@@ -37,15 +37,15 @@ private struct ElementCollector {
 
   @_optimize(none)
   mutating func add(_ version: ModelVersion) {
-    add(.bases, .array(version.basedOn.sorted().map { .int(Int64($0)) }))
-    for each in version.enums.sorted(by: { $0.name.precedes($1.name) }) {
+    add(.bases, .array(version.basedOn.ordered().map { .int(Int64($0)) }))
+    for each in version.enums.ordered(by: { $0.name.precedes($1.name) }) {
       add(.enumeration(each.name), encoder.enumeration(each))
     }
-    for each in version.composites.sorted(by: { $0.name.precedes($1.name) }) { add(each) }
-    for each in version.configurations.sorted(by: { $0.name.precedes($1.name) }) {
+    for each in version.composites.ordered(by: { $0.name.precedes($1.name) }) { add(each) }
+    for each in version.configurations.ordered(by: { $0.name.precedes($1.name) }) {
       add(.configuration(each.name), encoder.configuration(each))
     }
-    for each in version.entities.sorted(by: { $0.name.precedes($1.name) }) { add(each) }
+    for each in version.entities.ordered(by: { $0.name.precedes($1.name) }) { add(each) }
   }
 
   private mutating func add(_ element: ModelElement, _ value: JSONValue) {
@@ -58,7 +58,7 @@ private struct ElementCollector {
     var head = composite
     head.fields = []
     add(.composite(composite.name), encoder.composite(head))
-    for field in composite.fields.sorted(by: { $0.name.precedes($1.name) }) {
+    for field in composite.fields.ordered(by: { $0.name.precedes($1.name) }) {
       add(.field(composite: composite.name, name: field.name), encoder.attribute(field))
     }
   }
@@ -73,16 +73,16 @@ private struct ElementCollector {
     head.indexes = []
     head.uniquenessConstraints = []
     add(.entity(entity.name), encoder.entity(head))
-    for each in entity.attributes.sorted(by: { $0.name.precedes($1.name) }) {
+    for each in entity.attributes.ordered(by: { $0.name.precedes($1.name) }) {
       add(.attribute(entity: entity.name, name: each.name), encoder.attribute(each))
     }
-    for each in entity.relationships.sorted(by: { $0.name.precedes($1.name) }) {
+    for each in entity.relationships.ordered(by: { $0.name.precedes($1.name) }) {
       add(.relationship(entity: entity.name, name: each.name), encoder.relationship(each))
     }
-    for each in entity.fetchedProperties.sorted(by: { $0.name.precedes($1.name) }) {
+    for each in entity.fetchedProperties.ordered(by: { $0.name.precedes($1.name) }) {
       add(.fetchedProperty(entity: entity.name, name: each.name), encoder.fetchedProperty(each))
     }
-    for each in entity.fetchTemplates.sorted(by: { $0.name.precedes($1.name) }) {
+    for each in entity.fetchTemplates.ordered(by: { $0.name.precedes($1.name) }) {
       add(.fetchTemplate(entity: entity.name, name: each.name), encoder.fetchTemplate(each))
     }
     if !entity.indexes.isEmpty {

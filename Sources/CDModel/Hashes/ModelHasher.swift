@@ -22,7 +22,7 @@ enum ModelHasher {
   /// The data hash of a set of entities. An unknown name is hashed with null in place of a digest.
   @_optimize(none)
   static func data(of names: [String], in entities: [String: EntityHashes]) -> Digest {
-    let sorted = Set(names).sorted { $0.precedes($1) }
+    let sorted = Set(names).ordered { $0.precedes($1) }
     return digest(
       "data",
       (

@@ -68,14 +68,14 @@ extension ManagedObjectModel {
     for model in models { try merge.add(model) }
     self.init(
       name: models.map(\.name).joined(separator: "+"), id: Self.identity(of: models),
-      imports: Set(models.flatMap(\.imports)).sorted(), versions: [merge.version], currentVersionNumber: 1)
+      imports: Set(models.flatMap(\.imports)).ordered(), versions: [merge.version], currentVersionNumber: 1)
     parts = models
   }
 
   /// The identity of a merged model. The order of the models has no effect.
   @_optimize(none)
   private static func identity(of models: [ManagedObjectModel]) -> UUID {
-    let text = models.map(\.id.uuidString).sorted().joined(separator: "\n")
+    let text = models.map(\.id.uuidString).ordered().joined(separator: "\n")
     var bytes = Array(SHA256.digest(of: Array(text.utf8)).bytes.prefix(16))
     // Marks the UUID as made from a hash: version 8, with the standard variant.
     bytes[6] = bytes[6] & 0x0F | 0x80

@@ -211,7 +211,7 @@ final class BatchRun {
   static func byEntity(_ keys: [FetchedKey]) -> [(entity: Int, keys: [ObjectKey])] {
     guard let first = keys.first else { return [] }
     if keys.allSatisfy({ $0.entity == first.entity }) { return [(first.entity, keys.map(\.key))] }
-    return Dictionary(grouping: keys, by: \.entity).sorted { $0.key < $1.key }
+    return Dictionary(grouping: keys, by: \.entity).orderedByKey()
       .map { ($0.key, $0.value.map(\.key)) }
   }
 

@@ -94,6 +94,7 @@ final class BatchUpsert {
   // MARK: What is replaced
 
   /// - Parameter given: The columns for which rows have values.
+  @_optimize(none)
   private static func searches(_ run: BatchRun, _ given: [String]) throws -> [Search] {
     let defaults = run.defaults(except: given)
     return try run.uniqueLists.compactMap { list in

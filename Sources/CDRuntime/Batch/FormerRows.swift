@@ -78,14 +78,14 @@ extension BatchRun {
   func moved(_ property: BatchProperty, _ former: FormerRows) throws -> [ObjectKey] {
     guard let column = property.columns.first, let before = former.references[column] else { return [] }
     return try rows.references(column, of: entity, Array(before.keys)).filter { before[$0.key] != $0.value }
-      .keys.sorted()
+      .keys.ascending()
   }
 
   /// Checks the counts of former owners, and lists the files that rows no longer refer to.
   @_optimize(none)
   func resolveFormerRows(_ former: FormerRows) throws {
-    for (_, counted) in former.counted.sorted(by: { $0.key < $1.key }) {
-      try checkCounts(of: counted.inverse, of: counted.owners.sorted())
+    for (_, counted) in former.counted.orderedByKey() {
+      try checkCounts(of: counted.inverse, of: counted.owners.ascending())
     }
     for (column, files) in former.files {
       // A file that a row still refers to must not be listed.

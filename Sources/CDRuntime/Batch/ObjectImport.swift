@@ -268,10 +268,11 @@ package final class ObjectImport {
   // MARK: The end
 
   /// Checks the rules that concern several rows, and computes derived attributes.
+  @_optimize(none)
   fileprivate func finish() throws -> Int {
     try save()
     // The import cannot begin again, as other batches do if somebody has saved meanwhile.
-    try run.willRead(from: inserted.keys.sorted().map { model.entities[$0] })
+    try run.willRead(from: inserted.keys.ascending().map { model.entities[$0] })
     try checkUnset()
     for (root, bounds) in bounds {
       reserved[root] = max(bounds.last + 1, firstKeys[root] ?? 1, reserved[root] ?? 1)
@@ -280,9 +281,9 @@ package final class ObjectImport {
     for (entity, keys) in inserted {
       for range in KeyRanges.normalized(keys.ranges) { run.noteInserted(range, of: model.entities[entity]) }
     }
-    for entity in inserted.keys.sorted() { try appendPositions(of: model.entities[entity]) }
+    for entity in inserted.keys.ascending() { try appendPositions(of: model.entities[entity]) }
     for (relationship, keys) in formerTargets { try run.checkCounts(of: relationship, of: Array(keys)) }
-    for entity in inserted.keys.sorted() {
+    for entity in inserted.keys.ascending() {
       let plan = model.entities[entity]
       for case let relationship? in plan.relationships where BatchRun.hasCountRule(relationship) {
         if case .reference = relationship.storage { continue }
@@ -295,7 +296,7 @@ package final class ObjectImport {
       }
     }
     if model.hasDerivedSlots {
-      for entity in inserted.keys.sorted() {
+      for entity in inserted.keys.ascending() {
         try forEachChunk(of: entity) { keys in
           let keys = keys.map { FetchedKey(key: $0, entity: entity) }
           try run.derive(new: keys, own: [], others: run.dependents(of: keys, nil))
@@ -332,6 +333,7 @@ package final class ObjectImport {
     }
   }
 
+  @_optimize(none)
   private func forEachChunk(of entity: Int, _ body: ([ObjectKey]) throws -> Void) throws {
     var keys: [ObjectKey] = []
     for range in inserted[entity]?.ranges ?? [] {
@@ -358,6 +360,7 @@ extension ObjectImport {
     /// The slots of mandatory references in the entity's own table, by the index of the entity.
     private let mandatorySlots: [[Int]]
 
+    @_optimize(none)
     init(_ writer: any StoreWriteSession, _ files: ListedFiles, _ model: ModelPlan) {
       self.writer = writer
       self.files = files
@@ -481,6 +484,7 @@ extension ManagedObjectContext {
 
   /// The objects of a relationship for which ``leadsOutside(_:ofEntity:)`` is true, in the relationship's order. Empty if
   /// the rows of the other store contain the relationship.
+  @_optimize(none)
   package func outsideReferences(
     of object: ManagedObject, _ relationship: String
   ) throws -> [OutsideReference] {

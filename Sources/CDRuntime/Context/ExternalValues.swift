@@ -92,6 +92,7 @@ struct ExternalValues {
   }
 
   /// Unlists the save's own files. Call it last in the save's transaction.
+  @_optimize(none)
   func keep() throws {
     for file in written.values {
       // If a save takes longer than the age limit, a collection may have removed its files.
@@ -104,6 +105,7 @@ struct ExternalValues {
   }
 
   /// Removes the files of a save that failed, except in the stores that the save has reached.
+  @_optimize(none)
   func discard(exceptIn storeIndices: Set<Int> = []) {
     let lost = written.values.filter { !storeIndices.contains($0.store.index) }
     guard !lost.isEmpty else { return }

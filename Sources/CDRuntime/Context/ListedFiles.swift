@@ -28,6 +28,7 @@ final class ListedFiles {
   ///   - count: The greatest number of files that are needed in one store.
   ///   - session: The session in which the long transaction will begin.
   /// - Throws: ``StoreError``. No name is listed then.
+  @_optimize(none)
   init(count: Int, _ session: any StoreWriteSession) throws {
     self.session = session
     guard count > 0 else { return }
@@ -61,6 +62,7 @@ final class ListedFiles {
   /// Keeps the files as part of their stores. Call this last in the transaction.
   ///
   /// - Throws: ``StoreError`` if a file does not exist any more.
+  @_optimize(none)
   func keep() throws {
     for own in names.values {
       if own.next > 0 { try own.files.syncFolder() }

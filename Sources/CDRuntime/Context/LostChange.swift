@@ -56,6 +56,7 @@ struct LostChanges {
 
   /// Removes all lost changes and returns those that were replaced, and those of objects that are still deleted or
   /// reset.
+  @_optimize(none)
   mutating func take() -> [LostChange] {
     defer { list.removeAll() }
     return list.filter { $0.isConfirmed || $0.object.isLost }.map(\.change)

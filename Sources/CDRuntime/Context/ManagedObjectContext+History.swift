@@ -33,6 +33,7 @@ extension ManagedObjectContext {
   /// Updates the objects in memory to the saves after a number.
   ///
   /// - Parameter seen: The number; nil if the history lacks saves that this context has seen.
+  @_optimize(none)
   private func apply(
     saves seen: Int64?, of store: any AttachedStore, _ session: any StoreSession
   ) throws {
@@ -41,6 +42,7 @@ extension ManagedObjectContext {
     // Root entities of objects that are read again although their rows have not been written.
     var referrers: Set<Int> = []
     var changes = changeNotices.isObserved || !children.isEmpty ? ObjectChanges() : nil
+    @_optimize(none)
     func noteUnknownSaves() {
       let known = registeredObjects.filter { $0.scope.plan.storeIndex == store.index }
       for object in known { noteUpdate(of: object) }
@@ -111,6 +113,7 @@ extension ManagedObjectContext {
 
   /// Lets objects follow their rows again if their changes were set back after other contexts had changed the rows. They have
   /// the values of old rows, from which no attribute must be derived.
+  @_optimize(none)
   func followRowsOfSetBackObjects() {
     var roots: Set<Int> = []
     for object in pending where !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) {
@@ -148,6 +151,7 @@ extension ManagedObjectContext {
 
   /// Records the partners that an object with changes refers to in one-to-one relationships that it has not changed,
   /// if another context has changed or deleted its row.
+  @_optimize(none)
   func noteContestedReferences(of object: ManagedObject) {
     guard !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) else { return }
     for case let relationship? in object.scope.plan.relationships where relationship.isOneToOne {
@@ -162,6 +166,7 @@ extension ManagedObjectContext {
   }
 
   /// Handles insertions of rows by other contexts. Some may be rows of objects with changes that had been deleted.
+  @_optimize(none)
   func noteReturn(to ranges: [ClosedRange<ObjectKey>], of root: Int) {
     guard !ranges.isEmpty else { return }
     for object in pending {
@@ -183,6 +188,7 @@ extension ManagedObjectContext {
   }
 
   /// Applies what other contexts have done to an object's row, once the object has no more changes.
+  @_optimize(none)
   func applyExternalChanges(_ object: ManagedObject) {
     if !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) { forgetDerivedChanges(of: object) }
     if object.isPending { return }
@@ -240,6 +246,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The root entities of the objects that have such references.
   @discardableResult
+  @_optimize(none)
   func forgetReferences(to ranges: [ClosedRange<ObjectKey>], of root: Int) -> Set<Int> {
     guard !ranges.isEmpty, let references = model.clearedReferences[root] else { return [] }
     let sorted = KeyRanges.normalized(ranges)
@@ -301,6 +308,7 @@ extension ManagedObjectContext {
   }
 
   /// Calls a closure with the objects in memory that have the given keys.
+  @_optimize(none)
   func merge(
     _ ranges: [ClosedRange<ObjectKey>], of root: Int, _ change: (ManagedObject) -> Void
   ) {

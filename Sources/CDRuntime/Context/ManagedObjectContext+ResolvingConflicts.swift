@@ -78,7 +78,7 @@ extension ManagedObjectContext {
   ) throws -> MergePolicy.Resolution {
     let resolution = try self.resolution(of: conflict)
     guard case .values(let values) = resolution else { return resolution }
-    for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+    for (key, value) in values.orderedByKey() {
       try object.checkValue(chosen(value, object), forKey: key)
     }
     return resolution
@@ -215,7 +215,7 @@ extension ManagedObjectContext {
       forgetEqualChanges(of: object)
     case .overwrite:
       // A value that the object has not read is missing in its values, and stays as it is in the store.
-      for (slot, value) in mine.sorted(by: { $0.key < $1.key }) where value != store[slot] {
+      for (slot, value) in mine.orderedByKey() where value != store[slot] {
         set(object, slot, value)
       }
       releasePartners(of: object, in: store)
@@ -322,7 +322,7 @@ extension ManagedObjectContext {
   /// Gives an object the values that a custom policy has chosen.
   @_optimize(none)
   func setChosenValues(_ values: [String: FetchedValue], _ object: ManagedObject) throws {
-    for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+    for (key, value) in values.orderedByKey() {
       try object.setValue(chosen(value, object), forKey: key)
     }
   }
@@ -337,6 +337,7 @@ extension ManagedObjectContext {
   }
 
   /// Forgets changes of slots that have the snapshot's values again.
+  @_optimize(none)
   func forgetEqualChanges(of object: ManagedObject) {
     guard let extras = object.extras, object.flags.isDisjoint(with: [.inserted, .deleted]) else { return }
     extras.old.removeAll { slot, value in

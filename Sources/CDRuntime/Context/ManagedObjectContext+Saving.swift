@@ -85,6 +85,7 @@ extension ManagedObjectContext {
   /// rows in which only derived attributes have changed here, because nothing needs to be decided.
   ///
   /// - Returns: Nil if no changes are left.
+  @_optimize(none)
   private func writeDerivingAnew(_ hooks: inout SaveHooks) throws -> SavePlan? {
     for attempt in 1... {
       do {
@@ -150,6 +151,7 @@ extension ManagedObjectContext {
   }
 
   /// Ends a save that has reached some of several stores: their objects are saved, the others are not.
+  @_optimize(none)
   private func finish(_ plan: SavePlan, _ partial: PartialSave) throws {
     let storeIndices = Set(partial.written.map(\.index))
     var own = SavePlan(pending.filter { $0.scope.plan.storeIndex.map(storeIndices.contains) ?? false })
@@ -196,6 +198,7 @@ extension ManagedObjectContext {
 
   /// The changed relationships of an object whose rows are in stores that have not been written, although the object's own
   /// row is in a store that has been.
+  @_optimize(none)
   private func unwrittenRelationships(of object: ManagedObject, writtenStores: Set<Int>) -> SlotSet {
     var slots = SlotSet()
     guard let extras = object.extras else { return slots }

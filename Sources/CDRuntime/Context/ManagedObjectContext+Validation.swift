@@ -115,7 +115,7 @@ extension ManagedObjectContext {
       let lost = deleted.filter { $0.scope.plan.lineage.contains(relationship.destination) }
       if lost.isEmpty { continue }
       let keys = Set(lost.map(\.key))
-      for owner in oneSidedOwners(of: relationship, to: Set(lost)).sorted(by: { $0.key < $1.key }) {
+      for owner in oneSidedOwners(of: relationship, to: Set(lost)).ordered(by: { $0.key < $1.key }) {
         // The other owners have been checked.
         guard !owner.isDeleted, !owner.flags.contains(.inserted),
           owner.extras?.changed.contains(relationship.slot) != true,
@@ -180,7 +180,7 @@ extension ManagedObjectContext {
       ? plan.requiredSlots.filter { object.extras?.assigned.contains($0) != true } : []
     let ruled: [Int]
     if !unassigned.isEmpty {
-      ruled = Set(plan.ruledSlots + unassigned).sorted()
+      ruled = Set(plan.ruledSlots + unassigned).ascending()
     } else {
       // All at once: to look at one slot's plan after the other counts references.
       ruled = isNew && object.hasPlainValues() ? plan.furtherRuledSlots : plan.ruledSlots

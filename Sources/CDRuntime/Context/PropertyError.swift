@@ -19,6 +19,7 @@ public enum PropertyError: Error, Hashable, Sendable {
 }
 
 extension PropertyError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     switch self {
     case .unknownKey(let entity, let key, let suggestion):

@@ -32,6 +32,7 @@ final class ReleasedContext {
   /// Takes over what a released context leaves.
   ///
   /// - Returns: Whether other code holds any of its objects.
+  @_optimize(none)
   func adopt(_ scopes: [ObjectScope], _ maps: [IdentityMap?], pending: [WeakObject]) -> Bool {
     self.scopes = scopes.map(WeakScope.init)
     self.pending = pending

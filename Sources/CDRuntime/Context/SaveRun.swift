@@ -626,7 +626,7 @@ extension SaveRun {
       return UniquenessConflict(
         entity: owner.name, properties: owner.description.uniquenessConstraints[values.list],
         // The stored object comes last.
-        objectIDs: objectIDs.sorted {
+        objectIDs: objectIDs.ordered {
           orderOfWriting[$0] ?? orderOfWriting.count < orderOfWriting[$1] ?? orderOfWriting.count
         })
     }
@@ -757,12 +757,12 @@ extension HistoryText {
     }
     return JSONValue.object(
       [JSONValue.Member(Mark.key, mark.json)]
-        + entities.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .object($0.value)) }
+        + entities.orderedByKey().map { JSONValue.Member($0.key, .object($0.value)) }
     ).canonicalText
   }
 
   private static func keys(of groups: [ObjectGroups.Group]) -> JSONValue {
-    .array(ranges(groups.flatMap(\.keys).sorted()))
+    .array(ranges(groups.flatMap(\.keys).ascending()))
   }
 
   /// The changed properties of one entity's objects. Each property has the keys of the objects in which it has
@@ -776,7 +776,7 @@ extension HistoryText {
       let isInAll = changedGroups.count == groups.count
       members.append(JSONValue.Member(slots[slot].name, isInAll ? .bool(true) : keys(of: changedGroups)))
     }
-    return members.sorted { $0.key < $1.key }
+    return members.ordered { $0.key < $1.key }
   }
 }
 

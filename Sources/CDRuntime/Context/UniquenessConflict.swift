@@ -27,6 +27,7 @@ public struct UniquenessConflict: Error, Hashable, Sendable {
 }
 
 extension UniquenessConflict: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     let names = properties.isEmpty ? "values of a `unique:` list" : properties.joined(separator: ", ")
     return "objects of '\(entity)' have the same \(names): "

@@ -283,6 +283,7 @@ extension PersistentContainer {
   /// and in `$XDG_DATA_HOME` (or `~/.local/share`) on other systems.
   ///
   /// - Parameter name: The app's name. The default is the name of the program.
+  @_optimize(none)
   public static func defaultDirectoryURL(forApp name: String? = nil) -> URL {
     let program = CommandLine.arguments.first.map { URL(filePath: $0).lastPathComponent } ?? ""
     let name = name ?? (program.isEmpty ? "cdgen" : program)

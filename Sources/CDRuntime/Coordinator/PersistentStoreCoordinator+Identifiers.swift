@@ -13,6 +13,7 @@ extension PersistentStoreCoordinator {
 
   /// The identifier that an object has now, for an identifier from before any migration; nil if the entity or the store
   /// is gone.
+  @_optimize(none)
   private func currentID(of id: ManagedObjectID) -> ManagedObjectID? {
     guard let name = managedObjectModel.currentName(ofEntity: id.entityName),
       engine.stores[id.storeID] != nil
@@ -55,6 +56,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``StoreError``, for example ``StoreError/damagedMetadata(_:key:)`` if a store's record of replicas and
   ///   migrations cannot be read.
+  @_optimize(none)
   public func managedObjectID(of globalID: GlobalObjectID) throws -> ManagedObjectID? {
     let session = try engine.takeSession()
     defer { engine.returnSession(session) }

@@ -36,6 +36,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError`` or ``MigrationError``. If a later store
   ///   fails, earlier ones may already be migrated: see <doc:MigratingStores>.
+  @_optimize(none)
   public convenience init(for models: [ModelWithMigrations], stores: [PersistentStoreDescription]) throws {
     var parsed: [ManagedObjectModel] = []
     var classes: [String: GeneratedClass] = [:]

@@ -45,6 +45,7 @@ public enum FetchError: Error, Hashable, Sendable {
 }
 
 extension FetchError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     switch self {
     case .unknownEntity(let name, let suggestion):

@@ -44,6 +44,7 @@ enum BackupFiles {
   }
 
   /// Whether a text is a number, or two numbers with a hyphen between them.
+  @_optimize(none)
   private static func isVersion(_ text: Substring) -> Bool {
     let numbers = text.split(separator: "-", omittingEmptySubsequences: false)
     return numbers.count <= 2

@@ -39,6 +39,7 @@ enum Disk {
 
   /// The reason why a file cannot be created, or cannot be opened if it exists: a missing folder or a missing
   /// permission. Nil if neither is missing.
+  @_optimize(none)
   static func accessProblem(of url: URL, toWrite: Bool) -> String? {
     let file = url.path(percentEncoded: false)
     var folder = url.deletingLastPathComponent().path(percentEncoded: false)
@@ -101,6 +102,7 @@ enum Disk {
   ///
   /// - Parameter other: A file. Who may read or write this file may do the same in the folder. Nil for the permissions that
   ///   new folders usually have.
+  @_optimize(none)
   static func makeFolder(_ path: String, like other: String?, of url: URL) throws(StoreError) {
     if mkdir(path, other == nil ? 0o777 : 0o700) == 0 {
       if let other {
@@ -123,6 +125,7 @@ enum Disk {
   /// values, for example, would not be found by the name of the link.
   ///
   /// - Throws: ``StoreError/cannotCreate(_:reason:)`` if the links form a circle.
+  @_optimize(none)
   static func resolvingLink(_ url: URL) throws(StoreError) -> URL {
     var path = url.path(percentEncoded: false)
     var count = 0
@@ -166,6 +169,7 @@ enum Disk {
   }
 
   /// The target of a symbolic link; nil if the path is not a link.
+  @_optimize(none)
   static func linkTarget(_ path: String) -> String? {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)
     let count = buffer.withUnsafeMutableBytes { bytes -> Int in

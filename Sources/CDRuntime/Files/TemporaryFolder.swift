@@ -29,6 +29,7 @@ package final class TemporaryFolder {
   ///   - prefix: The beginning of the folder's name. The rest is random.
   ///   - parent: The folder in which to create it. It is created if it does not exist.
   /// - Throws: ``StoreError/cannotCreate(_:reason:)``.
+  @_optimize(none)
   package init(prefix: String, in parent: URL = FileManager.default.temporaryDirectory) throws(StoreError) {
     root = parent.appending(path: prefix + UUID.random().uuidString, directoryHint: .isDirectory)
     url = root.appending(path: "files", directoryHint: .isDirectory)

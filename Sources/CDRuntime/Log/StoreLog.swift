@@ -33,6 +33,7 @@ public enum StoreLogEvent: Hashable, Sendable, CustomStringConvertible {
   case slowFetch(entity: String, duration: Duration)
 
   /// The event in one line.
+  @_optimize(none)
   public var description: String {
     switch self {
     case .statement(let text, let duration): "\(Self.text(of: duration))  \(text)"

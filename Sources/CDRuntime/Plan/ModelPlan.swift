@@ -51,6 +51,7 @@ package final class ModelPlan: Sendable {
 
   /// The indexes of the stores in which derived attributes and delete rules can read or change objects when an object of the
   /// entity changes: those that relationships lead to, from one object to the next and in both directions.
+  @_optimize(none)
   func connectedStores(of entity: EntityPlan) -> Set<Int> {
     // A root stands for all entities of its hierarchy.
     var neighbors: [Int: Set<Int>] = [:]
@@ -84,6 +85,7 @@ package final class ModelPlan: Sendable {
   ///   - traits: Returns the traits of the generated classes, by the entities' names.
   /// - Throws: ``ModelError`` if the model has no current version, or if that version has a mistake; and the errors of
   ///   `traits`.
+  @_optimize(none)
   init(
     _ model: ManagedObjectModel, configurations: [String?] = [], assignment given: StoreAssignment? = nil,
     traits: (EntityGraph) throws -> [String: EntityTraits] = { _ in [:] }
@@ -150,6 +152,7 @@ package final class ModelPlan: Sendable {
   var hasDerivedSlots: Bool { !derivedNames.isEmpty }
 
   /// The data hash of the entities that a store holds. It is the version's own hash if the store holds all entities.
+  @_optimize(none)
   package func dataHash(ofStore storeIndex: Int) -> Digest {
     let names = entities.filter { $0.storeIndex == storeIndex }.map(\.name)
     let hashes = source(ofStore: storeIndex).hashes

@@ -13,6 +13,7 @@ struct ModelPlanBuilder {
     self.assignment = assignment
   }
 
+  @_optimize(none)
   mutating func build() throws -> ([EntityPlan], [JoinPlan]) {
     let entities = graph.entitiesParentsFirst
     for (entityIndex, entity) in entities.enumerated() { entityIndices[entity.name] = entityIndex }
@@ -42,6 +43,7 @@ struct ModelPlanBuilder {
     return (plans, joins)
   }
 
+  @_optimize(none)
   private mutating func slots(of entity: EntityDescription, columns: [StoredColumn]) throws -> [PropertyPlan]
   {
     let slots = graph.slots(of: entity.name)
@@ -62,6 +64,7 @@ struct ModelPlanBuilder {
     return plans
   }
 
+  @_optimize(none)
   private mutating func kind(
     of slot: PropertySlot, columns: Range<Int>, entity: EntityDescription
   ) throws -> PropertyPlan.Kind {
@@ -93,6 +96,7 @@ struct ModelPlanBuilder {
     }
   }
 
+  @_optimize(none)
   private mutating func plan(
     _ relationship: RelationshipDescription, slot: PropertySlot, columns: Range<Int>
   ) throws -> RelationshipPlan {

@@ -4,6 +4,7 @@ struct StoreAssignment: Sendable {
   private(set) var storeIndices: [String: Int] = [:]
 
   /// Assigns all entities to one store.
+  @_optimize(none)
   static func single(_ graph: EntityGraph) -> StoreAssignment {
     var result = StoreAssignment()
     for entity in graph.version.entities where graph.root(of: entity.name)?.name == entity.name {
@@ -15,6 +16,7 @@ struct StoreAssignment: Sendable {
   private init() {}
 
   /// Assigns the hierarchies of some roots to the first store, and no others.
+  @_optimize(none)
   init(roots: Set<String>) {
     for name in roots { storeIndices[name] = 0 }
   }
@@ -22,6 +24,7 @@ struct StoreAssignment: Sendable {
   /// - Parameter configurations: The configuration of each store; nil for a store of all entities that no other
   ///   configuration names.
   /// - Throws: ``ModelError`` if a configuration does not exist, or if two stores would hold the same entity.
+  @_optimize(none)
   init(_ graph: EntityGraph, configurations: [String?]) throws(ModelError) {
     for (storeIndex, name) in configurations.enumerated() {
       guard let name else { continue }

@@ -72,7 +72,7 @@ extension EntityClass {
     matching values: [AttributeKey<Self>: (any AttributeValueConvertible)?],
     using combination: MatchCombination = .and, in context: ManagedObjectContext
   ) throws -> [Self] {
-    let pairs = values.map { ($0.key.name, $0.value) }.sorted { $0.0 < $1.0 }
+    let pairs = values.map { ($0.key.name, $0.value) }.ordered { $0.0 < $1.0 }
     return try context.fetch(
       FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
   }
@@ -95,7 +95,7 @@ extension EntityClass {
     matching values: [AttributeKey<Self>: (any AttributeValueConvertible)?],
     using combination: MatchCombination = .and, in context: ManagedObjectContext
   ) throws -> Self? {
-    let pairs = values.map { ($0.key.name, $0.value) }.sorted { $0.0 < $1.0 }
+    let pairs = values.map { ($0.key.name, $0.value) }.ordered { $0.0 < $1.0 }
     return try context.single(
       FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
   }

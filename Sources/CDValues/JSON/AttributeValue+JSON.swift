@@ -38,7 +38,7 @@ extension AttributeValue {
       Self.tagged(
         "$composite",
         .object(
-          fields.sorted { $0.key.precedes($1.key) }
+          fields.ordered { $0.key.precedes($1.key) }
             .map { JSONValue.Member($0.key, $0.value.jsonValue(dates: dates)) }))
     default: Self.tagged(type?.traits?.jsonTag ?? "", .string(plainText ?? ""))
     }

@@ -35,7 +35,7 @@ package struct JSONObjectWriter {
   @inline(never)
   package mutating func add(_ key: String, dictionary: [String: String]) {
     guard !dictionary.isEmpty else { return }
-    let sorted = dictionary.sorted { $0.key.precedes($1.key) }
+    let sorted = dictionary.ordered { $0.key.precedes($1.key) }
     add(key, JSONValue.object(sorted.map { JSONValue.Member($0.key, .string($0.value)) }))
   }
 }

@@ -91,7 +91,7 @@ extension AttributeValue {
     case .uuid(let id): id.uuidString
     case .url(let url): url.absoluteString
     case .composite(let fields):
-      "{" + fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.excerpt)" }.joined(separator: ", ")
+      "{" + fields.orderedByKey().map { "\($0.key): \($0.value.excerpt)" }.joined(separator: ", ")
         + "}"
     }
   }

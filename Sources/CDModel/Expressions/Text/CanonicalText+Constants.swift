@@ -7,7 +7,7 @@ extension CanonicalWriter {
       text += "{"
       write(elements.map(\.description))
       text += "}"
-    case .set(let elements): writeCall("SET", elements.map(\.description).sorted(by: Self.precedes))
+    case .set(let elements): writeCall("SET", elements.map(\.description).ordered(by: Self.precedes))
     case .dictionary(let elements):
       writePairs("DICTIONARY", elements.map { ($0.key, $0.value.description) })
     case .object(let reference):
@@ -35,7 +35,7 @@ extension CanonicalWriter {
   }
 
   private mutating func writePairs(_ name: String, _ pairs: [(key: String, value: String)]) {
-    let sorted = pairs.sorted { Self.precedes($0.key, $1.key) }
+    let sorted = pairs.ordered { Self.precedes($0.key, $1.key) }
     writeCall(name, sorted.flatMap { [Self.quoted($0.key), $0.value] })
   }
 

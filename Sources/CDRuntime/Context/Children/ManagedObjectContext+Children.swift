@@ -63,6 +63,7 @@ extension ManagedObjectContext {
     parent.notifyObservers()
   }
 
+  @_optimize(none)
   private func finishSaveToParent() {
     for object in pending {
       let isGone = object.flags.contains(.deleted)
@@ -446,6 +447,7 @@ extension ManagedObjectContext {
     }
   }
 
+  @_optimize(none)
   private func applyOrder(_ order: PushedOrder, to parent: ManagedObjectContext) {
     guard let wanted = order.all else { return applyAddedOrder(order, to: parent) }
     let theirs = parent.objects(of: order.parentObject, order.relationship).map(\.key)
@@ -457,6 +459,7 @@ extension ManagedObjectContext {
 
   /// Gives the order of objects that the child has added to a relationship that it has not loaded. The parent's
   /// relationship is loaded only to move an object that was related before.
+  @_optimize(none)
   private func applyAddedOrder(_ order: PushedOrder, to parent: ManagedObjectContext) {
     let state = order.parentObject.toManyState(order.relationship.slot)
     let last = Set(order.last)

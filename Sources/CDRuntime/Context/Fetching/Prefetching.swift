@@ -106,7 +106,7 @@ extension ManagedObjectContext {
         missing.insert(key)
       }
     }
-    return related + (try readRows(missing.sorted(), of: plan))
+    return related + (try readRows(missing.ascending(), of: plan))
   }
 
   private func prefetchPartners(
@@ -168,7 +168,7 @@ extension ManagedObjectContext {
     }
     if owners.isEmpty { return [] }
     let plan = model.entities[relationship.destination]
-    let rows = try relatedRows(reader().rows(of: relationship, ofAny: owners.keys.sorted()), plan)
+    let rows = try relatedRows(reader().rows(of: relationship, ofAny: owners.keys.ascending()), plan)
     var members: [ObjectKey: [ManagedObject]] = [:]
     for state in owners.values { state.positions.removeAll() }
     for row in rows {
@@ -260,7 +260,7 @@ extension ManagedObjectContext {
     guard parent == nil, engine is CombinedEngine else { return }
     var keys = Set(sortKeys.map { String($0.keyPath.prefix { $0 != "." }) })
     if let predicate { Self.addFirstKeys(of: predicate, to: &keys) }
-    let paths = keys.sorted().compactMap { key -> PrefetchPath? in
+    let paths = keys.ordered().compactMap { key -> PrefetchPath? in
       guard let relationship = plan.slot(key)?.relationship,
         model.entities[relationship.destination].storeIndex != plan.storeIndex
       else { return nil }

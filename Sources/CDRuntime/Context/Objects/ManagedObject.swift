@@ -311,6 +311,7 @@ extension ManagedObject: CustomStringConvertible {
   ///
   /// A fault and an inaccessible object have no values in it, because a description reads nothing from the store. Texts
   /// are cut after 40 characters, and data is shown by its size.
+  @_optimize(none)
   public var description: String {
     let state =
       isDeleted

@@ -18,6 +18,7 @@ public enum SnapshotError: Error, Hashable, Sendable {
 }
 
 extension SnapshotError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     switch self {
     case .missingObject(let entity, let property, let id):

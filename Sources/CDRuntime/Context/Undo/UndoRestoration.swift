@@ -16,6 +16,7 @@ struct UndoRestoration {
   /// The objects whose deletion has not been saved.
   private let unsavedDeletions: Set<ObjectIdentifier>
 
+  @_optimize(none)
   init(_ group: UndoGroup, in context: ManagedObjectContext) {
     self.group = group
     self.context = context
@@ -76,6 +77,7 @@ struct UndoRestoration {
     return inverse
   }
 
+  @_optimize(none)
   private mutating func noteCurrent() -> UndoGroup {
     let inverse = UndoGroup()
     inverse.name = group.name
@@ -123,11 +125,12 @@ struct UndoRestoration {
   /// Gives objects that a redo deletes again the references and pairs that they had at their first deletion. They are
   /// not visible in this context, but the save to the parent needs them: the parent must know which objects a deleted
   /// object had been separated from, so that it does not delete these too.
+  @_optimize(none)
   private func restoreRemovals(of entries: [UndoEntry]) {
     if entries.isEmpty || context.parent == nil { return }
     for entry in entries {
       let object = entry.object
-      for (slot, value) in entry.values.sorted(by: { $0.key < $1.key }) {
+      for (slot, value) in entry.values.orderedByKey() {
         guard object.scope.plan.relationships[slot] != nil, object.storedValue(slot) != value else {
           continue
         }
@@ -149,6 +152,7 @@ struct UndoRestoration {
 
   /// Whether a stored pair was left by a deletion that has not been saved. The pair is then not a change of this
   /// context, and remains as other contexts make it.
+  @_optimize(none)
   private func isLeftByDeletion(_ pair: UndoPair) -> Bool {
     let away = [pair.object, pair.member].filter { !$0.exists }
     return pair.wasRelated && !pair.wasAdded && !away.isEmpty
@@ -159,6 +163,7 @@ struct UndoRestoration {
 
   // MARK: Existence
 
+  @_optimize(none)
   private mutating func reinsert(_ entry: UndoEntry) {
     let object = entry.object
     guard object.scope.context === context else { return }
@@ -236,6 +241,7 @@ struct UndoRestoration {
 
   /// The objects that refer to an object that is being removed. Another context may have related objects to it that
   /// have never been read here.
+  @_optimize(none)
   private func referrers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
     if !relationship.isToMany { return context.partner(of: object, relationship).map { [$0] } ?? [] }
     let state = object.toManyState(relationship.slot)
@@ -260,7 +266,7 @@ struct UndoRestoration {
     let object = entry.object
     object._willRead()
     var attributes: [Int: AttributeValue] = [:]
-    for (slot, value) in entry.values.sorted(by: { $0.key < $1.key }) {
+    for (slot, value) in entry.values.orderedByKey() {
       guard let relationship = object.scope.plan.relationships[slot] else {
         guard object.storedValue(slot) != value else { continue }
         object.willSet(slot)
@@ -337,6 +343,7 @@ struct UndoRestoration {
   }
 
   /// Restores a reference to an object that exists again.
+  @_optimize(none)
   private mutating func restore(_ referrer: UndoReferrer, to object: ManagedObject) {
     let (source, relationship) = (referrer.object, referrer.relationship)
     if source.exists { source._willRead() }
@@ -376,6 +383,7 @@ extension UndoRestoration {
   }
 
   /// Updates the other side of an object's reference.
+  @_optimize(none)
   private mutating func resolveOtherSide(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ key: ObjectKey
   ) {
@@ -399,9 +407,10 @@ extension UndoRestoration {
   }
 
   /// Restores the references of a deleted object that refuse its deletion.
+  @_optimize(none)
   private func restoreDenials(_ entry: UndoEntry) {
     let object = entry.object
-    for (slot, value) in entry.denials.sorted(by: { $0.key < $1.key }) {
+    for (slot, value) in entry.denials.orderedByKey() {
       guard let relationship = object.scope.plan.relationships[slot], object.storedValue(slot) != value
       else { continue }
       let former = object.referenceKey(slot)
@@ -431,6 +440,7 @@ extension UndoRestoration {
   /// Adds or removes a pair, on both sides.
   ///
   /// - Parameter isSaved: Whether the change of the pair that is undone has been saved.
+  @_optimize(none)
   private mutating func restorePair(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, isRelated: Bool,
     isSaved: Bool = false

@@ -53,6 +53,7 @@ public enum EvaluationError: Error, Hashable, Sendable {
 }
 
 extension EvaluationError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     switch self {
     case .unknownKey(let key, let entity): "\(entity) has no property '\(key)'"

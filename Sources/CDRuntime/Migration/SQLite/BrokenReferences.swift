@@ -43,6 +43,7 @@ struct BrokenReferences {
 
   /// The references of which the store guarantees that they lead to objects, each with the entity of these objects. The
   /// entities of a hierarchy share columns, which are listed once.
+  @_optimize(none)
   var guaranteed: [(entity: EntityPlan, column: ColumnPlan, other: EntityPlan)] {
     var seen: Set<String> = []
     var found: [(entity: EntityPlan, column: ColumnPlan, other: EntityPlan)] = []

@@ -11,6 +11,7 @@ enum FormerConfiguration {
 
   /// The configurations with which a version gives the store its entities, the store's own one first; nil if the version
   /// lacks the configuration.
+  @_optimize(none)
   func configurations(in version: ModelVersion) -> [String?]? {
     let names: [String?] = version.configurations.map { $0.name }
     switch self {
@@ -49,6 +50,7 @@ extension StoreMigration {
   ///
   /// A store without a configuration holds the entities that no other store has. If a version lacks the configuration of
   /// another store, it does not say which entities these are.
+  @_optimize(none)
   func otherConfiguration(missingIn version: ModelVersion) -> String? {
     let names = Set(version.configurations.map(\.name))
     return others.lazy.compactMap(\.configuration).first { !names.contains($0) }

@@ -18,7 +18,7 @@ struct IndexCheck {
   @_optimize(none)
   func run() throws -> Bool {
     var isChanged = false
-    for table in tables.sorted() {
+    for table in tables.ordered() {
       // Other programs may have created indexes too, and SQLite uses them for our statements.
       let indexes = try session.rows(
         "SELECT l.name, l.partial, m.sql FROM pragma_index_list(\(SQLText.literal(table))) AS l "

@@ -186,6 +186,7 @@ extension StoreSession {
   /// Returns the rows of a source, in the order of their keys; nil for an engine that no migration uses.
   ///
   /// The statement reads the columns of this entity only, because the condition excludes subentities.
+  @_optimize(none)
   func rows(of sourceMapping: StepPlan.SourceMapping) throws -> RowCursor? {
     guard let session = self as? SQLiteSession else { return nil }
     let entity = sourceMapping.source

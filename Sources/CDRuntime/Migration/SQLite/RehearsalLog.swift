@@ -185,7 +185,7 @@ final class RehearsalLog {
     try timed {
       let stored: StoredSchema
       do { stored = try StoredSchema(session.connection) } catch { throw session.wrapped(error) }
-      for name in stored.foreignTables(SQLSchema(model, store: 0)).sorted() {
+      for name in stored.foreignTables(SQLSchema(model, store: 0)).ordered() {
         losses.append(
           MigrationReport.Loss(
             description: "the new file does not contain the table '\(name)' of another program",

@@ -36,6 +36,7 @@ final class CombinedBatchSession: StoreBatchSession {
     keys.isEmpty ? [] : try session(of: entity).keys(keys, of: entity)
   }
 
+  @_optimize(none)
   func related(_ relationship: RelationshipPlan, of keys: [ObjectKey]) throws -> [FetchedKey] {
     let destination = model.entities[relationship.destination]
     guard let owner = model.entity(relationship.owner), isSeparate(relationship, owner) else {
@@ -50,10 +51,11 @@ final class CombinedBatchSession: StoreBatchSession {
       return try session(of: destination).related(relationship, of: keys)
     case .join(let index, let isSource):
       let pairs = try reader.pairs(ofJoin: index, isSource: isSource, of: keys)
-      return try self.keys(Array(Set(pairs.map(\.member))).sorted(), of: destination)
+      return try self.keys(Set(pairs.map(\.member)).ascending(), of: destination)
     }
   }
 
+  @_optimize(none)
   func owners(of relationship: RelationshipPlan, to keys: [ObjectKey]) throws -> [FetchedKey] {
     guard let owner = model.entity(relationship.owner) else { return [] }
     guard isSeparate(relationship, owner) else {
@@ -68,7 +70,7 @@ final class CombinedBatchSession: StoreBatchSession {
       return try self.keys(targets, of: owner)
     case .join(let index, let isSource):
       let pairs = try reader.pairs(ofJoin: index, isSource: !isSource, of: keys)
-      return try self.keys(Array(Set(pairs.map(\.member))).sorted(), of: owner)
+      return try self.keys(Set(pairs.map(\.member)).ascending(), of: owner)
     }
   }
 
@@ -82,6 +84,7 @@ final class CombinedBatchSession: StoreBatchSession {
     try session(of: entity).references(column, of: entity, keys)
   }
 
+  @_optimize(none)
   func ownersWithWrongCount(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)] {
@@ -106,8 +109,10 @@ final class CombinedBatchSession: StoreBatchSession {
         counts[pair.owner, default: 0] += 1
       }
     }
-    let wrong = try self.keys(keys, of: owner).map(\.key).sorted().map { (key: $0, count: counts[$0] ?? 0) }
-      .filter { !range.contains($0.count) }
+    let wrong = try self.keys(keys, of: owner).map(\.key).ascending().map {
+      (key: $0, count: counts[$0] ?? 0)
+    }
+    .filter { !range.contains($0.count) }
     return Array(wrong.prefix(most))
   }
 

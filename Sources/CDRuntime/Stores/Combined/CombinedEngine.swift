@@ -11,6 +11,7 @@ struct EngineMap: Sendable {
   /// The number of the engine, by the index of the store.
   private let engines: [Int: Int]
 
+  @_optimize(none)
   init(_ engines: [any StoreEngine]) {
     var numbers: [Int: Int] = [:]
     for (number, engine) in engines.enumerated() {
@@ -45,6 +46,7 @@ final class CombinedEngine: StoreEngine {
 
   /// - Parameter engines: The engines with their open stores. An engine whose writes exclude each other comes before one
   ///   that may refuse a save at the last moment.
+  @_optimize(none)
   init(_ engines: [any StoreEngine], _ model: ModelPlan) {
     self.engines = engines
     self.model = model
@@ -62,7 +64,7 @@ final class CombinedEngine: StoreEngine {
   /// The stores of several sets, in the order of the coordinator.
   private static func set(of sets: [StoreSet]) -> StoreSet {
     StoreSet(
-      sets.flatMap(\.all).sorted { $0.index < $1.index }, removals: sets.reduce(0) { $0 + $1.removals })
+      sets.flatMap(\.all).ordered { $0.index < $1.index }, removals: sets.reduce(0) { $0 + $1.removals })
   }
 
   private func engine(of entity: EntityPlan) throws(StoreError) -> any StoreEngine {
@@ -101,6 +103,7 @@ final class CombinedEngine: StoreEngine {
 
   // MARK: Sessions
 
+  @_optimize(none)
   func takeSession() throws -> any StoreSession {
     var sessions: [any StoreSession] = []
     do {
@@ -136,6 +139,7 @@ final class CombinedEngine: StoreEngine {
   }
 
   /// Runs a body with the write sessions of all engines. The first engines' are given.
+  @_optimize(none)
   private func write<R>(
     isSave: Bool, isRepeatable: () -> Bool, _ sessions: [any StoreWriteSession],
     _ body: (any StoreWriteSession) throws -> R

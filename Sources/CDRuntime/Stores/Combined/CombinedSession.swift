@@ -154,6 +154,7 @@ final class CombinedSession: StoreSession {
   }
 
   /// The rows of objects in another engine than the join table.
+  @_optimize(none)
   private func rows(
     of relationship: RelationshipPlan, _ join: (index: Int, isSource: Bool), ofAny keys: [ObjectKey]
   ) throws -> RowCursor {
@@ -171,6 +172,7 @@ final class CombinedSession: StoreSession {
   }
 
   /// The rows of an entity and its subentities with the given keys, as values.
+  @_optimize(none)
   private func listedRows(
     _ keys: [ObjectKey], of entity: EntityPlan
   ) throws -> [ObjectKey: RowList.Row] {
@@ -190,6 +192,7 @@ final class CombinedSession: StoreSession {
     return result
   }
 
+  @_optimize(none)
   func positions(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey: Int64]? {
     guard let join = separateJoin(of: relationship) else {
       return try session(of: model.entities[relationship.destination]).positions(of: relationship, of: key)
@@ -230,6 +233,7 @@ final class CombinedSession: StoreSession {
     return try session(of: owner).referrers(by: relationship, of: owner, to: key)
   }
 
+  @_optimize(none)
   func relatedKeys(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey] {
     let destination = model.entities[relationship.destination]
     guard let join = separateJoin(of: relationship) else {
@@ -312,6 +316,7 @@ final class CombinedSession: StoreSession {
 extension CombinedSession {
   private static let batchSize = 1000
 
+  @_optimize(none)
   private func separateDefects() throws -> [StoreDefect] {
     var findings: [StoreDefect] = []
     for entity in model.entities where stores.store(of: entity) != nil {

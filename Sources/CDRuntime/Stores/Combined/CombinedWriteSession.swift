@@ -112,6 +112,7 @@ final class CombinedWriteSession: StoreWriteSession {
 
   /// Commits the transactions of an engine and of those after it. An engine commits after the check, so the last engine
   /// commits first, and nothing is written if it refuses.
+  @_optimize(none)
   private func commit(
     from number: Int, _ changed: [any AttachedStore], _ check: () throws -> Void
   ) throws {

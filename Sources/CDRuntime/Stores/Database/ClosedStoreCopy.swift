@@ -196,7 +196,7 @@ private struct StoredRows {
   @_optimize(none)
   func copyFiles() throws {
     guard let largeValues else { return }
-    for name in try fileNames().sorted() { try largeValues.addFile(name) }
+    for name in try fileNames().ordered() { try largeValues.addFile(name) }
   }
 
   /// Throws an error if a copy would silently lack rows, because no object can be made of them.

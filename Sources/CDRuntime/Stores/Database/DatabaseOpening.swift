@@ -89,6 +89,7 @@ struct DatabaseOpening {
   }
 
   /// Opens the file, and checks its header before SQLite reads it.
+  @_optimize(none)
   private func connect() throws -> SQLiteConnection {
     // Opening a pipe could wait forever.
     let isThere = try DatabaseFile.checkIsFile(url)
@@ -127,6 +128,7 @@ extension ExternalFiles {
   /// Removes the files that have been on the list of unused files for long enough and that no backup needs.
   ///
   /// - Parameter columns: The columns of the store that may name files.
+  @_optimize(none)
   fileprivate func collect(
     _ connection: SQLiteConnection, of url: URL, columns: [FileColumn], now: Date = Date()
   ) throws {

@@ -39,6 +39,7 @@ extension StoreMetadata {
     self = found
   }
 
+  @_optimize(none)
   fileprivate init(ofStoreAt url: URL, rollsBack: Bool, busyTimeout: Double = 10) throws {
     let url = try Disk.resolvingLink(url)
     self = try FolderLock.whileBusy(url, timeout: busyTimeout) {

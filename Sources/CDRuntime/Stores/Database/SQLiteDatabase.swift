@@ -63,6 +63,7 @@ final class SQLiteDatabase: StoreEngine {
   ///
   /// - Parameter open: Opens the store at an index. A caller can do more here, such as a migration.
   /// - Throws: ``StoreError``, or an error of `open`. Existing stores are then unchanged.
+  @_optimize(none)
   init(
     _ settings: [StoreSettings], model: ModelPlan,
     open: (_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore = { store, _ in try store.open() }
@@ -113,6 +114,7 @@ final class SQLiteDatabase: StoreEngine {
   }
 
   /// A database for a store that another connection creates. Its own connection only has an empty database in memory.
+  @_optimize(none)
   init(creating store: SQLiteStore, model: ModelPlan) throws {
     self.model = model
     sql = ModelSQL(model, .sqlite)
@@ -151,6 +153,7 @@ final class SQLiteDatabase: StoreEngine {
   /// - Throws: ``StoreError/replaced(_:)`` if a file has been removed or replaced meanwhile. SQLite would create the file
   ///   anew, or change a file that has not been checked. ``StoreError/notWritable(_:reason:)`` if a file has become
   ///   read-only.
+  @_optimize(none)
   private static func connectLater(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
     for store in set.all { try store.checkIdentity() }
     let connection = try connect(to: set, busyTimeout)

@@ -207,7 +207,7 @@ extension SQLiteSession {
   private func invalidBooleans(of root: EntityPlan) throws -> [StoreDefect] {
     let columns = Set(
       root.subtree.flatMap { model.entities[$0].columns }.filter { $0.storageType == .bool }.map(\.name))
-    return try columns.sorted().flatMap { column in
+    return try columns.ordered().flatMap { column in
       let name = SQLText.quoted(column)
       return try connection.rows(
         "SELECT _pk FROM \(SQLText.quoted(root.table)) WHERE \(name) NOT IN (0, 1) ORDER BY _pk LIMIT 100"

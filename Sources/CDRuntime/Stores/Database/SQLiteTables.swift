@@ -97,6 +97,7 @@ final class SQLiteTableSource: TableSource {
     }
   }
 
+  @_optimize(none)
   func strangeEntity(in root: EntityPlan, of model: ModelPlan) throws -> String? {
     let table = "\(schema).\(SQLText.quoted(root.table))"
     guard let strange = model.strangeRows(of: root, table: table) else { return nil }
@@ -261,6 +262,7 @@ private final class SQLiteRowReceiver: RowReceiver {
   }
 
   /// The reason why the table refuses the row; nil if the error has another cause.
+  @_optimize(none)
   private func refusal(_ error: StoreError) -> (any Error)? {
     guard error.isConstraintViolation, case .engine(_, let engineError) = error else { return nil }
     // SQLITE_CONSTRAINT_ROWID, which is a macro in the C header.

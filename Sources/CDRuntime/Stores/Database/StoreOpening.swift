@@ -56,6 +56,7 @@ struct StoreOpening {
     if let wanted = found.wanted { try update(to: wanted, SQLSchema(model, store: storeIndex)) }
   }
 
+  @_optimize(none)
   private func create() throws -> UUID {
     let storeID = UUID.random()
     let schema = SQLSchema(model, store: storeIndex)
@@ -69,6 +70,7 @@ struct StoreOpening {
   /// Checks the store's contents within one snapshot.
   ///
   /// - Returns: Nil if the file is empty.
+  @_optimize(none)
   private func inspect() throws -> Found? {
     // In UTF-16, SQLite orders texts by other units than this library, so queries would have other results.
     if let encoding = try connection.scalar("PRAGMA encoding"), encoding != "UTF-8" {

@@ -139,7 +139,7 @@ public final class StoreBuilder {
     var metadata = StoreMetadata(plan, storeID: storeID, store: 0)
     metadata.values = values
     var entries = metadata.allEntries
-    entries[Self.entitiesKey] = entities.sorted().joined(separator: " ")
+    entries[Self.entitiesKey] = entities.ordered().joined(separator: " ")
     return try begin(metadata: entries)
   }
 

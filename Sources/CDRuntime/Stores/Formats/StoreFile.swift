@@ -53,6 +53,7 @@ final class StoreFile: Sendable {
   /// Opens the file, or creates an empty file if it does not exist.
   ///
   /// - Throws: ``StoreError/inUse(_:)`` if another process has the file open for writing.
+  @_optimize(none)
   init(_ url: URL, _ format: any StoreFormat, isReadOnly: Bool) throws {
     self.url = url
     self.format = format
@@ -90,6 +91,7 @@ final class StoreFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
+  @_optimize(none)
   private static func lock(_ path: String, _ url: URL) throws -> Int32 {
     let clock = ContinuousClock()
     let end = clock.now + patience
@@ -204,6 +206,7 @@ final class StoreFile: Sendable {
   /// Writes a store to a separate file.
   ///
   /// - Parameter name: The path of the file; by default the path for a save.
+  @_optimize(none)
   func prepare(_ contents: StoreContents, at name: String? = nil) throws -> Prepared {
     let name = name ?? work
     unlink(name)

@@ -102,6 +102,7 @@ package struct StoreTables {
     return StoreColumn.ValueType(column.storageType)
   }
 
+  @_optimize(none)
   private mutating func add(_ join: JoinPlan) {
     var columns = [StoreColumn("_source", .key), StoreColumn("_target", .key)]
     if join.isOrdered { columns.append(StoreColumn("_position", .count)) }

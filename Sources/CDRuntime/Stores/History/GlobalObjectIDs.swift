@@ -9,6 +9,7 @@ public struct GlobalObjectIDs: RandomAccessCollection, Hashable, Sendable {
   /// The identifiers that the objects had in the stores in which they were inserted.
   private let ids: ManagedObjectIDs
 
+  @_optimize(none)
   init(_ intervals: [InsertionOrigins.Interval]) {
     ids = ManagedObjectIDs(
       groups: intervals.map {

@@ -26,6 +26,7 @@ struct HistoryReader {
     return HistoryToken(saves: saves)
   }
 
+  @_optimize(none)
   func transactions(
     after token: HistoryToken?, author: String?, limit: Int?
   ) throws -> [HistoryTransaction] {
@@ -79,6 +80,7 @@ struct HistoryReader {
   ///
   /// The tokens of transactions also name stores that are not reached yet. If such a store is purged later, the token is
   /// refused, instead of leading to a part of the store's transactions.
+  @_optimize(none)
   private func addBeginnings(to token: inout HistoryToken) throws {
     for store in session.stores.all where token.saves[store.storeID.uuidString] == nil {
       var first: Int64?
@@ -91,12 +93,14 @@ struct HistoryReader {
   }
 
   /// Returns the root entity of each entity that a store holds.
+  @_optimize(none)
   private func roots(of store: any AttachedStore) -> [String: String] {
     engine.model.entities.filter { $0.storeIndex == store.index }.reduce(into: [:]) {
       $0[$1.name] = engine.model.entities[$1.root].name
     }
   }
 
+  @_optimize(none)
   private func recorded(_ json: JSONValue) -> [HistoryTransaction.Recorded] {
     guard case .object(let entities) = json else { return [] }
     return entities.compactMap { entity in
@@ -130,6 +134,7 @@ struct HistoryReader {
       properties: recorded.properties.map { HistoryTransaction.Property(name: $0.name, keys: keys($0.keys)) })
   }
 
+  @_optimize(none)
   private func changes(
     _ objects: [HistoryTransaction.Recorded], of store: any AttachedStore
   ) -> ObjectChanges {
@@ -148,6 +153,7 @@ struct HistoryReader {
 extension ManagedObjectModel {
   /// The name that an entity of any version has in the current version, found by `renamedFrom`; nil if the entity was
   /// removed.
+  @_optimize(none)
   func currentName(ofEntity name: String) -> String? {
     guard let current = currentVersion else { return nil }
     func has(_ name: String) -> Bool { current.entities.contains { $0.name == name } }

@@ -33,6 +33,7 @@ enum HistoryText {
       self.init(mark)
     }
 
+    @_optimize(none)
     init?(_ json: JSONValue) {
       guard case .string(let id)? = json["id"], let save = UUID(uuidString: id) else { return nil }
       let stores: [JSONValue]
@@ -49,6 +50,7 @@ enum HistoryText {
       self.init(save: save, stores: ids)
     }
 
+    @_optimize(none)
     var json: JSONValue {
       var members = [JSONValue.Member("id", .string(save.uuidString))]
       if !stores.isEmpty {
@@ -69,12 +71,14 @@ enum HistoryText {
 
   /// Returns the entities whose objects have changed, with the keys of the updated ones; none if this release cannot read
   /// the text.
+  @_optimize(none)
   static func entities(ofChanges text: String) -> [(name: String, updated: [ClosedRange<ObjectKey>])] {
     guard case .object(let members)? = try? JSONValue(parsing: text) else { return [] }
     return members.filter { $0.key != Mark.key }.map { ($0.key, ranges($0.value["updated"])) }
   }
 
   /// Returns whether this release can read the complete text. The entities may be those of another version.
+  @_optimize(none)
   static func isReadable(_ text: String) -> Bool {
     guard case .object(let entities)? = try? JSONValue(parsing: text) else { return false }
     return entities.allSatisfy { entity in
@@ -125,6 +129,7 @@ enum HistoryText {
   /// Returns the text for the changes of a store's objects; nil if there are none.
   ///
   /// - Parameter properties: The updated objects by entity and changed property.
+  @_optimize(none)
   static func text(
     _ changes: ObjectChanges, of storeID: UUID, _ mark: Mark,
     properties: [String: [(name: String, keys: [ClosedRange<ObjectKey>])]]
@@ -156,12 +161,12 @@ enum HistoryText {
         text.append(UInt8(ascii: "]"))
       }
     }
-    for (name, kinds) in entities.sorted(by: { $0.key < $1.key }) {
+    for (name, kinds) in entities.orderedByKey() {
       text += ("," + JSONValue.string(name).canonicalText + ":{").utf8
       append(kinds.map { ($0.kind, $0.keys) })
       if let changed = properties[name], let updated = kinds.last, updated.kind == "updated" {
         text += (",\"" + Self.properties + "\":{").utf8
-        append(changed.sorted { $0.name < $1.name }, all: updated.keys)
+        append(changed.ordered { $0.name < $1.name }, all: updated.keys)
         text.append(UInt8(ascii: "}"))
       }
       text.append(UInt8(ascii: "}"))

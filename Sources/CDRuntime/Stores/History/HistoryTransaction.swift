@@ -84,6 +84,7 @@ public struct HistoryTransaction: Hashable, Sendable {
   ///
   /// No object is left out. The identifiers also name objects that were deleted later, objects of entities that the model
   /// no longer has, and objects whose key or entity a migration has changed.
+  @_optimize(none)
   public var globalChanges: GlobalObjectChanges {
     func ids(_ keys: (Recorded) -> [ClosedRange<ObjectKey>]) -> GlobalObjectIDs {
       GlobalObjectIDs(recorded.flatMap { period.intervals(of: keys($0), $0.entityName) })

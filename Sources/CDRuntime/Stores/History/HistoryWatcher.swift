@@ -100,6 +100,7 @@ actor HistoryWatcher: HistoryListener {
   }
 
   /// Sends to each listener the transactions after its token.
+  @_optimize(none)
   func notify() {
     for (id, listener) in listeners {
       do {

@@ -165,6 +165,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
 
 extension ManagedObjectIDs: CustomStringConvertible {
   /// The entities and their keys, without the stores.
+  @_optimize(none)
   public var description: String {
     let texts = groups.flatMap { group in
       group.keys.map { keys in

@@ -164,6 +164,7 @@ package struct ExternalFiles: Sendable {
   /// The names of all files of values; empty if there is no folder. Other files in the folder are ignored.
   ///
   /// The files that an interrupted copy has left unfinished are among them, so that they are removed like unused ones.
+  @_optimize(none)
   var names: Set<String> {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folderPath)) ?? []
     let values = names.map { name in
@@ -177,6 +178,7 @@ package struct ExternalFiles: Sendable {
 
   /// Throws an error if the folder is a symbolic link or not a folder. With a link, the creator of the store could make
   /// this program read and remove the values of other stores.
+  @_optimize(none)
   package func checkFolder() throws(StoreError) {
     guard let kind = Disk.kind(of: folderPath), kind != S_IFDIR else { return }
     // One link is allowed: a migration or a rehearsal links the folder of its own file to the folder of the store
@@ -220,6 +222,7 @@ struct FileColumn: Hashable {
 
 extension ModelPlan {
   /// The columns of a store that may contain names of files.
+  @_optimize(none)
   func fileColumns(ofStore store: Int) -> [FileColumn] {
     // Entities with the same root share a table.
     var seen: Set<FileColumn> = []

@@ -77,7 +77,7 @@ struct UnusedFiles {
   func write(_ times: [String: Double]) {
     unlink(path)
     guard !times.isEmpty, let file = try? NewFile(path) else { return }
-    let text = times.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }.joined()
+    let text = times.orderedByKey().map { "\($0.key) \($0.value)\n" }.joined()
     try? file.write(text.utf8)
     try? file.finish()
   }

@@ -72,6 +72,7 @@ package struct InsertionOrigins: Hashable, Sendable {
 
 extension InsertionOrigins.Tables {
   /// Divides keys of a table into intervals, in ascending order.
+  @_optimize(none)
   func intervals(of keys: ClosedRange<ObjectKey>, in root: String) -> [InsertionOrigins.Interval] {
     var result: [InsertionOrigins.Interval] = []
     var next = keys.lowerBound
@@ -103,6 +104,7 @@ extension InsertionOrigins.Tables {
   }
 
   /// The present keys in a table of the objects that were inserted with an interval's first keys.
+  @_optimize(none)
   func keys(of interval: InsertionOrigins.Interval, in root: String) -> [ClosedRange<ObjectKey>] {
     var result: [ClosedRange<ObjectKey>] = []
     for other in intervals[root] ?? []
@@ -133,9 +135,10 @@ extension InsertionOrigins.Tables {
   /// Replaces the record of a table.
   ///
   /// - Parameter list: Intervals without overlaps, in any order.
+  @_optimize(none)
   mutating func set(_ list: [InsertionOrigins.Interval], of root: String) {
     var result: [InsertionOrigins.Interval] = []
-    for next in list.sorted(by: { $0.keys.lowerBound < $1.keys.lowerBound }) {
+    for next in list.ordered(by: { $0.keys.lowerBound < $1.keys.lowerBound }) {
       let isPlain =
         next.first == GlobalObjectID(storeID: storeID, entityName: root, key: next.keys.lowerBound)
       if isPlain { continue }
@@ -159,9 +162,10 @@ extension InsertionOrigins {
   package var isEmpty: Bool { tables.intervals.isEmpty && past.isEmpty && formerKeys.isEmpty }
 
   /// The text of the record, which the metadata contain.
+  @_optimize(none)
   package var text: String {
     func object(_ values: [String: JSONValue]) -> JSONValue {
-      .object(values.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, $0.value) })
+      .object(values.orderedByKey().map { JSONValue.Member($0.key, $0.value) })
     }
     var members = [JSONValue.Member("tables", tables.json)]
     if !past.isEmpty {
@@ -185,6 +189,7 @@ extension InsertionOrigins {
   }
 
   /// Reads the value of ``text``; nil for any other text.
+  @_optimize(none)
   init?(_ text: String, storeID: UUID) {
     guard let json = try? JSONValue(parsing: text), case .object = json,
       let tables = json["tables"].flatMap({ Tables($0, storeID: storeID) })
@@ -208,6 +213,7 @@ extension InsertionOrigins {
 }
 
 extension InsertionOrigins.Past {
+  @_optimize(none)
   fileprivate init?(_ json: JSONValue) {
     guard case .int(let lastSave)? = json["lastSave"], case .string(let id)? = json["store"],
       let storeID = UUID(uuidString: id), case .object(let members)? = json["roots"],
@@ -226,11 +232,12 @@ extension InsertionOrigins.Past {
 extension InsertionOrigins.Tables {
   fileprivate var json: JSONValue {
     .object(
-      intervals.sorted { $0.key < $1.key }.map { root, list in
+      intervals.orderedByKey().map { root, list in
         JSONValue.Member(root, .array(list.map(\.json)))
       })
   }
 
+  @_optimize(none)
   fileprivate init?(_ json: JSONValue, storeID: UUID) {
     guard case .object(let members) = json else { return nil }
     self.storeID = storeID

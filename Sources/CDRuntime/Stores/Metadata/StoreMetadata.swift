@@ -77,7 +77,7 @@ package struct StoreMetadata {
     definitionHash = source.hashes.definition.description
     entityHashes =
       JSONValue.object(
-        source.hashes.entities.sorted { $0.key < $1.key }
+        source.hashes.entities.orderedByKey()
           .map { JSONValue.Member($0.key, .string($0.value.data.description)) }
       ).canonicalText
     createdBy = "cdgen"
@@ -98,11 +98,13 @@ package struct StoreMetadata {
   /// - Parameter url: The URL that errors show.
   /// - Throws: ``StoreError/newerFormat(_:found:supported:)``, or ``StoreError/damagedMetadata(_:key:)`` for an entry
   ///   that is missing or has a value that no release writes.
+  @_optimize(none)
   package init(entries values: [String: String], url: URL) throws {
     func text(_ key: String) throws -> String {
       guard let value = values[key] else { throw StoreError.damagedMetadata(url, key: key) }
       return value
     }
+    @_optimize(none)
     func number(_ key: String) throws -> Int {
       guard let value = Int(try text(key)) else { throw StoreError.damagedMetadata(url, key: key) }
       return value
@@ -164,7 +166,7 @@ package struct StoreMetadata {
   @_optimize(none)
   private static func text(ofVersions versions: [UUID: Int]) -> String {
     JSONValue.object(
-      versions.map { JSONValue.Member($0.key.uuidString, .int(Int64($0.value))) }.sorted { $0.key < $1.key }
+      versions.map { JSONValue.Member($0.key.uuidString, .int(Int64($0.value))) }.ordered { $0.key < $1.key }
     ).canonicalText
   }
 
@@ -179,6 +181,7 @@ package struct StoreMetadata {
   }
 
   /// All entries, with the app's own values.
+  @_optimize(none)
   package var allEntries: [String: String] {
     var result = entries
     for (key, value) in values { result[Self.valuePrefix + key] = value }

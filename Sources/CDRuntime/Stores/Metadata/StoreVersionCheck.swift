@@ -34,6 +34,7 @@ package struct StoreVersionCheck {
   /// - Throws: ``StoreError/otherModel(_:found:expected:)``, ``StoreError/needsMigration(_:model:from:to:)`` or
   ///   ``StoreError/otherConfiguration(_:holds:configuration:asked:)``; or a ``MigrationError`` if the data or the rows are
   ///   those of a version that the model does not have yet.
+  @_optimize(none)
   package func check(_ found: StoreMetadata, tables: Set<String>) throws -> StoreMetadata {
     let source = model.source(ofStore: storeIndex)
     guard found.modelID == source.model.id else {
@@ -115,6 +116,7 @@ package struct StoreVersionCheck {
     let known = [configurations.own] + configurations.others.filter { $0.map(names.contains) ?? true }
     func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
     /// The entities that the first store has.
+    @_optimize(none)
     func entities(_ configurations: [String?]) -> [String]? {
       guard let assignment = try? StoreAssignment(graph, configurations: configurations) else { return nil }
       return version.entities.map(\.name).filter { assignment.storeIndices[root($0)] == 0 }
@@ -134,6 +136,7 @@ package struct StoreVersionCheck {
 
   /// Whether mappings change objects in the steps from the store's version to the current one, although both store the
   /// same data.
+  @_optimize(none)
   private func hasMappedSteps(from found: StoreMetadata) -> Bool {
     let model = model.source(ofStore: storeIndex).model
     if model.parts.isEmpty { return Self.hasMappedSteps(from: found.versionNumber, of: model) }
@@ -160,6 +163,7 @@ extension ManagedObjectModel {
 
 extension ModelVersion {
   /// Whether an entity, a property or a field of a composite had another name in the previous version.
+  @_optimize(none)
   fileprivate var hasRenames: Bool {
     entities.contains { entity in
       entity.renamedFrom != nil || entity.attributes.contains { $0.renamedFrom != nil }

@@ -7,6 +7,7 @@ package struct ModelSQL: Sendable {
   package let selects: [EntitySelect]
 
   /// Makes the statements on all entities of a model.
+  @_optimize(none)
   package init(_ model: ModelPlan, _ dialect: any SQLDialect) {
     self.dialect = dialect
     rows = model.entities.map { EntitySQL($0, dialect) }
@@ -34,6 +35,7 @@ package struct EntitySQL: Sendable {
   package let delete: String
 
   /// Makes the statements on the rows of exactly this entity.
+  @_optimize(none)
   package init(_ plan: EntityPlan, _ dialect: any SQLDialect) {
     let table = dialect.table(plan.table)
     let entity = plan.hasEntityColumn ? plan.name : nil
@@ -86,6 +88,7 @@ package final class EntitySelect: Sendable {
   private static let firstColumn: Int32 = 2
 
   /// Makes the SELECT of an entity.
+  @_optimize(none)
   package init(_ plan: EntityPlan, entities: [EntityPlan], _ dialect: any SQLDialect) {
     var names = plan.columns.map(\.name)
     var maps: [Int: [Int32]] = [:]
@@ -139,6 +142,7 @@ package struct RelatedSQL {
   package let position: String?
 
   /// Makes the parts for a to-many relationship.
+  @_optimize(none)
   package init(_ relationship: RelationshipPlan, _ model: ModelPlan, _ dialect: any SQLDialect) {
     switch relationship.storage {
     case .join(let index, let isSource):
@@ -164,6 +168,7 @@ package struct PairSQL {
   package let select: String
 
   /// - Parameter isSource: Whether the objects are the source of the pairs.
+  @_optimize(none)
   package init(ofJoin index: Int, isSource: Bool, _ model: ModelPlan, _ dialect: any SQLDialect) {
     let join = model.joins[index]
     let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
@@ -189,6 +194,7 @@ package struct PositionSQL {
   package let updateNew: String
 
   /// Returns nil for a relationship without positions.
+  @_optimize(none)
   package init?(_ relationship: RelationshipPlan, in model: ModelPlan, _ dialect: any SQLDialect) {
     switch relationship.storage {
     case .join(let index, let isSource):
@@ -236,6 +242,7 @@ extension ModelPlan {
   /// model does not have their entity, or the entity is abstract. Nil if all rows can be objects.
   ///
   /// - Parameter table: The form in which the statement finds the table.
+  @_optimize(none)
   package func strangeRows(of root: EntityPlan, table: String) -> String? {
     let names = root.subtree.map { entities[$0] }.filter { !$0.description.isAbstract }.map {
       SQLText.literal($0.name)
@@ -252,11 +259,12 @@ extension ModelPlan {
   /// follow it.
   ///
   /// - Parameter table: The form in which the statements find the table.
+  @_optimize(none)
   package func strangeReferences(of root: EntityPlan, table: String) -> [(column: String, sql: String)] {
     guard root.hasEntityColumn else { return [] }
     let kinds = root.subtree.map { entities[$0] }.filter { !$0.description.isAbstract }
     let columns = Set(kinds.flatMap(\.columns).filter(\.isReference).map(\.name))
-    return columns.sorted().compactMap { column -> (column: String, sql: String)? in
+    return columns.ordered().compactMap { column -> (column: String, sql: String)? in
       let others = kinds.filter { kind in !kind.columns.contains { $0.name == column } }
       if others.isEmpty { return nil }
       let names = others.map { SQLText.literal($0.name) }.joined(separator: ", ")
@@ -282,6 +290,7 @@ extension ModelPlan {
   }
 
   /// The one-to-one relationship whose references a unique index keeps different, found by the index's name.
+  @_optimize(none)
   func oneToOneReference(ofIndex index: String) -> (entity: EntityPlan, properties: [String])? {
     for entity in entities {
       for column in entity.columns where column.isReference && index == "\(entity.table).\(column.name)" {
@@ -297,6 +306,7 @@ extension ModelPlan {
   /// Selects the greatest key of a group of rows that have equal values in properties of an entity.
   ///
   /// - Parameter table: The form in which the statement finds the table.
+  @_optimize(none)
   package func equalRows(of entity: EntityPlan, _ properties: [String], table: String) -> String {
     let columns = entity.columnNames(ofUnique: properties).map(SQLText.quoted)
     let conditions = isPart(entity) + columns.map { "\($0) IS NOT NULL" }

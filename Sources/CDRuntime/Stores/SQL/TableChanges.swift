@@ -25,6 +25,7 @@ package struct TableChanges {
     }
 
     /// The old names of the columns that become optional.
+    @_optimize(none)
     package var loosened: [String] {
       kept.filter { isMandatory($0.old, in: old) && !isMandatory($0.new, in: new) }.map(\.old)
     }

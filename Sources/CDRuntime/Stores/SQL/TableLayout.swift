@@ -10,6 +10,7 @@ package struct TableLayout: Hashable, Sendable {
   /// The `CREATE TABLE` statement.
   ///
   /// - Parameter schema: The name of the connection's database for the table; nil for the main database.
+  @_optimize(none)
   package func sql(schema: String? = nil) -> String {
     "CREATE TABLE \(schema.map { $0 + "." } ?? "")\(SQLText.quoted(name)) ("
       + (columns.map { $0.sql } + constraints).joined(separator: ", ") + ")"
@@ -35,6 +36,7 @@ package struct ColumnLayout: Hashable, Sendable {
   package var reference: Reference?
 
   /// The definition in a statement.
+  @_optimize(none)
   package var sql: String {
     let references = reference.map {
       " REFERENCES \(SQLText.quoted($0.table)) (\"_pk\")\($0.action) DEFERRABLE INITIALLY DEFERRED"
@@ -64,6 +66,7 @@ package struct IndexLayout: Hashable, Sendable {
   }
 
   /// The `CREATE INDEX` statement.
+  @_optimize(none)
   package var sql: String {
     "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(SQLText.quoted(name)) ON \(SQLText.quoted(table)) "
       + "(\(columns.joined(separator: ", ")))" + (condition.map { " WHERE \($0)" } ?? "")
@@ -73,6 +76,7 @@ package struct IndexLayout: Hashable, Sendable {
   /// equal.
   ///
   /// - Parameter table: The form in which the statement finds the table.
+  @_optimize(none)
   package func equalRows(table: String) -> String {
     let conditions = columns.map { "\($0) IS NOT NULL" } + (condition.map { [$0] } ?? [])
     return "SELECT min(_pk), max(_pk) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
@@ -82,6 +86,7 @@ package struct IndexLayout: Hashable, Sendable {
   /// The definition after its table and columns have got other names; nil if a column is gone.
   ///
   /// - Parameter names: The new name of each column that stays, by its old name.
+  @_optimize(none)
   package func renamed(table: String, columns names: [String: String]) -> IndexLayout? {
     var renamed: [String] = []
     for column in columns {

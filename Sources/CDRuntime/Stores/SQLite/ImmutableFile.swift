@@ -28,6 +28,7 @@ enum ImmutableFile {
     return String(cString: former) != stamp(path) || (Disk.size(path + "-wal") ?? 0) > 0
   }
 
+  @_optimize(none)
   private static func stamp(_ path: String) -> String? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

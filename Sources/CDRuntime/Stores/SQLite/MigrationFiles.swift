@@ -75,6 +75,7 @@ struct MigrationFiles {
   /// lock.
   ///
   /// A file whose name only begins like theirs can be another store, so it stays.
+  @_optimize(none)
   func removeAllLeftovers() {
     let inner = MigrationFiles(URL(filePath: scratch))
     for suffix in Self.leftoverSuffixes + ["-files", "-migrating-files"] { unlink(scratch + suffix) }
@@ -88,11 +89,13 @@ struct MigrationFiles {
 
   private static let leftoverSuffixes = ["", "-journal", "-wal", "-shm", "-external"]
 
+  @_optimize(none)
   private var leftovers: [String] {
     [work(0), work(1), finished].flatMap { file in Self.leftoverSuffixes.map { suffix in file + suffix } }
   }
 
   /// Whether one of ``leftovers`` exists.
+  @_optimize(none)
   private var hasLeftovers: Bool {
     for file in [work(0), work(1), finished] {
       for suffix in Self.leftoverSuffixes where exists(file + suffix) { return true }
@@ -131,6 +134,7 @@ struct MigrationFiles {
   ///
   /// SQLite names the journal after the name by which the file was opened. A program that opens the file by another
   /// name does not find the journal, and reads and writes as if there were none.
+  @_optimize(none)
   func checkNames() throws(StoreError) {
     // A migration of another process adds a link and removes it again, so only a stable state counts.
     for _ in 0..<10 {

@@ -26,8 +26,9 @@ final class NewExternalFiles {
 
   /// A text that differs between the store before a migration and the store after it: the version and the hash. Merged models
   /// always have version 1, and a part can change its version without another hash. So their text has the parts' versions too.
+  @_optimize(none)
   private static func mark(_ metadata: StoreMetadata) -> String {
-    let parts = metadata.partVersions.map { "\($0.key.uuidString):\($0.value)" }.sorted()
+    let parts = metadata.partVersions.map { "\($0.key.uuidString):\($0.value)" }.ordered()
     return (["\(metadata.versionNumber)", metadata.dataHash] + parts).joined(separator: " ")
   }
 
@@ -89,6 +90,7 @@ extension FileColumn {
   /// Returns the statement that selects the names of all files to which the column refers.
   ///
   /// - Parameter schema: The database that contains the table.
+  @_optimize(none)
   func fileNames(in schema: String = "main") -> String {
     let column = SQLText.quoted(name)
     return "SELECT \(column) AS name FROM \(schema).\(SQLText.quoted(table)) WHERE typeof(\(column)) = 'text'"

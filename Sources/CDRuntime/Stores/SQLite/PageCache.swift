@@ -43,6 +43,7 @@ struct PageCache {
   }
 
   /// A cache that keeps its size is only slower.
+  @_optimize(none)
   private func set(on connection: SQLiteConnection) {
     for schema in (try? connection.rows("PRAGMA database_list")) ?? [] {
       guard let name = schema[1], name != "temp" else { continue }

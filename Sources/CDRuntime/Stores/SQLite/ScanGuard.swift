@@ -36,6 +36,7 @@ final class ScanGuard {
   /// - Parameters:
   ///   - handle: The connection. It must stay open as long as this object exists.
   ///   - paths: The files that the connection has open.
+  @_optimize(none)
   init(_ handle: OpaquePointer, paths: [String]) {
     self.handle = handle
     self.paths = paths

@@ -30,6 +30,7 @@ extension StoreError {
   /// - Parameters:
   /// - code: SQLite's extended result code. Its lowest byte is the primary code.
   /// - stores: The stores that the connection has open.
+  @_optimize(none)
   init(code: Int32, message: String, of stores: [URL], during operation: String) {
     let reason = "\(message), SQLite's code \(code), while \(operation)"
     self =
@@ -80,6 +81,7 @@ extension StoreError {
   private static let engineName = "SQLite"
 
   /// SQLite's extended result code; nil for an error that has a case of its own, or that another engine has thrown.
+  @_optimize(none)
   var sqliteCode: Int32? {
     if case .engine(_, let error) = self, error.engine == Self.engineName { Int32(error.code) } else { nil }
   }

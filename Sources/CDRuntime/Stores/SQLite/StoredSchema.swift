@@ -38,6 +38,7 @@ struct StoredSchema {
   var tables: Set<String> { Set(objects.filter { $0.type == "table" }.map(\.name)) }
 
   /// The SQL text of each index by name, without the indexes that SQLite creates for keys.
+  @_optimize(none)
   var indexes: [String: String] {
     objects.reduce(into: [:]) { result, object in
       if object.type == "index", let sql = object.sql { result[object.name] = sql }
@@ -48,6 +49,7 @@ struct StoredSchema {
 
   /// Throws an error if a database is not a store, or has objects other than tables and indexes. The check is the same
   /// for all models.
+  @_optimize(none)
   func check(of url: URL) throws(StoreError) {
     guard objects.contains(where: { $0.name == Self.metadata }) else { throw .foreignDatabase(url) }
     let foreign = objects.filter { object in
@@ -59,11 +61,12 @@ struct StoredSchema {
       default: true
       }
     }
-    if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
+    if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).ordered()) }
   }
 
   /// Throws an error if a table of the model has an unexpected definition, which could do more than hold rows. Does not
   /// repeat ``check(of:)``.
+  @_optimize(none)
   func check(_ expected: SQLSchema, of url: URL) throws {
     var layouts: [String: TableLayout] = [:]
     for layout in expected.layouts {
@@ -75,7 +78,7 @@ struct StoredSchema {
       guard object.type == "table", let layout = layouts[object.key] else { return false }
       return try object.sql != layout.sql() && !isAltered(object, layout)
     }
-    if !foreign.isEmpty { throw StoreError.foreignSchema(url, objects: foreign.map(describe).sorted()) }
+    if !foreign.isEmpty { throw StoreError.foreignSchema(url, objects: foreign.map(describe).ordered()) }
   }
 
   /// Throws an error if SQLite would take a table of the file for one of the tables that the file seems not to have. The names
@@ -86,7 +89,7 @@ struct StoredSchema {
   func check(without tables: [String], of url: URL) throws(StoreError) {
     let keys = Set(tables.map(Self.key))
     let foreign = objects.filter { $0.type == "table" && keys.contains($0.key) }
-    if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
+    if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).ordered()) }
   }
 
   /// Throws an error if another program has created a table with a name that a migration needs for a new table.
@@ -101,7 +104,7 @@ struct StoredSchema {
     let foreign = objects.filter {
       $0.type == "table" && names.contains($0.key) && isForeignTable($0, besides: tables)
     }
-    if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
+    if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).ordered()) }
   }
 
   /// Returns descriptions of foreign tables and indexes that do not prevent the use of the store. No statement of this
@@ -190,6 +193,7 @@ struct StoredSchema {
     String(decoding: name.utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }, as: UTF8.self)
   }
 
+  @_optimize(none)
   private func describe(_ object: Object) -> String {
     let isVirtual = object.type == "table" && object.sql?.uppercased().hasPrefix("CREATE VIRTUAL") == true
     return "the \(isVirtual ? "virtual table" : object.type) '\(object.name)'"
@@ -218,6 +222,7 @@ struct StoredSchema {
   }
 
   /// Returns whether an index has only columns, covers all rows and is not unique.
+  @_optimize(none)
   private func isPlain(_ object: Object) throws -> Bool {
     let name = SQLText.literal(object.name)
     let list = try connection.rows(

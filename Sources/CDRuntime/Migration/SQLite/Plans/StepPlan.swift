@@ -432,6 +432,7 @@ final class StepPlan {
 // The sources of attribute values.
 extension StepPlan {
   /// The column of the source that holds an attribute or a field; nil for any other expression.
+  @_optimize(none)
   func sourceColumn(_ value: ValueExpression, of entity: EntityPlan) -> ColumnPlan? {
     guard case .path(let base, let steps) = value.kind, case .object = base.kind,
       case .key(let key)? = steps.first, let slot = entity.slot(key), slot.isStored

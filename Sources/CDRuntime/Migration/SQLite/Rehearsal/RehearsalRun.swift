@@ -109,7 +109,7 @@ struct RehearsalRun {
     guard let version = migration.model.currentVersion,
       try migration.metadata(of: migration.plan(version), found).definitionHash != found.definitionHash
     else { return }
-    report.entities = try counts(version).sorted { $0.key < $1.key }.map {
+    report.entities = try counts(version).orderedByKey().map {
       MigrationReport.EntityCount(source: $0.key, destination: $0.key, before: $0.value, after: $0.value)
     }
     try findBrokenRules(version)

@@ -32,7 +32,7 @@ struct BinaryStoreFormat: StoreFormat {
     try output.write(Self.magic + withUnsafeBytes(of: Self.version.littleEndian) { Array($0) })
     var writer = BinaryBlockWriter(output)
     writer.count(contents.metadata.count)
-    for (key, value) in contents.metadata.sorted(by: { $0.key < $1.key }) {
+    for (key, value) in contents.metadata.orderedByKey() {
       try writer.text(key)
       try writer.text(value)
     }

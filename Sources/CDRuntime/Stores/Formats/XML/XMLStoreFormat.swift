@@ -4,6 +4,7 @@ struct XMLStoreFormat: StoreFormat {
 
   let name = "xml"
 
+  @_optimize(none)
   func recognizes(_ start: [UInt8]) -> Bool {
     let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let text = (start.starts(with: byteOrderMark) ? start.dropFirst(3) : start[...])

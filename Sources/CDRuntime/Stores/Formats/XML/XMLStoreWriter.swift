@@ -19,7 +19,7 @@ final class XMLStoreWriter {
     add(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<cdgen format=\"\(XMLStoreFormat.version)\">\n<metadata>\n"
     )
-    for (key, value) in contents.metadata.sorted(by: { $0.key < $1.key }) {
+    for (key, value) in contents.metadata.orderedByKey() {
       add("<entry")
       if Self.isWritable(key) {
         attribute("key", key)
