@@ -41,7 +41,6 @@ struct StoreOpener {
 
   /// The engines with the indexes of their stores; nil stands for SQLite, which is the first one if there are several. Its
   /// writes exclude each other.
-  @_optimize(none)
   private var groups: [(engine: StoreEngineLocation?, stores: [Int])] {
     var groups: [(engine: StoreEngineLocation?, stores: [Int])] = []
     for (index, description) in descriptions.enumerated() {
@@ -60,7 +59,6 @@ struct StoreOpener {
   /// Opens the stores of one engine.
   ///
   /// - Parameter location: A location of the engine; nil for SQLite.
-  @_optimize(none)
   private func open(_ location: StoreEngineLocation?, _ stores: [Int]) throws -> any StoreEngine {
     let settings = stores.map { self.settings($0) }
     guard let location else {

@@ -125,7 +125,6 @@ enum Disk {
   /// values, for example, would not be found by the name of the link.
   ///
   /// - Throws: ``StoreError/cannotCreate(_:reason:)`` if the links form a circle.
-  @_optimize(none)
   static func resolvingLink(_ url: URL) throws(StoreError) -> URL {
     var path = url.path(percentEncoded: false)
     var count = 0

@@ -20,7 +20,6 @@ struct FileIdentity: Hashable, Sendable {
 
   /// Whether a device holds files that the kernel generates while they are read. Reading `/proc/kmsg`, for example,
   /// would wait.
-  @_optimize(none)
   private static func isOfKernel(_ own: dev_t) -> Bool {
     func device(_ folder: String) -> dev_t? {
       var status = stat()

@@ -25,7 +25,6 @@ struct DerivationTrigger: Sendable {
     return triggers
   }
 
-  @_optimize(none)
   private static func add(
     _ steps: [PathStep], from plan: EntityPlan, _ entities: [EntityPlan],
     to triggers: inout [DerivationTrigger]
@@ -45,7 +44,6 @@ struct DerivationTrigger: Sendable {
   }
 
   /// Adds a property to the trigger of a path, so that a change follows each path only once.
-  @_optimize(none)
   private static func add(
     _ property: String?, of entity: EntityPlan, _ path: [RelationshipPlan], from plan: EntityPlan,
     to triggers: inout [DerivationTrigger]

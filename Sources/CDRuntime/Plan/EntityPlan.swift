@@ -81,7 +81,6 @@ package final class EntityPlan: Sendable {
   /// Whether the entity has subentities.
   package var isPolymorphic: Bool { subtree.count > 1 }
 
-  @_optimize(none)
   init(
     index: Int, description: EntityDescription, root: Int, table: String, storeIndex: Int?,
     slots: [PropertyPlan],
@@ -219,7 +218,6 @@ private struct SlotLists {
 
   init(isTyped: Bool) { self.isTyped = isTyped }
 
-  @_optimize(none)
   mutating func add(_ slot: PropertyPlan) {
     let number = slot.number
     if numbers[slot.name] == nil { numbers[slot.name] = number }

@@ -85,7 +85,6 @@ package final class ModelPlan: Sendable {
   ///   - traits: Returns the traits of the generated classes, by the entities' names.
   /// - Throws: ``ModelError`` if the model has no current version, or if that version has a mistake; and the errors of
   ///   `traits`.
-  @_optimize(none)
   init(
     _ model: ManagedObjectModel, configurations: [String?] = [], assignment given: StoreAssignment? = nil,
     traits: (EntityGraph) throws -> [String: EntityTraits] = { _ in [:] }

@@ -13,7 +13,6 @@ struct ModelPlanBuilder {
     self.assignment = assignment
   }
 
-  @_optimize(none)
   mutating func build() throws -> ([EntityPlan], [JoinPlan]) {
     let entities = graph.entitiesParentsFirst
     for (entityIndex, entity) in entities.enumerated() { entityIndices[entity.name] = entityIndex }
@@ -43,7 +42,6 @@ struct ModelPlanBuilder {
     return (plans, joins)
   }
 
-  @_optimize(none)
   private mutating func slots(of entity: EntityDescription, columns: [StoredColumn]) throws -> [PropertyPlan]
   {
     let slots = graph.slots(of: entity.name)
@@ -64,7 +62,6 @@ struct ModelPlanBuilder {
     return plans
   }
 
-  @_optimize(none)
   private mutating func kind(
     of slot: PropertySlot, columns: Range<Int>, entity: EntityDescription
   ) throws -> PropertyPlan.Kind {
@@ -96,7 +93,6 @@ struct ModelPlanBuilder {
     }
   }
 
-  @_optimize(none)
   private mutating func plan(
     _ relationship: RelationshipDescription, slot: PropertySlot, columns: Range<Int>
   ) throws -> RelationshipPlan {

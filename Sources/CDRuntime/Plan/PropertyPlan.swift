@@ -34,7 +34,6 @@ package final class PropertyPlan: Sendable {
   /// Whether a value can break only two rules: a mandatory value is missing, or a number is NaN.
   let isMerelyMandatory: Bool
 
-  @_optimize(none)
   init(number: Int, name: String, owner: String, kind: Kind, columns: Range<Int>) {
     self.number = number
     self.name = name
@@ -116,7 +115,6 @@ extension PropertyPlan {
   /// Whether a value can break a rule of the schema.
   ///
   /// - Parameter isTyped: Whether the objects have a generated class, whose mandatory attributes cannot be nil.
-  @_optimize(none)
   func hasRules(isTyped: Bool) -> Bool {
     switch kind {
     case .attribute(let attribute, let storageType):
@@ -193,7 +191,6 @@ package final class RelationshipPlan: Sendable {
   /// store.
   let leavesPairs: Bool
 
-  @_optimize(none)
   init(
     description: RelationshipDescription, slot: Int, owner: String, destination: Int, inverseSlot: Int?,
     inverse: RelationshipDescription?, storage: Storage, isWithinStore: Bool

@@ -4,7 +4,6 @@ struct StoreAssignment: Sendable {
   private(set) var storeIndices: [String: Int] = [:]
 
   /// Assigns all entities to one store.
-  @_optimize(none)
   static func single(_ graph: EntityGraph) -> StoreAssignment {
     var result = StoreAssignment()
     for entity in graph.version.entities where graph.root(of: entity.name)?.name == entity.name {
@@ -16,7 +15,6 @@ struct StoreAssignment: Sendable {
   private init() {}
 
   /// Assigns the hierarchies of some roots to the first store, and no others.
-  @_optimize(none)
   init(roots: Set<String>) {
     for name in roots { storeIndices[name] = 0 }
   }

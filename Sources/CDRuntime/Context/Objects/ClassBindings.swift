@@ -20,7 +20,6 @@ struct ClassBindings: Sendable {
   ///
   /// - Parameter classes: The classes by entity name; empty for a model without classes.
   /// - Throws: ``ModelError/classMissing(entity:)`` or ``ModelError/wrongClass(entity:found:)``.
-  @_optimize(none)
   init(_ classes: [String: GeneratedClass], of graph: EntityGraph) throws(ModelError) {
     guard !classes.isEmpty else {
       self.init()

@@ -89,7 +89,6 @@ struct DatabaseOpening {
   }
 
   /// Opens the file, and checks its header before SQLite reads it.
-  @_optimize(none)
   private func connect() throws -> SQLiteConnection {
     // Opening a pipe could wait forever.
     let isThere = try DatabaseFile.checkIsFile(url)
@@ -128,7 +127,6 @@ extension ExternalFiles {
   /// Removes the files that have been on the list of unused files for long enough and that no backup needs.
   ///
   /// - Parameter columns: The columns of the store that may name files.
-  @_optimize(none)
   fileprivate func collect(
     _ connection: SQLiteConnection, of url: URL, columns: [FileColumn], now: Date = Date()
   ) throws {

@@ -63,7 +63,6 @@ final class SQLiteDatabase: StoreEngine {
   ///
   /// - Parameter open: Opens the store at an index. A caller can do more here, such as a migration.
   /// - Throws: ``StoreError``, or an error of `open`. Existing stores are then unchanged.
-  @_optimize(none)
   init(
     _ settings: [StoreSettings], model: ModelPlan,
     open: (_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore = { store, _ in try store.open() }
@@ -153,7 +152,6 @@ final class SQLiteDatabase: StoreEngine {
   /// - Throws: ``StoreError/replaced(_:)`` if a file has been removed or replaced meanwhile. SQLite would create the file
   ///   anew, or change a file that has not been checked. ``StoreError/notWritable(_:reason:)`` if a file has become
   ///   read-only.
-  @_optimize(none)
   private static func connectLater(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
     for store in set.all { try store.checkIdentity() }
     let connection = try connect(to: set, busyTimeout)

@@ -70,7 +70,6 @@ struct StoreOpening {
   /// Checks the store's contents within one snapshot.
   ///
   /// - Returns: Nil if the file is empty.
-  @_optimize(none)
   private func inspect() throws -> Found? {
     // In UTF-16, SQLite orders texts by other units than this library, so queries would have other results.
     if let encoding = try connection.scalar("PRAGMA encoding"), encoding != "UTF-8" {

@@ -103,7 +103,6 @@ extension StoreLocation {
   ///   - formats: The app's own formats. They are tried first.
   /// - Returns: ``sqlite(_:)`` if the file does not exist or is empty.
   /// - Throws: ``StoreError/notADatabase(_:)`` if the file has no known format, or an error of the system.
-  @_optimize(none)
   public init(recognizing url: URL, formats: [any StoreFormat] = []) throws {
     guard FileIdentity(url.path(percentEncoded: false)) != nil else {
       self = .sqlite(url)

@@ -213,7 +213,6 @@ extension InsertionOrigins {
 }
 
 extension InsertionOrigins.Past {
-  @_optimize(none)
   fileprivate init?(_ json: JSONValue) {
     guard case .int(let lastSave)? = json["lastSave"], case .string(let id)? = json["store"],
       let storeID = UUID(uuidString: id), case .object(let members)? = json["roots"],
@@ -237,7 +236,6 @@ extension InsertionOrigins.Tables {
       })
   }
 
-  @_optimize(none)
   fileprivate init?(_ json: JSONValue, storeID: UUID) {
     guard case .object(let members) = json else { return nil }
     self.storeID = storeID

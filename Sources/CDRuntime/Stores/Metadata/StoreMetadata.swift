@@ -98,13 +98,11 @@ package struct StoreMetadata {
   /// - Parameter url: The URL that errors show.
   /// - Throws: ``StoreError/newerFormat(_:found:supported:)``, or ``StoreError/damagedMetadata(_:key:)`` for an entry
   ///   that is missing or has a value that no release writes.
-  @_optimize(none)
   package init(entries values: [String: String], url: URL) throws {
     func text(_ key: String) throws -> String {
       guard let value = values[key] else { throw StoreError.damagedMetadata(url, key: key) }
       return value
     }
-    @_optimize(none)
     func number(_ key: String) throws -> Int {
       guard let value = Int(try text(key)) else { throw StoreError.damagedMetadata(url, key: key) }
       return value

@@ -34,7 +34,6 @@ package struct StoreVersionCheck {
   /// - Throws: ``StoreError/otherModel(_:found:expected:)``, ``StoreError/needsMigration(_:model:from:to:)`` or
   ///   ``StoreError/otherConfiguration(_:holds:configuration:asked:)``; or a ``MigrationError`` if the data or the rows are
   ///   those of a version that the model does not have yet.
-  @_optimize(none)
   package func check(_ found: StoreMetadata, tables: Set<String>) throws -> StoreMetadata {
     let source = model.source(ofStore: storeIndex)
     guard found.modelID == source.model.id else {
@@ -136,7 +135,6 @@ package struct StoreVersionCheck {
 
   /// Whether mappings change objects in the steps from the store's version to the current one, although both store the
   /// same data.
-  @_optimize(none)
   private func hasMappedSteps(from found: StoreMetadata) -> Bool {
     let model = model.source(ofStore: storeIndex).model
     if model.parts.isEmpty { return Self.hasMappedSteps(from: found.versionNumber, of: model) }

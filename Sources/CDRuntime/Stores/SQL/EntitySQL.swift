@@ -7,7 +7,6 @@ package struct ModelSQL: Sendable {
   package let selects: [EntitySelect]
 
   /// Makes the statements on all entities of a model.
-  @_optimize(none)
   package init(_ model: ModelPlan, _ dialect: any SQLDialect) {
     self.dialect = dialect
     rows = model.entities.map { EntitySQL($0, dialect) }
@@ -35,7 +34,6 @@ package struct EntitySQL: Sendable {
   package let delete: String
 
   /// Makes the statements on the rows of exactly this entity.
-  @_optimize(none)
   package init(_ plan: EntityPlan, _ dialect: any SQLDialect) {
     let table = dialect.table(plan.table)
     let entity = plan.hasEntityColumn ? plan.name : nil
@@ -88,7 +86,6 @@ package final class EntitySelect: Sendable {
   private static let firstColumn: Int32 = 2
 
   /// Makes the SELECT of an entity.
-  @_optimize(none)
   package init(_ plan: EntityPlan, entities: [EntityPlan], _ dialect: any SQLDialect) {
     var names = plan.columns.map(\.name)
     var maps: [Int: [Int32]] = [:]
@@ -142,7 +139,6 @@ package struct RelatedSQL {
   package let position: String?
 
   /// Makes the parts for a to-many relationship.
-  @_optimize(none)
   package init(_ relationship: RelationshipPlan, _ model: ModelPlan, _ dialect: any SQLDialect) {
     switch relationship.storage {
     case .join(let index, let isSource):
@@ -168,7 +164,6 @@ package struct PairSQL {
   package let select: String
 
   /// - Parameter isSource: Whether the objects are the source of the pairs.
-  @_optimize(none)
   package init(ofJoin index: Int, isSource: Bool, _ model: ModelPlan, _ dialect: any SQLDialect) {
     let join = model.joins[index]
     let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
@@ -194,7 +189,6 @@ package struct PositionSQL {
   package let updateNew: String
 
   /// Returns nil for a relationship without positions.
-  @_optimize(none)
   package init?(_ relationship: RelationshipPlan, in model: ModelPlan, _ dialect: any SQLDialect) {
     switch relationship.storage {
     case .join(let index, let isSource):

@@ -101,7 +101,6 @@ package struct SQLSchema {
   }
 
   /// The position columns of ordered to-many relationships that are stored as references in this table.
-  @_optimize(none)
   private func positionColumns(of root: EntityPlan) -> [String] {
     var names: [String] = []
     for plan in model.entities {
@@ -150,7 +149,6 @@ package struct SQLSchema {
       IndexLayout(name: name, table: table, columns: columns, isUnique: isUnique, condition: condition))
   }
 
-  @_optimize(none)
   private mutating func addReferenceIndexes(_ root: EntityPlan) {
     for number in root.subtree {
       let kind = model.entities[number]
@@ -204,7 +202,6 @@ package struct SQLSchema {
     entity.columnNumbers(key).map { entity.columns[$0].name }
   }
 
-  @_optimize(none)
   private func entityList(_ entity: EntityPlan) -> String {
     entity.subtree.map { SQLText.literal(model.entities[$0].name) }.joined(separator: ", ")
   }

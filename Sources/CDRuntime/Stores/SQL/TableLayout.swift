@@ -10,7 +10,6 @@ package struct TableLayout: Hashable, Sendable {
   /// The `CREATE TABLE` statement.
   ///
   /// - Parameter schema: The name of the connection's database for the table; nil for the main database.
-  @_optimize(none)
   package func sql(schema: String? = nil) -> String {
     "CREATE TABLE \(schema.map { $0 + "." } ?? "")\(SQLText.quoted(name)) ("
       + (columns.map { $0.sql } + constraints).joined(separator: ", ") + ")"
@@ -36,7 +35,6 @@ package struct ColumnLayout: Hashable, Sendable {
   package var reference: Reference?
 
   /// The definition in a statement.
-  @_optimize(none)
   package var sql: String {
     let references = reference.map {
       " REFERENCES \(SQLText.quoted($0.table)) (\"_pk\")\($0.action) DEFERRABLE INITIALLY DEFERRED"
@@ -66,7 +64,6 @@ package struct IndexLayout: Hashable, Sendable {
   }
 
   /// The `CREATE INDEX` statement.
-  @_optimize(none)
   package var sql: String {
     "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(SQLText.quoted(name)) ON \(SQLText.quoted(table)) "
       + "(\(columns.joined(separator: ", ")))" + (condition.map { " WHERE \($0)" } ?? "")

@@ -70,7 +70,6 @@ package final class DatabaseFile {
     try Self.read(connection, of: url, size: size, at: offset, upToCount: count)
   }
 
-  @_optimize(none)
   private static func read(
     _ connection: OpaquePointer, of url: URL, size: Int64, at offset: Int64, upToCount count: Int
   ) throws(StoreError) -> [UInt8] {
@@ -173,7 +172,6 @@ package final class DatabaseFile {
     return isChanged
   }
 
-  @_optimize(none)
   private static func journals(of url: URL) -> [String] {
     ["-wal", "-shm", "-journal"].map { url.path(percentEncoded: false) + $0 }
   }

@@ -89,13 +89,11 @@ struct MigrationFiles {
 
   private static let leftoverSuffixes = ["", "-journal", "-wal", "-shm", "-external"]
 
-  @_optimize(none)
   private var leftovers: [String] {
     [work(0), work(1), finished].flatMap { file in Self.leftoverSuffixes.map { suffix in file + suffix } }
   }
 
   /// Whether one of ``leftovers`` exists.
-  @_optimize(none)
   private var hasLeftovers: Bool {
     for file in [work(0), work(1), finished] {
       for suffix in Self.leftoverSuffixes where exists(file + suffix) { return true }
@@ -134,7 +132,6 @@ struct MigrationFiles {
   ///
   /// SQLite names the journal after the name by which the file was opened. A program that opens the file by another
   /// name does not find the journal, and reads and writes as if there were none.
-  @_optimize(none)
   func checkNames() throws(StoreError) {
     // A migration of another process adds a link and removes it again, so only a stable state counts.
     for _ in 0..<10 {

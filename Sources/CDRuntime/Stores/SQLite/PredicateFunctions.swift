@@ -54,7 +54,6 @@ enum PredicateFunctions {
     "cdgen_" + comparisonOperator.rawValue.lowercased()
   }
 
-  @_optimize(none)
   private static func installPatterns(on connection: OpaquePointer) {
     for (place, each) in ComparisonOperator.allCases.enumerated() where each.form == .pattern {
       // The user data pointer carries the index of the operator, not an address.
@@ -200,7 +199,6 @@ extension PredicateFunctions {
 
   /// Returns a call that gives the value if it is an integer of the range, and otherwise an alternative. Without an
   /// alternative, the call fails.
-  @_optimize(none)
   static func limited(
     _ value: SQLText, to range: ClosedRange<Int64>, otherwise: SQLText? = nil
   ) -> SQLText {
@@ -211,7 +209,6 @@ extension PredicateFunctions {
 
   private static func name(_ integerOperator: IntegerOperator) -> String { "cdgen_" + integerOperator.name }
 
-  @_optimize(none)
   private static func installIntegers(on connection: OpaquePointer) {
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
     for integerOperator in IntegerOperator.allCases {

@@ -16,7 +16,6 @@ extension SQLSchema {
   ]
 
   /// Returns the statements that create a temporary table for each table of the model outside the given stores.
-  @_optimize(none)
   static func tables(outside stores: Set<Int>, of model: ModelPlan) -> [String] {
     let storeIndices = Set(model.entities.map(\.storeIndex)).filter { index in
       index.map { !stores.contains($0) } ?? true

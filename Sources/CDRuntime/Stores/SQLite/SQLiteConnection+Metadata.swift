@@ -33,7 +33,6 @@ extension StoreMetadata {
 
 extension SQLiteConnection {
   /// Returns all entries of a store's metadata.
-  @_optimize(none)
   func metadataEntries(schema: String = "main") throws -> [String: String] {
     var entries: [String: String] = [:]
     for row in try rows("SELECT \"key\", \"value\" FROM \(schema).\"_cdgen_metadata\"") {
@@ -62,14 +61,12 @@ extension SQLiteConnection {
   }
 
   /// The SQL of the first key of a table that no object has had. The keys' counter may be missing.
-  @_optimize(none)
   static func nextKeySQL(of root: String, table: String) -> String {
     "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLText.literal(root))), 1), "
       + "coalesce((SELECT max(_pk) + 1 FROM main.\(SQLText.quoted(table))), 1))"
   }
 
   /// The metadata entries that make a copy of the store a replica: a new UUID, and the record of the original's objects.
-  @_optimize(none)
   func replicaEntries(of url: URL, roots: [String]) throws -> [String: String] {
     let found = try StoreMetadata(self, url: url)
     let origins = try InsertionOrigins(

@@ -43,7 +43,6 @@ package final class SQLiteConnection {
   ///     which needs no journal and may declare tables again.
   ///   - evaluatesPredicates: Whether statements can call the functions of predicates. False for a file of another
   ///     program, so that neither statements nor the file's schema can call them.
-  @_optimize(none)
   package init(
     path: String, of stores: [URL], busyTimeout: Double = 10, isDefensive: Bool = true,
     evaluatesPredicates: Bool = true

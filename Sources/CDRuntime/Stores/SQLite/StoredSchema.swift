@@ -38,7 +38,6 @@ struct StoredSchema {
   var tables: Set<String> { Set(objects.filter { $0.type == "table" }.map(\.name)) }
 
   /// The SQL text of each index by name, without the indexes that SQLite creates for keys.
-  @_optimize(none)
   var indexes: [String: String] {
     objects.reduce(into: [:]) { result, object in
       if object.type == "index", let sql = object.sql { result[object.name] = sql }
@@ -49,7 +48,6 @@ struct StoredSchema {
 
   /// Throws an error if a database is not a store, or has objects other than tables and indexes. The check is the same
   /// for all models.
-  @_optimize(none)
   func check(of url: URL) throws(StoreError) {
     guard objects.contains(where: { $0.name == Self.metadata }) else { throw .foreignDatabase(url) }
     let foreign = objects.filter { object in
@@ -66,7 +64,6 @@ struct StoredSchema {
 
   /// Throws an error if a table of the model has an unexpected definition, which could do more than hold rows. Does not
   /// repeat ``check(of:)``.
-  @_optimize(none)
   func check(_ expected: SQLSchema, of url: URL) throws {
     var layouts: [String: TableLayout] = [:]
     for layout in expected.layouts {
