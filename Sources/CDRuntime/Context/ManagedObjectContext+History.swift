@@ -151,7 +151,6 @@ extension ManagedObjectContext {
 
   /// Records the partners that an object with changes refers to in one-to-one relationships that it has not changed,
   /// if another context has changed or deleted its row.
-  @_optimize(none)
   func noteContestedReferences(of object: ManagedObject) {
     guard !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) else { return }
     for case let relationship? in object.scope.plan.relationships where relationship.isOneToOne {
@@ -188,7 +187,6 @@ extension ManagedObjectContext {
   }
 
   /// Applies what other contexts have done to an object's row, once the object has no more changes.
-  @_optimize(none)
   func applyExternalChanges(_ object: ManagedObject) {
     if !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) { forgetDerivedChanges(of: object) }
     if object.isPending { return }

@@ -162,7 +162,6 @@ extension ManagedObjectContext {
   }
 
   /// The slots of a new object with values that are not the schema's defaults.
-  @_optimize(none)
   private func givenSlots(of object: ManagedObject) -> [Int] {
     let plan = object.scope.plan
     let made = Set(plan.insertionDefaults.map(\.slot))

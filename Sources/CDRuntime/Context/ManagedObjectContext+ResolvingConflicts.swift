@@ -337,7 +337,6 @@ extension ManagedObjectContext {
   }
 
   /// Forgets changes of slots that have the snapshot's values again.
-  @_optimize(none)
   func forgetEqualChanges(of object: ManagedObject) {
     guard let extras = object.extras, object.flags.isDisjoint(with: [.inserted, .deleted]) else { return }
     extras.old.removeAll { slot, value in
