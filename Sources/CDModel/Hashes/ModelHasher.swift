@@ -1,7 +1,8 @@
 /// Computes hashes of canonical JSON. Each text is an object that names the sort of hash.
 enum ModelHasher {
   /// The version of the hashing rules. A new number changes every hash, so every existing store would no longer match
-  /// its model. Hashes stored in the tests prevent an accidental change.
+  /// its model. Hashes stored in the tests prevent an accidental change. Until the first release, the rules change under
+  /// the same number.
   private static let formatVersion = 1
 
   static func digest(_ kind: String, _ members: (String, JSONValue)...) -> Digest {

@@ -144,7 +144,7 @@ final class BatchProperty {
       return
     }
     let names = Set(fields.map(\.description.name))
-    if let unknown = values.keys.ordered().first(where: { !names.contains($0) }) {
+    if let unknown = values.keys.filter({ !names.contains($0) }).min() {
       throw PropertyError.unknownKey(entity: entity.name, key: "\(name).\(unknown)")
     }
     for field in fields {

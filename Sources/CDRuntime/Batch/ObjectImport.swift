@@ -333,7 +333,6 @@ package final class ObjectImport {
     }
   }
 
-  @_optimize(none)
   private func forEachChunk(of entity: Int, _ body: ([ObjectKey]) throws -> Void) throws {
     var keys: [ObjectKey] = []
     for range in inserted[entity]?.ranges ?? [] {
@@ -484,7 +483,6 @@ extension ManagedObjectContext {
 
   /// The objects of a relationship for which ``leadsOutside(_:ofEntity:)`` is true, in the relationship's order. Empty if
   /// the rows of the other store contain the relationship.
-  @_optimize(none)
   package func outsideReferences(
     of object: ManagedObject, _ relationship: String
   ) throws -> [OutsideReference] {

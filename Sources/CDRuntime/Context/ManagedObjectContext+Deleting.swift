@@ -241,7 +241,7 @@ extension ManagedObjectContext {
     guard wasRemoved else { return state.add(key) }
     var index = members.count
     if relationship.isOrdered, (try? readPositions(referrer, relationship, state)) != nil {
-      let stored = state.positions.ordered { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+      let stored = state.positions.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
       let before = stored.prefix { $0 != key }.last(where: Set(members).contains)
       index = before.flatMap(members.firstIndex).map { $0 + 1 } ?? 0
     }

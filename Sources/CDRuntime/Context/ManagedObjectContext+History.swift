@@ -113,7 +113,6 @@ extension ManagedObjectContext {
 
   /// Lets objects follow their rows again if their changes were set back after other contexts had changed the rows. They have
   /// the values of old rows, from which no attribute must be derived.
-  @_optimize(none)
   func followRowsOfSetBackObjects() {
     var roots: Set<Int> = []
     for object in pending where !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) {
@@ -165,7 +164,6 @@ extension ManagedObjectContext {
   }
 
   /// Handles insertions of rows by other contexts. Some may be rows of objects with changes that had been deleted.
-  @_optimize(none)
   func noteReturn(to ranges: [ClosedRange<ObjectKey>], of root: Int) {
     guard !ranges.isEmpty else { return }
     for object in pending {
@@ -244,7 +242,6 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The root entities of the objects that have such references.
   @discardableResult
-  @_optimize(none)
   func forgetReferences(to ranges: [ClosedRange<ObjectKey>], of root: Int) -> Set<Int> {
     guard !ranges.isEmpty, let references = model.clearedReferences[root] else { return [] }
     let sorted = KeyRanges.normalized(ranges)
@@ -306,7 +303,6 @@ extension ManagedObjectContext {
   }
 
   /// Calls a closure with the objects in memory that have the given keys.
-  @_optimize(none)
   func merge(
     _ ranges: [ClosedRange<ObjectKey>], of root: Int, _ change: (ManagedObject) -> Void
   ) {

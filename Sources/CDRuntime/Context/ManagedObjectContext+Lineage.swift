@@ -86,7 +86,6 @@ extension ManagedObjectContext {
 
   /// Takes over the parent's references that an object with changes has not changed. Otherwise the other sides, which are
   /// read from the parent, would not agree with them.
-  @_optimize(none)
   private func followReferences(of object: ManagedObject, _ parentObject: ManagedObject) {
     guard !object.flags.contains(.deleted) else { return }
     for case let relationship? in object.scope.plan.relationships {

@@ -112,7 +112,7 @@ struct Evaluation {
 
   /// Returns the values of a dictionary in the order of their keys, so that the results are the same in each run.
   static func values(of dictionary: [String: EvaluationValue]) -> [EvaluationValue] {
-    dictionary.ordered { CodeUnits.order($0.key, $1.key) < 0 }.map(\.value)
+    dictionary.sorted { CodeUnits.order($0.key, $1.key) < 0 }.map(\.value)
   }
 }
 

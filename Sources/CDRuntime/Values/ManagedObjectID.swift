@@ -39,7 +39,6 @@ public struct ManagedObjectID: Hashable, Sendable {
     self.init(text: uri.absoluteString)
   }
 
-  @_optimize(none)
   init?(text: String) {
     let prefix = "cdgen://"
     guard text.hasPrefix(prefix) else { return nil }
@@ -64,7 +63,6 @@ public struct ManagedObjectID: Hashable, Sendable {
     return "cdgen://\(storeID.uuidString)/\(entity)/p\(key)"
   }
 
-  @_optimize(none)
   private static func percentDecoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]

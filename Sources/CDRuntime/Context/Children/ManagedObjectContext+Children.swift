@@ -63,7 +63,6 @@ extension ManagedObjectContext {
     parent.notifyObservers()
   }
 
-  @_optimize(none)
   private func finishSaveToParent() {
     for object in pending {
       let isGone = object.flags.contains(.deleted)

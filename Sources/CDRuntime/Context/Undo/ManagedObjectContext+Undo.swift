@@ -108,7 +108,6 @@ extension ManagedObjectContext {
   }
 
   /// Records an object that is about to be deleted as a whole, and the objects that refer to it.
-  @_optimize(none)
   func noteUndoOfDeletion(_ object: ManagedObject) {
     guard let group = undoManager?.group(in: self) else { return }
     let index = group.index(of: object) ?? group.add(UndoEntry(object, existed: true))
@@ -151,7 +150,6 @@ extension ManagedObjectContext {
     notePairs(of: object, others, in: group)
   }
 
-  @_optimize(none)
   private func noteWhole(_ object: ManagedObject, _ others: [UndoReferrer], in entry: inout UndoEntry) {
     entry.isDeletion = true
     object.readLargeValues()
@@ -164,7 +162,6 @@ extension ManagedObjectContext {
     entry.referrers = others.filter { !$0.relationship.isToMany } + unaffectedReferrers(of: object)
   }
 
-  @_optimize(none)
   private func notePairs(of object: ManagedObject, _ others: [UndoReferrer], in group: UndoGroup) {
     for case let relationship? in object.scope.plan.relationships {
       guard case .join = relationship.storage else { continue }
@@ -269,7 +266,6 @@ extension ManagedObjectContext {
   }
 
   /// The relationship states of both objects of a pair, each with the key of the other object.
-  @_optimize(none)
   private func states(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) -> [(state: ToManyState, key: ObjectKey)] {
@@ -303,7 +299,6 @@ extension ManagedObjectContext {
 // The objects that refer to an object and are not changed by its deletion.
 extension ManagedObjectContext {
   /// The objects that refer to an object in a relationship whose delete rule leaves their references unchanged.
-  @_optimize(none)
   private func unaffectedReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
     for case let relationship? in object.scope.plan.relationships {
@@ -328,7 +323,6 @@ extension ManagedObjectContext {
   }
 
   /// The objects, in memory or not, that refer to an object by a relationship without an inverse.
-  @_optimize(none)
   private func oneSidedReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
     let known = parent.flatMap { parent in

@@ -33,7 +33,7 @@ public enum EvaluationValue {
     case .array(let elements): self = .collection(elements.map(EvaluationValue.init))
     case .set(let elements):
       // A set has no order. The order of the canonical texts makes equal sets equal collections.
-      let sorted = elements.map { ($0.description, $0) }.ordered { CodeUnits.order($0.0, $1.0) < 0 }
+      let sorted = elements.map { ($0.description, $0) }.sorted { CodeUnits.order($0.0, $1.0) < 0 }
       self = .collection(sorted.map { EvaluationValue($0.1) })
     case .dictionary(let elements): self = .dictionary(elements.mapValues(EvaluationValue.init))
     case .object(let reference): self = .reference(reference)

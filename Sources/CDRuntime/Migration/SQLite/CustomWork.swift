@@ -360,7 +360,6 @@ final class CustomWork: MigrationWork {
   }
 
   /// Records the to-many relationships that were replaced as a whole.
-  @_optimize(none)
   private func noteReplaced() throws {
     for object in destination.pending {
       for entry in object.extras?.toMany ?? [] where entry.state.isReplaced {

@@ -36,7 +36,6 @@ final class CombinedBatchSession: StoreBatchSession {
     keys.isEmpty ? [] : try session(of: entity).keys(keys, of: entity)
   }
 
-  @_optimize(none)
   func related(_ relationship: RelationshipPlan, of keys: [ObjectKey]) throws -> [FetchedKey] {
     let destination = model.entities[relationship.destination]
     guard let owner = model.entity(relationship.owner), isSeparate(relationship, owner) else {
@@ -55,7 +54,6 @@ final class CombinedBatchSession: StoreBatchSession {
     }
   }
 
-  @_optimize(none)
   func owners(of relationship: RelationshipPlan, to keys: [ObjectKey]) throws -> [FetchedKey] {
     guard let owner = model.entity(relationship.owner) else { return [] }
     guard isSeparate(relationship, owner) else {
@@ -84,7 +82,6 @@ final class CombinedBatchSession: StoreBatchSession {
     try session(of: entity).references(column, of: entity, keys)
   }
 
-  @_optimize(none)
   func ownersWithWrongCount(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)] {

@@ -154,7 +154,6 @@ final class CombinedSession: StoreSession {
   }
 
   /// The rows of objects in another engine than the join table.
-  @_optimize(none)
   private func rows(
     of relationship: RelationshipPlan, _ join: (index: Int, isSource: Bool), ofAny keys: [ObjectKey]
   ) throws -> RowCursor {
@@ -172,7 +171,6 @@ final class CombinedSession: StoreSession {
   }
 
   /// The rows of an entity and its subentities with the given keys, as values.
-  @_optimize(none)
   private func listedRows(
     _ keys: [ObjectKey], of entity: EntityPlan
   ) throws -> [ObjectKey: RowList.Row] {
@@ -192,7 +190,6 @@ final class CombinedSession: StoreSession {
     return result
   }
 
-  @_optimize(none)
   func positions(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey: Int64]? {
     guard let join = separateJoin(of: relationship) else {
       return try session(of: model.entities[relationship.destination]).positions(of: relationship, of: key)
@@ -233,7 +230,6 @@ final class CombinedSession: StoreSession {
     return try session(of: owner).referrers(by: relationship, of: owner, to: key)
   }
 
-  @_optimize(none)
   func relatedKeys(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey] {
     let destination = model.entities[relationship.destination]
     guard let join = separateJoin(of: relationship) else {
