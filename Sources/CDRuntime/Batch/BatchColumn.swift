@@ -321,7 +321,7 @@ extension BatchRowWriter {
     }
     if found < values.count {
       let names = Set(row.properties.map(\.name))
-      throw row.unusableKey(values.keys.ordered().first { !names.contains($0) } ?? "")
+      throw row.unusableKey(values.keys.filter { !names.contains($0) }.min() ?? "")
     }
   }
 }

@@ -96,7 +96,9 @@ extension BatchRun {
       if let named {
         // There may be a group for each combination of properties.
         let rows = Dictionary(replaced.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        for group in named { noteUpdated(Set(group.keys).ascending().compactMap { rows[$0] }, group.names) }
+        for group in named {
+          noteUpdated(Array(Set(group.keys)).sorted().compactMap { rows[$0] }, group.names)
+        }
       } else {
         noteUpdated(replaced, properties.map(\.slot.name))
       }

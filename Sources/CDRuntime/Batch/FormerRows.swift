@@ -77,15 +77,15 @@ extension BatchRun {
   /// Returns the rows whose references have changed. Other rows keep their positions in the order of the other side.
   func moved(_ property: BatchProperty, _ former: FormerRows) throws -> [ObjectKey] {
     guard let column = property.columns.first, let before = former.references[column] else { return [] }
-    return try rows.references(column, of: entity, Array(before.keys)).filter { before[$0.key] != $0.value }
-      .keys.ascending()
+    let now = try rows.references(column, of: entity, Array(before.keys))
+    return now.compactMap { $0.value == before[$0.key] ? nil : $0.key }.sorted()
   }
 
   /// Checks the counts of former owners, and lists the files that rows no longer refer to.
   @_optimize(none)
   func resolveFormerRows(_ former: FormerRows) throws {
     for (_, counted) in former.counted.orderedByKey() {
-      try checkCounts(of: counted.inverse, of: counted.owners.ascending())
+      try checkCounts(of: counted.inverse, of: Array(counted.owners).sorted())
     }
     for (column, files) in former.files {
       // A file that a row still refers to must not be listed.

@@ -272,7 +272,7 @@ package final class ObjectImport {
   fileprivate func finish() throws -> Int {
     try save()
     // The import cannot begin again, as other batches do if somebody has saved meanwhile.
-    try run.willRead(from: inserted.keys.ascending().map { model.entities[$0] })
+    try run.willRead(from: Array(inserted.keys).sorted().map { model.entities[$0] })
     try checkUnset()
     for (root, bounds) in bounds {
       reserved[root] = max(bounds.last + 1, firstKeys[root] ?? 1, reserved[root] ?? 1)
@@ -281,9 +281,9 @@ package final class ObjectImport {
     for (entity, keys) in inserted {
       for range in KeyRanges.normalized(keys.ranges) { run.noteInserted(range, of: model.entities[entity]) }
     }
-    for entity in inserted.keys.ascending() { try appendPositions(of: model.entities[entity]) }
+    for entity in Array(inserted.keys).sorted() { try appendPositions(of: model.entities[entity]) }
     for (relationship, keys) in formerTargets { try run.checkCounts(of: relationship, of: Array(keys)) }
-    for entity in inserted.keys.ascending() {
+    for entity in Array(inserted.keys).sorted() {
       let plan = model.entities[entity]
       for case let relationship? in plan.relationships where BatchRun.hasCountRule(relationship) {
         if case .reference = relationship.storage { continue }
@@ -296,7 +296,7 @@ package final class ObjectImport {
       }
     }
     if model.hasDerivedSlots {
-      for entity in inserted.keys.ascending() {
+      for entity in Array(inserted.keys).sorted() {
         try forEachChunk(of: entity) { keys in
           let keys = keys.map { FetchedKey(key: $0, entity: entity) }
           try run.derive(new: keys, own: [], others: run.dependents(of: keys, nil))

@@ -193,7 +193,7 @@ extension ManagedObjectContext {
     }
     do {
       let rows = try reader().rows(
-        of: owner, whose: relationship, leadsToAny: known.map(\.key).ascending())
+        of: owner, whose: relationship, leadsToAny: known.map(\.key).sorted())
       result.formUnion(try self.objects(from: rows, of: owner))
     } catch {
       observe(

@@ -180,7 +180,7 @@ extension ManagedObjectContext {
       ? plan.requiredSlots.filter { object.extras?.assigned.contains($0) != true } : []
     let ruled: [Int]
     if !unassigned.isEmpty {
-      ruled = Set(plan.ruledSlots + unassigned).ascending()
+      ruled = Array(Set(plan.ruledSlots + unassigned)).sorted()
     } else {
       // All at once: to look at one slot's plan after the other counts references.
       ruled = isNew && object.hasPlainValues() ? plan.furtherRuledSlots : plan.ruledSlots

@@ -762,7 +762,7 @@ extension HistoryText {
   }
 
   private static func keys(of groups: [ObjectGroups.Group]) -> JSONValue {
-    .array(ranges(groups.flatMap(\.keys).ascending()))
+    .array(ranges(groups.flatMap(\.keys).sorted()))
   }
 
   /// The changed properties of one entity's objects. Each property has the keys of the objects in which it has

@@ -2,8 +2,8 @@
 //
 // The compiler copies the standard library's sort for each type of elements and of sequences, and each copy takes it a
 // tenth of a second. These functions sort the numbers of the elements instead, so that one copy serves all types. A
-// comparison takes longer that way. So they are for lists that are short, or sorted once for an opening or an error. What
-// is sorted for each fetch or save uses the standard library.
+// comparison takes longer that way. So they are for lists that are short, or sorted once for an opening or an error. A long
+// list that is sorted for each fetch or save uses the standard library.
 
 extension Sequence {
   /// The elements in order, with equal ones in the order that they had.

@@ -106,7 +106,7 @@ extension ManagedObjectContext {
         missing.insert(key)
       }
     }
-    return related + (try readRows(missing.ascending(), of: plan))
+    return related + (try readRows(Array(missing).sorted(), of: plan))
   }
 
   private func prefetchPartners(
@@ -168,7 +168,7 @@ extension ManagedObjectContext {
     }
     if owners.isEmpty { return [] }
     let plan = model.entities[relationship.destination]
-    let rows = try relatedRows(reader().rows(of: relationship, ofAny: owners.keys.ascending()), plan)
+    let rows = try relatedRows(reader().rows(of: relationship, ofAny: Array(owners.keys).sorted()), plan)
     var members: [ObjectKey: [ManagedObject]] = [:]
     for state in owners.values { state.positions.removeAll() }
     for row in rows {

@@ -50,7 +50,7 @@ final class CombinedBatchSession: StoreBatchSession {
       return try session(of: destination).related(relationship, of: keys)
     case .join(let index, let isSource):
       let pairs = try reader.pairs(ofJoin: index, isSource: isSource, of: keys)
-      return try self.keys(Set(pairs.map(\.member)).ascending(), of: destination)
+      return try self.keys(Array(Set(pairs.map(\.member))).sorted(), of: destination)
     }
   }
 
@@ -68,7 +68,7 @@ final class CombinedBatchSession: StoreBatchSession {
       return try self.keys(targets, of: owner)
     case .join(let index, let isSource):
       let pairs = try reader.pairs(ofJoin: index, isSource: !isSource, of: keys)
-      return try self.keys(Set(pairs.map(\.member)).ascending(), of: owner)
+      return try self.keys(Array(Set(pairs.map(\.member))).sorted(), of: owner)
     }
   }
 
@@ -106,10 +106,8 @@ final class CombinedBatchSession: StoreBatchSession {
         counts[pair.owner, default: 0] += 1
       }
     }
-    let wrong = try self.keys(keys, of: owner).map(\.key).ascending().map {
-      (key: $0, count: counts[$0] ?? 0)
-    }
-    .filter { !range.contains($0.count) }
+    let wrong = try self.keys(keys, of: owner).map(\.key).sorted().map { (key: $0, count: counts[$0] ?? 0) }
+      .filter { !range.contains($0.count) }
     return Array(wrong.prefix(most))
   }
 

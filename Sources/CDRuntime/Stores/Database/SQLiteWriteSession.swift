@@ -271,7 +271,7 @@ final class SQLiteWriteSession: StoreWriteSession {
   func comparedValues(
     of columns: [Int], _ entity: EntityPlan, _ encode: (_ slots: [Int], RowWriter) -> Void
   ) throws -> [String]? {
-    let slots = Set(columns.map { entity.columns[$0].slot }).ascending()
+    let slots = Array(Set(columns.map { entity.columns[$0].slot })).sorted()
     let written = slots.flatMap { entity.slots[$0].columns }
     let terms = columns.map { column in
       let value = "?\((written.firstIndex(of: column) ?? 0) + 1)"
