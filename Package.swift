@@ -36,15 +36,19 @@ let whole =
 // The optimiser prefers small code in the runtime, which takes it a sixth less time and makes a fifth less code. Functions
 // whose speed suffers carry `@_optimize(speed)`. On Linux only, as above.
 //
-// Some of the optimiser's passes take a tenth of its time and find next to nothing in these modules. The last one, which
-// finds data races, only gives diagnostics, and debug builds have them.
+// Some of the optimiser's passes take a tenth of its time and find next to nothing in these modules. The last one of the
+// first list, which finds data races, only gives diagnostics, and debug builds have them. The second list names what LLVM
+// does without: vectors of single operations, constraints between conditions, and the order of machine instructions.
 let small =
   whole + [
     .unsafeFlags(
       ["-Osize"]
         + [
           "bcopts", "release-hoisting", "late-release-hoisting", "retain-sinking", "send-non-sendable",
-        ].flatMap { ["-Xllvm", "-sil-disable-pass=\($0)"] },
+        ].flatMap { ["-Xllvm", "-sil-disable-pass=\($0)"] }
+        + ["vectorize-slp", "enable-constraint-elimination", "enable-misched"].flatMap {
+          ["-Xllvm", "-\($0)=false"]
+        },
       .when(platforms: [.linux], configuration: .release))
   ]
 

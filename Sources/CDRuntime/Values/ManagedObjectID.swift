@@ -80,13 +80,18 @@ public struct ManagedObjectID: Hashable, Sendable {
   }
 
   private static func percentEncoded(_ text: String) -> String {
-    text.utf8.map { byte in
-      let isPlain =
-        (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A) || (byte >= 0x30 && byte <= 0x39) || byte == 0x5F
-      if isPlain { return String(UnicodeScalar(byte)) }
-      let digits = String(byte, radix: 16, uppercase: true)
-      return "%" + (digits.count < 2 ? "0" : "") + digits
-    }.joined()
+    var encoded = ""
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+        encoded.unicodeScalars.append(UnicodeScalar(byte))
+      default:
+        encoded += byte < 0x10 ? "%0" : "%"
+        encoded += String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return encoded
   }
 }
 
