@@ -210,7 +210,7 @@ extension CheckerSession {
 
   /// Says in the errors about unknown keys that a text needs quotes, if a text was expected in place of the key: in
   /// `name == Bob`, for example.
-  @inline(never)
+  @_optimize(none)
   private mutating func adviseQuotes(
     _ right: ValueExpression, _ wanted: ExpressionType?, since first: Int
   ) {

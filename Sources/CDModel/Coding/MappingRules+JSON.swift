@@ -61,6 +61,7 @@ extension DuplicateRule {
 // MARK: Writing
 
 extension ModelEncoder {
+  @_optimize(none)
   func rules(_ rules: MappingRules) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("from", rules.source)
@@ -71,6 +72,7 @@ extension ModelEncoder {
     return writer.value
   }
 
+  @_optimize(none)
   private func rule(_ rule: EntityRule) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("entity", rule.destination)

@@ -782,6 +782,7 @@ extension FormatParser {
   }
 
   /// The error for a missing operator or closing bracket after the current operand.
+  @_optimize(none)
   private func expectedOperator() -> FormatError {
     let text = excerpt(operand.start, operand.end)
     let isMissingComparison: Bool
@@ -806,6 +807,7 @@ extension FormatParser {
   }
 
   /// The comparison operators that are words.
+  @_optimize(none)
   private static var operators: [String] {
     FormatKeyword.allCases.compactMap { $0.comparison?.rawValue }
   }
@@ -821,6 +823,7 @@ extension FormatParser {
   }
 
   /// A part of the text for a message, on one line and shortened.
+  @_optimize(none)
   private func excerpt(_ start: Int, _ end: Int) -> String {
     let text = lexer.text(start, min(end, start + 200))
     let scalars = text.unicodeScalars.map { $0.value < 0x20 ? " " : Character($0) }

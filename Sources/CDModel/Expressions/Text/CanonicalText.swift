@@ -51,6 +51,7 @@ struct CanonicalWriter {
     }
   }
 
+  @_optimize(none)
   private mutating func write(_ parts: [FetchPredicate], _ separator: String) {
     for (number, part) in parts.enumerated() {
       if number > 0 { text += separator }
@@ -157,6 +158,7 @@ struct CanonicalWriter {
     text += ")"
   }
 
+  @_optimize(none)
   private mutating func writeList(_ values: [ValueExpression]) {
     for (number, value) in values.enumerated() {
       if number > 0 { text += ", " }
