@@ -165,6 +165,7 @@ extension ManagedObject {
     case .null: return false
     // Only for these, because it is a function of another module.
     case .double, .decimal, .date: return !values[slot].isNotANumber
+    case .url: return !values[slot].isEmptyURL
     default: return true
     }
   }
