@@ -318,6 +318,8 @@ extension SaveRun {
   @_optimize(none)
   private func insertAgain(_ object: ManagedObject) throws {
     let entity = object.scope.plan
+    let unreadable = object.unreadableSlots
+    guard unreadable.isEmpty else { throw unreadableValues(unreadable, of: object) }
     let outcome = try session.insert(entity, object.key) { encode(object, entity.storedSlots, $0) }
     switch outcome {
     case .done, .missing:
@@ -326,6 +328,19 @@ extension SaveRun {
       if case .notUnique = outcome, try noteConflictOfNewRow(object) { return }
       try noteRefusal(of: object, outcome)
     }
+  }
+
+  /// The error for values that the row had before and the object does not have, because their files could not be read.
+  @_optimize(none)
+  private func unreadableValues(_ slots: [Int], of object: ManagedObject) -> SaveError {
+    .validation(
+      slots.map { slot in
+        ValidationError(
+          reason: .notStorable(
+            "could not be read from its file, which the row must not lose; set another value, or roll back"),
+          entity: object.scope.plan.name, property: object.scope.plan.slots[slot].name,
+          objectID: object.objectID)
+      })
   }
 
   private func noteRefusal(of object: ManagedObject, _ outcome: RowOutcome) throws {
