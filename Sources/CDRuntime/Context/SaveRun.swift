@@ -113,16 +113,25 @@ final class SaveRun {
       if context.importTarget == nil { try writeHistory() }
       try external?.keep()
       if let partial = try commit() {
-        external?.discard(exceptIn: Set(partial.written.map(\.index)))
+        let kept = Set(partial.written.map(\.index)).union(unrestoredStores(after: partial.reason))
+        external?.discard(exceptIn: kept)
         return partial
       }
       takePositions()
       return nil
     } catch {
       session.rollback()
-      if !(error is UnexpectedRows) { external?.discard() }
+      if !(error is UnexpectedRows) { external?.discard(exceptIn: unrestoredStores(after: error)) }
       throw error
     }
+  }
+
+  /// The indexes of the stores whose files may still have the changes of a save that has failed. Such a file names the files
+  /// of the save's large values. Once it has been written again, a later opening removes these.
+  @_optimize(none)
+  private func unrestoredStores(after error: any Error) -> Set<Int> {
+    guard case StoreError.notRestored(let urls, _) = error else { return [] }
+    return Set(changedStores.filter { urls.contains($0.url) }.map(\.index))
   }
 
   /// Writes the rows in a transaction of the caller, who also writes the history.
