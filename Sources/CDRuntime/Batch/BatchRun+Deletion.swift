@@ -141,6 +141,13 @@ extension BatchRun {
     for case let relationship? in entity.relationships where !relationship.isWithinStore {
       // The store does not delete pairs with rows of another store by itself.
       guard case .join(let index, let isSource) = relationship.storage else { continue }
+      // A rule that leaves references leaves these pairs in the other store too. The batch does not change that store for
+      // them: it has no save there, and a file that is written whole would still have the pairs.
+      if relationship.description.deleteRule.leavesReferences,
+        model.owner(ofRowsOf: relationship).storeIndex != entity.storeIndex
+      {
+        continue
+      }
       try rows.deletePairs(ofJoin: index, isSource: isSource, keys)
     }
     noteDeleted(try rows.delete(entity, .keys(keys)))

@@ -10,6 +10,9 @@ enum AttributeRules {
     if value == .null { return attribute.isOptional || attribute.isTransient ? nil : .missingValue }
     if storageType == .codable, value == .unencodable { return attribute.isTransient ? nil : .notEncodable }
     if value.isNotANumber { return .notANumber }
+    if value.isEmptyURL, !attribute.isTransient {
+      return .notStorable("is a URL with an empty text, which no store can return; set another URL")
+    }
     if case .enumeration(let name) = attribute.type, let cases = graph.enumeration(name)?.cases,
       !cases.contains(where: { same($0.rawValue, value) })
     {

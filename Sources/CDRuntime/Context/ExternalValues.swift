@@ -104,7 +104,7 @@ struct ExternalValues {
     }
   }
 
-  /// Removes the files of a save that failed, except in the stores that the save has reached.
+  /// Removes the files of a save that failed, except in the stores that the save has reached or whose files may name them.
   @_optimize(none)
   func discard(exceptIn storeIndices: Set<Int> = []) {
     let lost = written.values.filter { !storeIndices.contains($0.store.index) }

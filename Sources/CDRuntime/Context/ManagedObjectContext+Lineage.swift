@@ -208,6 +208,8 @@ extension ManagedObjectContext {
     }
     object.setStoredValues(
       values, unread: unread, unencodable: parentObject.unencodableStorages(among: values))
+    let unreadable = parentObject.extras?.unreadable ?? []
+    if !unreadable.isEmpty || object.extras != nil { object.requireExtras().unreadable = unreadable }
     if let extras = object.extras { forgetRelationships(extras, of: object, keeping: relationships) }
     storeReader.noteFetched(object)
   }

@@ -214,7 +214,7 @@ extension ManagedObjectContext {
       }
       forgetEqualChanges(of: object)
     case .overwrite:
-      // A value that the object has not read is missing in its values, and stays as it is in the store.
+      // A value that the object has not read, or could not read, is missing in its values, and stays as it is in the store.
       for (slot, value) in mine.orderedByKey() where value != store[slot] {
         set(object, slot, value)
       }
@@ -483,7 +483,7 @@ extension ManagedObjectContext {
   /// - Throws: ``SaveError/conflict(_:)`` if the object has not read all values of the row, so that they are lost.
   @_optimize(none)
   private func reviveRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) throws {
-    let lost = object.unreadSlots
+    let lost = object.unreadSlots + object.unreadableSlots
     guard lost.isEmpty else {
       throw SaveError.conflict([
         SaveConflict(

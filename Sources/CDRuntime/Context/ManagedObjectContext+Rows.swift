@@ -190,6 +190,7 @@ extension ManagedObjectContext {
     }
     object.version = version
     object.flags.subtract([.fault, .inaccessible, .deletionSaved])
+    forgetUnreadable(of: object)
     decode(object, row)
   }
 
@@ -199,6 +200,11 @@ extension ManagedObjectContext {
     if !rowReport.isEmpty { reportColumns(of: object) }
   }
 
+  /// Forgets which values could not be read, before an object reads its row again.
+  @inline(__always) private func forgetUnreadable(of object: ManagedObject) {
+    if let extras = object.extras, !extras.unreadable.isEmpty { extras.unreadable = [] }
+  }
+
   /// Reports the problems found in an object's row.
   func reportColumns(of object: ManagedObject) {
     let plan = object.scope.plan
@@ -206,8 +212,9 @@ extension ManagedObjectContext {
       object.report(.wrongType, slot: column < plan.columns.count ? plan.columns[column].slot : nil)
     }
     for (column, reason) in rowReport.unreadable {
-      object.report(
-        .unreadableFile(reason), slot: column < plan.columns.count ? plan.columns[column].slot : nil)
+      let slot = column < plan.columns.count ? plan.columns[column].slot : nil
+      if let slot, plan.laterSlots.contains(slot) { object.requireExtras().unreadable.append(slot) }
+      object.report(.unreadableFile(reason), slot: slot)
     }
     rowReport.removeAll()
   }
@@ -242,6 +249,7 @@ extension ManagedObjectContext {
     defer { rows.close() }
     if try rows.next(), let row = rows.reader(of: plan, rowReport) {
       object.version = rows.version
+      forgetUnreadable(of: object)
       decode(object, row)
     } else {
       fillEmpty(object)

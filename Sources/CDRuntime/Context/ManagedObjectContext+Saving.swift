@@ -223,8 +223,13 @@ extension ManagedObjectContext {
   ///
   /// - Parameter unwritten: Relationships whose changes another store is yet to get.
   private func forgetSaved(_ object: ManagedObject, except unwritten: SlotSet = SlotSet()) {
+    let isNew = object.flags.contains(.inserted)
     object.flags.subtract([.inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .listed])
     guard let extras = object.extras else { return }
+    if !extras.unreadable.isEmpty {
+      // What the save has written replaces them.
+      extras.unreadable = isNew ? [] : extras.unreadable.filter { !extras.changed.contains($0) }
+    }
     forgetChanges(of: extras)
     for entry in extras.toMany where !unwritten.contains(entry.slot) { entry.state.didSave() }
     if extras.hasOutdatedPartners {

@@ -25,7 +25,8 @@ public struct ObservedError: Error, Hashable, Sendable {
     /// The stored value has another type than the attribute. The attribute reads as its type's empty value.
     case wrongType
     /// The file with an external attribute's value cannot be read. The attribute reads as nil or as no bytes. Its
-    /// file is kept until the attribute is set.
+    /// file is kept until the attribute is set or the object is deleted. No merge policy writes the empty value, and a save
+    /// refuses to insert the row again after an undo of its deletion.
     case unreadableFile(String)
     /// A mandatory relationship has no object.
     case missingObject

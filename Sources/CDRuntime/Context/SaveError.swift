@@ -82,7 +82,8 @@ public struct ValidationError: Error, Hashable, Sendable {
     /// A codable value cannot be encoded, stored text does not decode as the type, or a string or data exceeds
     /// SQLite's limit for one value, 1,000,000,000 bytes.
     case notEncodable
-    /// The engine of the store cannot store the value, such as a text with U+0000 on PostgreSQL. The text says why.
+    /// The store cannot store the value. Examples are a text with U+0000 on PostgreSQL, a URL with an empty text in any
+    /// store, and a value that could not be read from its file. The text says why.
     case notStorable(String)
     /// The row exceeds SQLite's limit for one row, 1,000,000,000 bytes.
     case tooLarge

@@ -113,16 +113,25 @@ final class SaveRun {
       if context.importTarget == nil { try writeHistory() }
       try external?.keep()
       if let partial = try commit() {
-        external?.discard(exceptIn: Set(partial.written.map(\.index)))
+        let kept = Set(partial.written.map(\.index)).union(unrestoredStores(after: partial.reason))
+        external?.discard(exceptIn: kept)
         return partial
       }
       takePositions()
       return nil
     } catch {
       session.rollback()
-      if !(error is UnexpectedRows) { external?.discard() }
+      if !(error is UnexpectedRows) { external?.discard(exceptIn: unrestoredStores(after: error)) }
       throw error
     }
+  }
+
+  /// The indexes of the stores whose files may still have the changes of a save that has failed. Such a file names the files
+  /// of the save's large values. Once it has been written again, a later opening removes these.
+  @_optimize(none)
+  private func unrestoredStores(after error: any Error) -> Set<Int> {
+    guard case StoreError.notRestored(let urls, _) = error else { return [] }
+    return Set(changedStores.filter { urls.contains($0.url) }.map(\.index))
   }
 
   /// Writes the rows in a transaction of the caller, who also writes the history.
@@ -318,6 +327,8 @@ extension SaveRun {
   @_optimize(none)
   private func insertAgain(_ object: ManagedObject) throws {
     let entity = object.scope.plan
+    let unreadable = object.unreadableSlots
+    guard unreadable.isEmpty else { throw unreadableValues(unreadable, of: object) }
     let outcome = try session.insert(entity, object.key) { encode(object, entity.storedSlots, $0) }
     switch outcome {
     case .done, .missing:
@@ -326,6 +337,19 @@ extension SaveRun {
       if case .notUnique = outcome, try noteConflictOfNewRow(object) { return }
       try noteRefusal(of: object, outcome)
     }
+  }
+
+  /// The error for values that the row had before and the object does not have, because their files could not be read.
+  @_optimize(none)
+  private func unreadableValues(_ slots: [Int], of object: ManagedObject) -> SaveError {
+    .validation(
+      slots.map { slot in
+        ValidationError(
+          reason: .notStorable(
+            "could not be read from its file, which the row must not lose; set another value, or roll back"),
+          entity: object.scope.plan.name, property: object.scope.plan.slots[slot].name,
+          objectID: object.objectID)
+      })
   }
 
   private func noteRefusal(of object: ManagedObject, _ outcome: RowOutcome) throws {

@@ -31,7 +31,7 @@ package final class PropertyPlan: Sendable {
   /// The relationship, if the property is one. It is stored, because reading it from `kind` would copy the value of `kind`.
   package let relationship: RelationshipPlan?
   let reading: Reading
-  /// Whether a value can break only two rules: a mandatory value is missing, or a number is NaN.
+  /// Whether a value can break only these rules: a mandatory value is missing, a number is NaN, or a URL is empty.
   let isMerelyMandatory: Bool
 
   init(number: Int, name: String, owner: String, kind: Kind, columns: Range<Int>) {
@@ -123,7 +123,8 @@ extension PropertyPlan {
       if attribute.minimum != nil || attribute.maximum != nil || attribute.pattern != nil { return true }
       if attribute.minimumLength != nil || attribute.maximumLength != nil { return true }
       if case .enumeration = attribute.type { return true }
-      return storageType.hasNotANumber || storageType == .codable && !attribute.isOptional
+      return storageType.hasNotANumber || storageType == .url
+        || storageType == .codable && !attribute.isOptional
     case .composite: return true
     case .relationship(let relationship):
       let description = relationship.description

@@ -56,6 +56,12 @@ extension AttributeValue {
     }
   }
 
+  /// Whether the value is a URL with an empty text, which `URLComponents` makes of an empty text. The stores keep the text of
+  /// a URL, and Foundation makes no URL of an empty text that is read.
+  var isEmptyURL: Bool {
+    if case .url(let url) = self { url.absoluteString.isEmpty } else { false }
+  }
+
   /// Whether the value is -0.0.
   package var isMinusZero: Bool {
     switch self {

@@ -151,6 +151,35 @@ import Testing
     ) { try context.save() }
   }
 
+  /// A text field makes such a URL. A file with its text could not be opened again.
+  @Test(arguments: StoreKind.allCases)
+  func anEmptyURLIsRefused(kind: StoreKind) throws {
+    let empty = try #require(URLComponents().url)
+    #expect(empty.absoluteString.isEmpty)
+    let container = try PersistentContainer(scratchModel: Self.model, ScratchStore(kind))
+    let context = container.newContext()
+    let thing = try context.insert(entityNamed: "Thing")
+    try thing.setValue(.attribute(.url(empty)), forKey: "url")
+    do {
+      try context.save()
+      Issue.record("the URL has been saved")
+    } catch SaveError.validation(let errors) {
+      let error = try #require(errors.first)
+      #expect(errors.count == 1)
+      #expect(error.property == "url")
+      #expect(error.objectID == thing.objectID)
+      guard case .notStorable = error.reason else {
+        Issue.record("\(error)")
+        return
+      }
+    }
+    context.rollback()
+    let request = BatchInsertRequest<ManagedObject>(
+      entityName: "Thing", rows: [["url": .attribute(.url(empty))]])
+    #expect(throws: BatchError.self) { try context.execute(request) }
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Thing")) == 0)
+  }
+
   @Test(arguments: [
     ("int16", AttributeValue.int(32_768)), ("int16", .int(.min)), ("int32", .int(Int64(Int32.max) + 1)),
     ("int64", .double(1)), ("string", .int(1)), ("date", .double(0)), ("data", .string("x")),

@@ -25,6 +25,19 @@ extension ManagedObject {
   /// The slots whose values the object has not read.
   final var unreadSlots: [Int] { scope.plan.laterSlots.filter(isUnread) }
 
+  /// Whether a slot is empty only because the file of its value could not be read. A save of other values keeps the file, and
+  /// nothing may write the empty value in its place.
+  final func isUnreadable(_ slot: Int) -> Bool {
+    guard let extras, extras.unreadable.contains(slot), !extras.changed.contains(slot) else { return false }
+    // It may have been set since without a record of the change: that of an object whose row is inserted again.
+    return storedValue(slot) == .data(EmptyValue.data)
+  }
+
+  /// The slots that are empty only because the files of their values could not be read.
+  final var unreadableSlots: [Int] {
+    extras?.unreadable.filter(isUnreadable) ?? []
+  }
+
   /// The stored value of a slot; nil if it must be read and cannot be.
   final func knownValue(_ slot: Int) -> AttributeValue? {
     let value = storedValue(slot)

@@ -165,6 +165,7 @@ extension ManagedObject {
     case .null: return false
     // Only for these, because it is a function of another module.
     case .double, .decimal, .date: return !values[slot].isNotANumber
+    case .url: return !values[slot].isEmptyURL
     default: return true
     }
   }
@@ -257,8 +258,8 @@ extension ManagedObject {
 
 // Comparing an object's values with its snapshot and with the store.
 extension ManagedObject {
-  /// The stored values that the object had when it was read or last saved, by slot. Values that have not been read are
-  /// missing.
+  /// The stored values that the object had when it was read or last saved, by slot. Values that have not been read, or could
+  /// not be, are missing.
   final func snapshotValues() -> [Int: AttributeValue] {
     var values = currentValues()
     for old in extras?.old ?? [] where values[old.slot] != nil { values[old.slot] = old.value }
@@ -271,12 +272,13 @@ extension ManagedObject {
     return extras?.oldValue(slot) ?? storedValue(slot)
   }
 
-  /// The stored values, by slot. Values that have not been read are missing.
+  /// The stored values, by slot. Values that have not been read, or could not be, are missing.
   ///
   /// - Parameter others: The values with which the result is compared: those that it has are read.
   final func currentValues(toCompareWith others: [Int: AttributeValue] = [:]) -> [Int: AttributeValue] {
     var values: [Int: AttributeValue] = [:]
-    for slot in scope.plan.storedSlots where others[slot] != nil || !isUnread(slot) {
+    for slot in scope.plan.storedSlots
+    where others[slot] != nil || !isUnread(slot) && !isUnreadable(slot) {
       values[slot] = comparableValue(slot)
     }
     return values

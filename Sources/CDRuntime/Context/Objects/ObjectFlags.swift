@@ -77,6 +77,9 @@ final class ObjectExtras {
   var values: [AttributeValue] = []
   /// The slots of `values` that have not been read: see ``LargeValue``.
   var unread = SlotSet()
+  /// The slots whose values are empty because their files could not be read: see ``ManagedObject/isUnreadable(_:)``.
+  // Not a `SlotSet`, which is larger: untyped objects have these data too.
+  var unreadable: [Int] = []
   /// The attributes of a draft that have been given values.
   var assigned = SlotSet()
   /// The errors with which the next save refuses the object.

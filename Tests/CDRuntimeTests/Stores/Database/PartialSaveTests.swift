@@ -273,6 +273,33 @@ struct PartialSaveTests {
     #expect(try !names.contains { $0.hasSuffix("-saving") })
   }
 
+  /// The rows of such a file name the files of large values, which the failed save does not remove.
+  @Test(arguments: StoreKind.whole)
+  func aFileThatCannotBeRestoredKeepsItsLargeValues(kind: StoreKind) throws {
+    let notes = stores.folder.appending(path: "notes.\(kind.rawValue)")
+    func descriptions(isReadOnly: Bool = false) -> [PersistentStoreDescription] {
+      [
+        PersistentStoreDescription(.sqlite(full), configuration: "People", isReadOnly: isReadOnly),
+        PersistentStoreDescription(kind.location(notes), configuration: "Notes", isReadOnly: isReadOnly),
+      ]
+    }
+    let context = try stores.freshContext(descriptions())
+    let (_, note) = try DiaryStores.fill(context)
+    let moved = stores.folder.appending(path: "moved")
+    let error = FullDisk.whileFull(
+      beforeFirstFailure: { _ = try? FileManager.default.moveItem(at: notes, to: moved) },
+      { #expect(throws: StoreError.self) { try context.save() } })
+    guard case .notRestored([notes], _)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    try FileManager.default.moveItem(at: moved, to: notes)
+    let reader = try stores.freshContext(descriptions(isReadOnly: true))
+    let read = try reader.existingObject(with: note.objectID)
+    #expect(try read.value(forKey: "scan") == .attribute(.data(Data(repeating: 1, count: 100_000))))
+    #expect(reader.recentErrors == [])
+  }
+
   /// A program that was killed during a save leaves the old file under its other name.
   @Test(arguments: StoreKind.whole, [true, false])
   func whatAnInterruptedSaveLeavesIsRemoved(kind: StoreKind, isRenamed: Bool) throws {

@@ -192,6 +192,75 @@ struct ExternalDataTests {
     #expect(try found.value(forKey: "title") == .attribute(.string("b")))
   }
 
+  /// Returns the object of the only photo, read in a context while the file of its pixels is away.
+  private func readWithoutFile(
+    _ id: ManagedObjectID, _ context: ManagedObjectContext
+  ) throws -> ManagedObject {
+    let file = files.appending(path: try #require(names().first))
+    let aside = folder.appending(path: "aside")
+    try FileManager.default.moveItem(at: file, to: aside)
+    let photo = try context.existingObject(with: id)
+    #expect(try pixels(photo) == Data())
+    try FileManager.default.moveItem(at: aside, to: file)
+    return photo
+  }
+
+  @Test func noMergePolicyWritesAValueThatCouldNotBeRead() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let photo = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    let late = try container().newContext()
+    late.mergePolicy = .overwrite
+    let same = try readWithoutFile(photo.objectID, late)
+    try same.setValue("late", forKey: "title")
+    try photo.setValue("first", forKey: "title")
+    try context.save()
+    try late.save()
+    let fresh = try container().newContext()
+    let found = try fresh.existingObject(with: photo.objectID)
+    #expect(try found.value(forKey: "title") == .attribute(.string("late")))
+    #expect(try pixels(found) == bytes(100_000, 1))
+  }
+
+  @Test func noMergePolicyInsertsARowAgainWithoutAValueThatCouldNotBeRead() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let photo = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    let late = try container().newContext()
+    late.mergePolicy = .overwrite
+    let same = try readWithoutFile(photo.objectID, late)
+    try same.setValue("late", forKey: "title")
+    context.delete(photo)
+    try context.save()
+    let lost = SaveConflict(reason: .deleted, objectID: same.objectID, keys: ["pixels"])
+    #expect(throws: SaveError.conflict([lost])) { try late.save() }
+  }
+
+  @Test func anUndoInsertsARowAgainOnlyWithAllItsValues() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
+    try context.save()
+    let other = try container().newContext()
+    other.undoManager = ContextUndoManager()
+    let photo = try readWithoutFile(id, other)
+    other.delete(photo)
+    try other.save()
+    other.undo()
+    #expect {
+      try other.save()
+    } throws: { error in
+      guard case SaveError.validation(let errors) = error, errors.count == 1 else { return false }
+      return errors[0].property == "pixels" && errors[0].objectID == id
+    }
+    try photo.setValue(bytes(10, 2), forKey: "pixels")
+    try other.save()
+    let fresh = try container().newContext()
+    #expect(try pixels(try fresh.existingObject(with: id)) == bytes(10, 2))
+  }
+
   @Test func predicatesCompareTheValueAndNotTheName() throws {
     defer { removeFiles() }
     let context = try container().newContext()
