@@ -74,6 +74,8 @@ extension BatchRun {
     var waiting = new + own + others
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for round in 0...model.derivedCount where !waiting.isEmpty {
+      // The batch's condition, or the former round, has read values that have been changed since.
+      reading.reset()
       var changed: [FetchedKey] = []
       var seen: Set<Place> = []
       let targets = waiting.filter {
@@ -89,7 +91,7 @@ extension BatchRun {
             noteUpdated([key], plan.derivedSlots.map { plan.slots[$0].name })
           }
         }
-        // The next round changes the values that were read.
+        // One chunk of objects is enough to have in memory.
         reading.reset()
       }
       waiting = try dependents(of: changed, model.derivedNames)
@@ -105,6 +107,7 @@ extension BatchRun {
     let plan = model.entities[key.entity]
     guard let object = try reading.fetchObject(key.key, plan) else { return false }
     let own = object.scope.plan
+    let failures = reading.readFailures.count
     var values: [(column: String, value: AttributeValue)] = []
     var unchanged: [(column: String, value: AttributeValue)] = []
     for slot in own.derivedSlots.map({ own.slots[$0] }) {
@@ -119,6 +122,8 @@ extension BatchRun {
         unchanged.append((column, object.storedValue(slot.number)))
       }
     }
+    // A relationship that could not be read seems to be empty.
+    try reading.checkReadsOfSave(since: failures)
     guard !values.isEmpty || isUnwritten && !unchanged.isEmpty else { return false }
     do {
       try rows.setValues(values + unchanged, of: plan, key.key, raisingVersion: raisingVersion)

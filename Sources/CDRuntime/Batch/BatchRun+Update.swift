@@ -241,6 +241,7 @@ extension BatchRun {
   @_optimize(none)
   private func write(_ properties: [BatchProperty], _ given: [Given], _ keys: [FetchedKey]) throws {
     let evaluator = PredicateEvaluator(now: now, model: model)
+    let failures = reading.readFailures.count
     var rows: [(key: ObjectKey, values: [AttributeValue])] = []
     var mistakes: [BatchMistake] = []
     for (number, key) in keys.enumerated() {
@@ -270,6 +271,8 @@ extension BatchRun {
       rows.append((key.key, values))
     }
     reading.reset()
+    // An expression takes a value that could not be read for an empty one.
+    try reading.checkReadsOfSave(since: failures)
     guard mistakes.isEmpty else { throw BatchError.invalid(mistakes) }
     var calculated: [(column: String, source: ColumnSource)] = []
     var columns: [String] = []

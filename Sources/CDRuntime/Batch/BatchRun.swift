@@ -38,9 +38,9 @@ final class BatchRun {
   var model: ModelPlan { context.model }
 
   /// A context that reads the transaction's writes so far, for queries that the store cannot answer. It has no
-  /// unsaved changes.
+  /// unsaved changes, and does not call the methods of ``ManagedObjectLifecycle``, whose changes no save would write.
   private(set) lazy var reading = ManagedObjectContext(
-    context.persistentStoreCoordinator, readingBy: session.reader)
+    context.persistentStoreCoordinator, readingBy: session.reader, callsLifecycle: false)
 
   @_optimize(none)
   init(

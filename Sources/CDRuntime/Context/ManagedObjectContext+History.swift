@@ -245,14 +245,7 @@ extension ManagedObjectContext {
   func forgetReferences(to ranges: [ClosedRange<ObjectKey>], of root: Int) -> Set<Int> {
     guard !ranges.isEmpty, let references = model.clearedReferences[root] else { return [] }
     let sorted = KeyRanges.normalized(ranges)
-    func isAmong(_ key: ObjectKey) -> Bool {
-      var (low, high) = (0, sorted.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if sorted[middle].upperBound < key { low = middle + 1 } else { high = middle }
-      }
-      return low < sorted.count && sorted[low].contains(key)
-    }
+    func isAmong(_ key: ObjectKey) -> Bool { KeyRanges.contains(key, in: sorted) }
     var roots: Set<Int> = []
     for (entity, slot) in references {
       for object in registry.objects(ofRoot: entity.root) {
@@ -311,10 +304,13 @@ extension ManagedObjectContext {
     // The ranges come from a file and may be of any length.
     let count = ranges.reduce(0) { $0.addingReportingOverflow($1.count).overflow ? Int.max : $0 + $1.count }
     // Iterate over the shorter one of the two: the keys or the objects in memory.
-    let objects =
-      count <= map.count
-      ? ranges.lazy.joined().compactMap { map[$0] }
-      : map.objects.filter { object in ranges.contains { $0.contains(object.key) } }
+    let objects: [ManagedObject]
+    if count <= map.count {
+      objects = ranges.lazy.joined().compactMap { map[$0] }
+    } else {
+      let sorted = KeyRanges.normalized(ranges)
+      objects = map.objects.filter { KeyRanges.contains($0.key, in: sorted) }
+    }
     for object in objects where !object.flags.contains(.deletionSaved) { change(object) }
   }
 

@@ -139,9 +139,11 @@ public final class ManagedObjectContext {
 
   /// - Parameter session: The caller's session to read with, in the transaction that is open there; nil if the context
   ///   takes its own session.
+  /// - Parameter callsLifecycle: Whether fetched objects' ``ManagedObjectLifecycle/awakeFromFetch()`` is called.
   init(
     _ coordinator: PersistentStoreCoordinator, importTarget: (any ImportTarget)? = nil,
-    parent: ManagedObjectContext? = nil, readingBy session: (any StoreSession)? = nil
+    parent: ManagedObjectContext? = nil, readingBy session: (any StoreSession)? = nil,
+    callsLifecycle: Bool = true
   ) {
     self.importTarget = importTarget
     self.parent = parent
@@ -151,7 +153,8 @@ public final class ManagedObjectContext {
     classes = coordinator.classes
     engine = coordinator.engine
     storeReader = StoreReader(
-      coordinator.engine, borrowing: importTarget?.session ?? session, isChild: parent != nil)
+      coordinator.engine, borrowing: importTarget?.session ?? session, isChild: parent != nil,
+      callsLifecycle: callsLifecycle)
     registry = ObjectRegistry(coordinator.plan)
     rowReport = RowReport(files: coordinator.engine.files)
     seedState = ObjectSeed.State(ownScope: .detached)

@@ -2,6 +2,8 @@
 final class StoreReader {
   private let engine: any StoreEngine
   private let isChild: Bool
+  /// Whether fetched objects' ``ManagedObjectLifecycle/awakeFromFetch()`` is called.
+  private let callsLifecycle: Bool
   /// The stores that the session has open.
   private(set) var stores: StoreSet
   /// Nil before the first read.
@@ -19,9 +21,13 @@ final class StoreReader {
   private var lastMatch: ValueMatch?
 
   /// - Parameter session: The session of other code to read with; nil if the reader takes its own.
-  init(_ engine: any StoreEngine, borrowing session: (any StoreSession)?, isChild: Bool) {
+  init(
+    _ engine: any StoreEngine, borrowing session: (any StoreSession)?, isChild: Bool,
+    callsLifecycle: Bool = true
+  ) {
     self.engine = engine
     self.isChild = isChild
+    self.callsLifecycle = callsLifecycle
     self.session = session
     isBorrowing = session != nil
     stores = engine.stores
@@ -147,7 +153,7 @@ final class StoreReader {
 
   /// Records an object whose values have been read, if its class has lifecycle methods.
   @inline(__always) func noteFetched(_ object: ManagedObject) {
-    if object.scope.plan.hasLifecycle { fetched.append(object) }
+    if object.scope.plan.hasLifecycle, callsLifecycle { fetched.append(object) }
   }
 
   /// Whether there are objects whose ``ManagedObjectLifecycle/awakeFromFetch()`` is still to be called.

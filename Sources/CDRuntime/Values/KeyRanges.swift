@@ -40,6 +40,16 @@ package struct KeyRanges {
     return result
   }
 
+  /// Whether a key is in one of some ranges, which must be normalized.
+  static func contains(_ key: ObjectKey, in ranges: [ClosedRange<ObjectKey>]) -> Bool {
+    var (low, high) = (0, ranges.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if ranges[middle].upperBound < key { low = middle + 1 } else { high = middle }
+    }
+    return low < ranges.count && ranges[low].contains(key)
+  }
+
   /// Whether at least one key lies between two ranges, the first of which is lower.
   @inline(__always)
   private static func areSeparate(_ left: ClosedRange<ObjectKey>, _ right: ClosedRange<ObjectKey>) -> Bool {

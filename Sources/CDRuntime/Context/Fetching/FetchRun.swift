@@ -410,11 +410,14 @@ extension FetchRun {
       return (path: ValueExpression.keyPath(name), isObject: false)
     }
     func values(_ object: ManagedObject) throws(EvaluationError) -> [FetchedValue] {
+      let failures = context.readFailures.count
       var values: [FetchedValue] = []
       for (path, isObject) in paths {
         let value = try evaluator.value(of: path, for: object)
         values.append(isObject && value.isNull ? .object(nil) : Self.fetched(value))
       }
+      // A path through an object that could not be read gives nil.
+      try context.checkReads(since: failures)
       return values
     }
     guard isDistinct else { return try objects().map { try values($0) } }
