@@ -229,6 +229,25 @@ struct ExportTests {
     #expect(root.children("entity").first?.children("attribute").first?["elementID"] == "name 3")
   }
 
+  /// Core Data knows the old element by its name in Xcode's model, which the import had to change.
+  @Test func aRenamedElementHasTheNameThatXcodeGaveIt() throws {
+    let kept = "info: { xcode.name: _id }"
+    let root = try Self.root(
+      of: [
+        """
+        entities:
+          Doc: { attributes: { id: { type: String?, \(kept) }, title: String? }, info: { xcode.name: _Doc } }
+        """,
+        """
+        entities:
+          Paper: { renamedFrom: Doc, attributes: { serial: { type: String?, renamedFrom: id }, title: String? } }
+        """,
+      ], 2)
+    let entity = try #require(root.children("entity").first)
+    #expect(entity["elementID"] == "_Doc")
+    #expect(entity.children("attribute").map { $0["elementID"] } == ["_id", nil])
+  }
+
   /// The attributes of one entity `E`, as they are exported after an import.
   private static func exported(_ attributes: String, _ entity: String = "") throws -> MarkupElement {
     let text = ImportTests.exported(
