@@ -257,6 +257,20 @@ struct ExportTests {
     return try MarkupReader.read(Array(text.utf8))
   }
 
+  /// A field has no `info` of its own, so that the version keeps the element.
+  @Test func theUserInfoOfAFieldIsKept() throws {
+    let root = try Self.exported(
+      "",
+      """
+      <composite name="Box"><attribute name="w" optional="YES" attributeType="Double">
+      <userInfo><entry key="unit" value="cm"/></userInfo></attribute></composite>
+      """)
+    let field = try #require(root.children("composite").first?.children("attribute").first)
+    let entry = try #require(field.children("userInfo").first?.children("entry").first)
+    #expect(entry["key"] == "unit")
+    #expect(entry["value"] == "cm")
+  }
+
   @Test func whatWasKeptDoesNotOverruleALaterDeclaration() throws {
     let result = ImportTests.run([
       (
