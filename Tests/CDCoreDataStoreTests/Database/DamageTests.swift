@@ -128,7 +128,7 @@ import Testing
         + "WHERE name = 'ZITEM_Z_ENT_INDEX'",
     ])
     #expect(try error(store) == "none")
-    #expect(try store.copied("SELECT _pk FROM Book ORDER BY _pk") == [["1"], ["2"], ["3"]])
+    #expect(try store.copied("SELECT count(*) FROM Item") == [["4"]])
   }
 
   @Test func triggersAreNeverRun() throws {
