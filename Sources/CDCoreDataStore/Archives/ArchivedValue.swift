@@ -56,7 +56,8 @@ struct ArchivedValue {
     guard budget > 0, depth < 32, let value = object(value) else { return nil }
     switch shape {
     case .list(let element):
-      guard let members = members("NS.objects", of: value) else { return nil }
+      // A dictionary has `NS.objects`, too. As a list it would lose its keys.
+      guard value["NS.keys"] == nil, let members = members("NS.objects", of: value) else { return nil }
       return list(members, element, depth: depth)
     case .dictionary(let key, let element):
       guard let keys = members("NS.keys", of: value), let values = members("NS.objects", of: value),

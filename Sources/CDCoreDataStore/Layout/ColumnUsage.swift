@@ -22,7 +22,7 @@ final class ColumnUsage {
       let batch = all[start..<min(start + 500, all.count)]
       let list = batch.map { "count(\(SQLText.quoted($0.name)))" }.joined(separator: ", ")
       let statement = try database.statement(
-        "SELECT \(list) FROM \(SQLText.quoted(table)) WHERE Z_ENT = \(entity)",
+        "SELECT \(list) FROM \(SQLText.quoted(table)) NOT INDEXED WHERE Z_ENT = \(entity)",
         values: batch.count)
       guard try statement.step() else { continue }
       for (place, column) in batch.enumerated() {

@@ -45,10 +45,12 @@ final class CoreDataSource {
   }
 
   /// The number of rows for each entity number; `nil` stands for rows without one.
+  ///
+  /// An index may lack rows of a damaged table, so that only the table itself is read.
   func counts(in table: String) throws(CoreDataStoreError) -> [Int64?: Int64] {
     try schema.require(["Z_PK", "Z_ENT"], in: table)
     let rows = try database.rows(
-      "SELECT Z_ENT, count(*) FROM \(SQLText.quoted(table)) GROUP BY Z_ENT"
+      "SELECT Z_ENT, count(*) FROM \(SQLText.quoted(table)) NOT INDEXED GROUP BY Z_ENT"
     ) { ($0.integer(0), $0.integer(1) ?? 0) }
     return Dictionary(rows, uniquingKeysWith: +)
   }

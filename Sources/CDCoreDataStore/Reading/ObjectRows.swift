@@ -93,8 +93,9 @@ struct ObjectRows {
       parts.append(.position(add("t." + SQLText.quoted(found)), name: target.name))
     }
     url = reading.database.url
+    // An index may lack rows of a damaged table, which `quick_check` does not notice.
     statement = try reading.database.statement(
-      "SELECT \(list.joined(separator: ", ")) FROM \(SQLText.quoted(source)) t "
+      "SELECT \(list.joined(separator: ", ")) FROM \(SQLText.quoted(source)) t NOT INDEXED "
         + "WHERE \(layout.number(ofRow: "t", in: entity)) = \(number) ORDER BY t.Z_PK", values: list.count)
   }
 

@@ -6,8 +6,10 @@ import CDModel
 /// explicit identifier, the name is the identifier. The schema language instead gives a renamed element its old name.
 /// So an element that was renamed once keeps its first name as its identifier in all later versions. If a new element gets
 /// that name, its identifier is the name with the number of the version.
+///
+/// All names are those in Xcode's model. An import may have had to change them for the schema language.
 struct RenamingIdentifiers {
-  /// The identifiers by entity. There is no entry for entities whose identifier is their name.
+  /// The identifiers by entity. There is no entry for entities whose identifier is their name in Xcode's model.
   private var entities: [String: String] = [:]
   /// The identifiers by `Entity.property`.
   private var properties: [String: String] = [:]
@@ -19,39 +21,46 @@ struct RenamingIdentifiers {
   init(_ version: ModelVersion, base: ModelVersion?, identifiers: RenamingIdentifiers) {
     guard let base else { return }
     let graph = EntityGraph(base)
-    var newEntities: [String] = []
-    var newProperties: [(entity: EntityDescription, names: [String])] = []
+    var newEntities: [EntityDescription] = []
+    var newProperties: [(entity: EntityDescription, names: [(String, String)])] = []
     for entity in version.entities {
       let old = entity.renamedFrom ?? entity.name
-      let isNew = graph.entity(old) == nil
-      if isNew { newEntities.append(entity.name) } else { set(entity.name, identifiers.entities[old] ?? old) }
-      let owned: [(String, String?)] =
-        entity.attributes.map { ($0.name, $0.renamedFrom) }
-        + entity.relationships.map { ($0.name, $0.renamedFrom) }
-      var newNames: [String] = []
-      for (name, renamedFrom) in owned {
+      let source = graph.entity(old)
+      let isNew = source == nil
+      if let source {
+        let identifier = identifiers.entities[old] ?? XcodeName.of(source)
+        if identifier != XcodeName.of(entity) { entities[entity.name] = identifier }
+      } else {
+        newEntities.append(entity)
+      }
+      let owned: [(String, String, String?)] =
+        entity.attributes.map { ($0.name, XcodeName.of($0), $0.renamedFrom) }
+        + entity.relationships.map { ($0.name, XcodeName.of($0), $0.renamedFrom) }
+      var newNames: [(String, String)] = []
+      for (name, xcodeName, renamedFrom) in owned {
         // `Entity.name` refers to another entity, but Core Data compares only the name.
         let oldName = renamedFrom?.split(separator: ".").last.map(String.init) ?? name
-        guard !isNew, let owner = graph.declaringEntity(of: oldName, in: old)?.name else {
-          if renamedFrom == nil { newNames.append(name) }
+        guard !isNew, let owner = graph.declaringEntity(of: oldName, in: old) else {
+          if renamedFrom == nil { newNames.append((name, xcodeName)) }
           continue
         }
-        let identifier = identifiers.properties["\(owner).\(oldName)"] ?? oldName
-        if identifier != name { properties["\(entity.name).\(name)"] = identifier }
+        let identifier =
+          identifiers.properties["\(owner.name).\(oldName)"] ?? Self.xcodeName(of: oldName, in: owner)
+        if identifier != xcodeName { properties["\(entity.name).\(name)"] = identifier }
       }
       if !newNames.isEmpty { newProperties.append((entity, newNames)) }
     }
     let used = Set(entities.values).union(identifiers.entities.values)
-    for name in newEntities where used.contains(name) {
-      entities[name] = Self.unused(name, in: version, used)
+    for entity in newEntities where used.contains(XcodeName.of(entity)) {
+      entities[entity.name] = Self.unused(XcodeName.of(entity), in: version, used)
     }
     // Without identifiers other than names there is nothing to compare.
     if properties.isEmpty, identifiers.properties.isEmpty { return }
     let ownGraph = EntityGraph(version)
     for (entity, names) in newProperties {
       let used = self.used(in: entity, ownGraph, graph, identifiers)
-      for name in names where used.contains(name) {
-        properties["\(entity.name).\(name)"] = Self.unused(name, in: version, used)
+      for (name, xcodeName) in names where used.contains(xcodeName) {
+        properties["\(entity.name).\(name)"] = Self.unused(xcodeName, in: version, used)
       }
     }
   }
@@ -83,8 +92,10 @@ struct RenamingIdentifiers {
     return result
   }
 
-  private mutating func set(_ name: String, _ identifier: String) {
-    if identifier != name { entities[name] = identifier }
+  /// The name that a property has in Xcode's model.
+  private static func xcodeName(of name: String, in entity: EntityDescription) -> String {
+    if let attribute = entity.attributes.first(where: { $0.name == name }) { return XcodeName.of(attribute) }
+    return entity.relationships.first { $0.name == name }.map { XcodeName.of($0) } ?? name
   }
 
   func entity(_ entity: EntityDescription) -> String? { entities[entity.name] }

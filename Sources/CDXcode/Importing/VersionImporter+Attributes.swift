@@ -126,8 +126,10 @@ extension VersionImporter {
             "'\(fieldName)' is taken in every generated type, so that it is '\(attribute.swiftName)' in Swift",
             at: field)
         }
-        origins[.field(place, version.composites[place].fields.count)] = field
+        let origin = ElementIndex.field(place, version.composites[place].fields.count)
+        origins[origin] = field
         version.composites[place].fields.append(attribute)
+        for child in field.children("userInfo") { keep(child, of: origin) }
       }
     }
   }

@@ -1,6 +1,23 @@
 import CDModel
 
 extension VersionImporter {
+  /// Stores under `info` the names that the import had to change. The identifiers of elements follow from them.
+  mutating func storeNames() {
+    var keys: [(key: ElementIndex, name: String)] = []
+    for (place, entity) in version.entities.enumerated() {
+      keys.append((key: .entity(place), name: entity.name))
+      for (number, attribute) in entity.attributes.enumerated() {
+        keys.append((key: .attribute(place, number), name: attribute.name))
+      }
+      for (number, relationship) in entity.relationships.enumerated() {
+        keys.append((key: .relationship(place, number), name: relationship.name))
+      }
+    }
+    for (key, name) in keys {
+      if let original = origins[key]?["name"], original != name { version.setInfo(of: key, "name", original) }
+    }
+  }
+
   /// Stores under `info` each attribute that an export would otherwise write differently.
   ///
   /// - Parameter identifiers: The identifiers of the version's elements, which follow from their names and from the

@@ -45,7 +45,9 @@ struct MappingArchive {
     }
     func related(_ name: String, of object: MarkupElement) -> [MarkupElement] {
       let list = object.children.first { $0.name == "relationship" && $0["name"] == name }?["idrefs"] ?? ""
-      return list.split(separator: " ").compactMap { objects[String($0)] }
+      // An object that the list names again is the same object, so that it counts only once.
+      var taken: Set<Substring> = []
+      return list.split(separator: " ").filter { taken.insert($0).inserted }.compactMap { objects[String($0)] }
     }
     guard let model = root.children("object").first(where: { $0["type"] == "XDDEVMAPPINGMODEL" }) else {
       return nil

@@ -41,6 +41,8 @@ import Testing
     #expect(try json([300] as NSArray, "[UInt8]") == nil)
     #expect(try json([-1] as NSArray, "[UInt32]") == nil)
     #expect(try json(["a"] as NSArray, "[String: String]") == nil)
+    #expect(try json(["a": "b"] as NSDictionary, "[String]") == nil)
+    #expect(try json(["a": "b"] as NSDictionary, "Set<String>") == nil)
     #expect(try json("a" as NSString, "[String]") == nil)
     #expect(try json(["a"] as NSArray, "My.Settings") == nil)
     #expect(ArchivedValue.json([1, 2, 3], type: "[String]") == nil)

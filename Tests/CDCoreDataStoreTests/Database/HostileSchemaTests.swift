@@ -56,6 +56,15 @@ import Testing
     #expect(try store.copied("SELECT group_concat(name, ' ') FROM Tag") == [["red green blue"]])
   }
 
+  /// A constraint that the row breaks would end the copy if SQLite evaluated it.
+  @Test func constraintsAreNotEvaluated() throws {
+    let store = try ShelfStore(extra: [
+      "CREATE TABLE other (a CHECK (a > 1))", "PRAGMA ignore_check_constraints = ON",
+      "INSERT INTO other VALUES (0)",
+    ])
+    #expect(try refusal(store) == nil)
+  }
+
   @Test(arguments: ["UTF-16le", "UTF-16be"]) func otherEncodingsAreRead(encoding: String) throws {
     let store = try ShelfStore(tables: ["PRAGMA encoding = '\(encoding)'"] + ShelfStore.tables)
     #expect(try refusal(store) == nil)

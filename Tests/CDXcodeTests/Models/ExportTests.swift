@@ -229,6 +229,25 @@ struct ExportTests {
     #expect(root.children("entity").first?.children("attribute").first?["elementID"] == "name 3")
   }
 
+  /// Core Data knows the old element by its name in Xcode's model, which the import had to change.
+  @Test func aRenamedElementHasTheNameThatXcodeGaveIt() throws {
+    let kept = "info: { xcode.name: _id }"
+    let root = try Self.root(
+      of: [
+        """
+        entities:
+          Doc: { attributes: { id: { type: String?, \(kept) }, title: String? }, info: { xcode.name: _Doc } }
+        """,
+        """
+        entities:
+          Paper: { renamedFrom: Doc, attributes: { serial: { type: String?, renamedFrom: id }, title: String? } }
+        """,
+      ], 2)
+    let entity = try #require(root.children("entity").first)
+    #expect(entity["elementID"] == "_Doc")
+    #expect(entity.children("attribute").map { $0["elementID"] } == ["_id", nil])
+  }
+
   /// The attributes of one entity `E`, as they are exported after an import.
   private static func exported(_ attributes: String, _ entity: String = "") throws -> MarkupElement {
     let text = ImportTests.exported(
@@ -236,6 +255,20 @@ struct ExportTests {
         ("Shop", #"<entity name="E" representedClassName="E">\#(attributes)</entity>\#(entity)"#)
       ]))
     return try MarkupReader.read(Array(text.utf8))
+  }
+
+  /// A field has no `info` of its own, so that the version keeps the element.
+  @Test func theUserInfoOfAFieldIsKept() throws {
+    let root = try Self.exported(
+      "",
+      """
+      <composite name="Box"><attribute name="w" optional="YES" attributeType="Double">
+      <userInfo><entry key="unit" value="cm"/></userInfo></attribute></composite>
+      """)
+    let field = try #require(root.children("composite").first?.children("attribute").first)
+    let entry = try #require(field.children("userInfo").first?.children("entry").first)
+    #expect(entry["key"] == "unit")
+    #expect(entry["value"] == "cm")
   }
 
   @Test func whatWasKeptDoesNotOverruleALaterDeclaration() throws {
