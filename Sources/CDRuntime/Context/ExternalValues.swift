@@ -105,11 +105,14 @@ struct ExternalValues {
   }
 
   /// Removes the files of a save that failed, except in the stores that the save has reached or whose files may name them.
+  ///
+  /// - Parameter unlists: Whether to take them off the list of unused files, which writes. Otherwise a later collection does.
   @_optimize(none)
-  func discard(exceptIn storeIndices: Set<Int> = []) {
+  func discard(exceptIn storeIndices: Set<Int> = [], unlists: Bool = true) {
     let lost = written.values.filter { !storeIndices.contains($0.store.index) }
     guard !lost.isEmpty else { return }
     for file in lost { file.files.remove(file.name) }
+    guard unlists else { return }
     // If this fails, a later collection removes the listed files.
     try? session.write { for file in lost { try session.unlistFile(file.name, in: file.store) } }
   }

@@ -87,12 +87,23 @@ final class SaveRun {
   /// - Throws: ``SaveError`` or ``StoreError``; nothing has been written then.
   func write() throws -> PartialSave? {
     do {
-      try session.begin()
+      try begin { try session.begin() }
       return try writeAndCommit()
     } catch is UnexpectedRows {
       forgetRows()
-      try session.beginRowByRow()
+      try begin { try session.beginRowByRow() }
       return try writeAndCommit()
+    }
+  }
+
+  /// Begins the transaction. If this fails, no row will name the files of the large values.
+  private func begin(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch {
+      // The transaction that this one has waited for would be waited for again.
+      external?.discard(unlists: false)
+      throw error
     }
   }
 

@@ -23,8 +23,13 @@ struct DatabaseOpening {
     let opened = settings.isReadOnly ? try openToRead() : try openToWrite(after: migration)
     // The model may have no such attribute any more, and values of earlier versions are still on the list.
     if !settings.isReadOnly {
-      try ExternalFiles(store: url).collect(
-        opened.connection, of: url, columns: model.fileColumns(ofStore: storeIndex))
+      // Who writes for long, or a full disk, only puts the removal off to a later opening.
+      opened.connection.wait(forOthers: 0)
+      defer { opened.connection.wait(forOthers: settings.busyTimeout) }
+      do {
+        try ExternalFiles(store: url).collect(
+          opened.connection, of: url, columns: model.fileColumns(ofStore: storeIndex))
+      } catch StoreError.busy, StoreError.diskFull {}
     }
     return opened
   }

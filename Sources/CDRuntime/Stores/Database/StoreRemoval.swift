@@ -90,6 +90,11 @@ struct StoreRemoval {
   @_optimize(none)
   private func removeFiles(backups: [String]) throws -> LargeValues {
     let path = url.path(percentEncoded: false)
+    // What an interrupted migration has left has the user's data, too. It can be another name of the store's file.
+    let migration = MigrationFiles(url)
+    migration.removeLinks()
+    migration.removeLeftovers()
+    NewExternalFiles.removeJournal(of: url)
     // As soon as the file is removed, another process can create a new store with values of its own.
     let values = LargeValues(store: url, names: ExternalFiles(store: url).names)
     do {

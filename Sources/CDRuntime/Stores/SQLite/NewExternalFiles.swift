@@ -82,6 +82,9 @@ final class NewExternalFiles {
     try? FileManager.default.removeItem(atPath: journal)
   }
 
+  /// Removes what an interrupted migration has written down about its new files, when the store is removed with all of them.
+  static func removeJournal(of url: URL) { unlink(journal(of: url)) }
+
   /// Returns whether an interrupted migration has left a journal of such files.
   static func hasLeftovers(_ url: URL) -> Bool { Disk.kind(of: journal(of: url)) == S_IFREG }
 }

@@ -220,6 +220,19 @@ import Testing
     withExtendedLifetime(context) {}
   }
 
+  /// A migration that was killed leaves its new file, and a second name of the old one.
+  @Test func whatAnInterruptedMigrationHasLeftIsDestroyedWithTheStore() throws {
+    defer { removeFiles() }
+    _ = try open(.sqlite)
+    let path = url.path(percentEncoded: false)
+    try FileManager.default.linkItem(atPath: path, toPath: path + "-before-1")
+    for end in ["-migrating1", "-migrating1-journal", "-migrating2", "-migrating-files"] {
+      try Data("rows".utf8).write(to: URL(filePath: path + end))
+    }
+    try PersistentStoreCoordinator.destroyPersistentStore(at: url)
+    #expect(files.isEmpty)
+  }
+
   @Test func aLogWithoutItsStoreIsRemovedWithIt() throws {
     defer { removeFiles() }
     for end in ["-wal", "-shm", "-journal", "-other"] {

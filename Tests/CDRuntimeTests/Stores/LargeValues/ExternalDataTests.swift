@@ -1,6 +1,7 @@
-import CDRuntime
 import Foundation
 import Testing
+
+@testable import CDRuntime
 
 /// Values of `external:` attributes: small ones stand in the row, large ones in files beside the store.
 @Suite(.onlyOnSQLite("readers of older states; FileStoreExternalDataTests has the other kinds"))
@@ -120,6 +121,25 @@ struct ExternalDataTests {
     context.rollback()
     context.refresh(photo, mergeChanges: false)
     #expect(try pixels(photo) == bytes(100_000, 1))
+  }
+
+  /// The removal of old files would wait for the other transaction, and then fail.
+  @Test func anOpeningDoesNotNeedToRemoveFiles() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let photo = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    try photo.setValue(bytes(100_000, 2), forKey: "pixels")
+    try context.save()
+    try PlainSQL.run("UPDATE _cdgen_files SET time = time - 7200", at: url)
+    let writer = try SQLiteConnection(path: url.path(percentEncoded: false), of: [url])
+    try writer.execute("BEGIN IMMEDIATE")
+    let fresh = try container().newContext()
+    #expect(names().count == 2)
+    #expect(try pixels(try fresh.existingObject(with: photo.objectID)) == bytes(100_000, 2))
+    try writer.execute("ROLLBACK")
+    _ = try container()
+    #expect(names().count == 1)
   }
 
   @Test func whatIsNotReferredToIsRemovedOnceItIsOldEnough() throws {
