@@ -47,7 +47,7 @@ struct MappingArchive {
       let list = object.children.first { $0.name == "relationship" && $0["name"] == name }?["idrefs"] ?? ""
       // An object that the list names again is the same object, so that it counts only once.
       var taken: Set<Substring> = []
-      return list.split(separator: " ").filter { taken.insert($0).inserted }.compactMap { objects[String($0)] }
+      return list.split(separator: " ").compactMap { taken.insert($0).inserted ? objects[String($0)] : nil }
     }
     guard let model = root.children("object").first(where: { $0["type"] == "XDDEVMAPPINGMODEL" }) else {
       return nil
