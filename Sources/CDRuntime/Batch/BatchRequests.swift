@@ -23,8 +23,9 @@ public import CDModel
 /// ```
 ///
 /// Attributes without a value get their defaults. Every rule of the schema is checked, and derived attributes are
-/// computed. The methods of ``ManagedObjectLifecycle`` are not called. A large value of an `external:` attribute
-/// stays in its row until it is next saved. Set a to-many relationship from its other side.
+/// computed. The methods of ``ManagedObjectLifecycle`` are not called; <doc:ManyObjectsAtOnce> has the exception.
+/// A large value of an `external:` attribute stays in its row until it is next saved. Set a to-many relationship from its other
+/// side.
 ///
 /// ## Topics
 ///
@@ -129,9 +130,9 @@ public enum BatchUniqueness: Hashable, Sendable {
 /// ```
 ///
 /// All calculations read the values from before the batch. Calculations for which SQL has no exact form are done in
-/// memory, row by row. The schema's rules are checked and derived attributes are computed; the methods of
-/// ``ManagedObjectLifecycle`` are not called. SQLite compares the values of a `unique:` list row by row, so a batch
-/// that passes such values from one row to another is refused.
+/// memory, row by row. The schema's rules are checked and derived attributes are computed. The methods of
+/// ``ManagedObjectLifecycle`` are not called; <doc:ManyObjectsAtOnce> has the exception. SQLite compares
+/// the values of a `unique:` list row by row, so a batch that passes such values from one row to another is refused.
 public struct BatchUpdateRequest<Object: ManagedObject> {
   /// The request that selects the objects. Its settings for the form of the answer have no effect; its order has an
   /// effect only with a limit or an offset.
@@ -220,7 +221,8 @@ public struct BatchAssignment<Object: ManagedObject> {
 /// ```
 ///
 /// All delete rules are applied as in ``ManagedObjectContext/delete(_:)``, so that no reference dangles and no rule
-/// of the schema is broken. The methods of ``ManagedObjectLifecycle`` are not called.
+/// of the schema is broken. The methods of ``ManagedObjectLifecycle`` are not called; <doc:ManyObjectsAtOnce> has the
+/// exception.
 public struct BatchDeleteRequest<Object: ManagedObject> {
   /// The request that selects the objects. Its settings for the form of the answer have no effect; its order has an
   /// effect only with a limit or an offset.

@@ -38,7 +38,8 @@ final class BatchRun {
   var model: ModelPlan { context.model }
 
   /// A context that reads the transaction's writes so far, for queries that the store cannot answer. It has no
-  /// unsaved changes, and does not call the methods of ``ManagedObjectLifecycle``, whose changes no save would write.
+  /// unsaved changes, and calls ``ManagedObjectLifecycle/awakeFromFetch()`` only for transient attributes: no save would write
+  /// other changes.
   private(set) lazy var reading = ManagedObjectContext(
     context.persistentStoreCoordinator, readingBy: session.reader, callsLifecycle: false)
 

@@ -139,7 +139,8 @@ public final class ManagedObjectContext {
 
   /// - Parameter session: The caller's session to read with, in the transaction that is open there; nil if the context
   ///   takes its own session.
-  /// - Parameter callsLifecycle: Whether fetched objects' ``ManagedObjectLifecycle/awakeFromFetch()`` is called.
+  /// - Parameter callsLifecycle: Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is called for all fetched objects, and
+  ///   not only for those with transient attributes.
   init(
     _ coordinator: PersistentStoreCoordinator, importTarget: (any ImportTarget)? = nil,
     parent: ManagedObjectContext? = nil, readingBy session: (any StoreSession)? = nil,

@@ -2,7 +2,8 @@
 final class StoreReader {
   private let engine: any StoreEngine
   private let isChild: Bool
-  /// Whether fetched objects' ``ManagedObjectLifecycle/awakeFromFetch()`` is called.
+  /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is called for all fetched objects. Otherwise it is called only
+  /// for those with transient attributes, to which it gives their values.
   private let callsLifecycle: Bool
   /// The stores that the session has open.
   private(set) var stores: StoreSet
@@ -153,7 +154,8 @@ final class StoreReader {
 
   /// Records an object whose values have been read, if its class has lifecycle methods.
   @inline(__always) func noteFetched(_ object: ManagedObject) {
-    if object.scope.plan.hasLifecycle, callsLifecycle { fetched.append(object) }
+    let plan = object.scope.plan
+    if plan.hasLifecycle, callsLifecycle || !plan.transientSlots.isEmpty { fetched.append(object) }
   }
 
   /// Whether there are objects whose ``ManagedObjectLifecycle/awakeFromFetch()`` is still to be called.

@@ -1,4 +1,4 @@
-import CDRuntime
+@_spi(Generated) import CDRuntime
 import Foundation
 import Testing
 
@@ -115,4 +115,85 @@ import Testing
     #expect(count == 1)
     #expect(!probe.wasReached)
   }
+
+  /// With the defaults of such attributes, the batch would choose other objects than a fetch.
+  @Test func aBatchReadsTransientAttributesAsTheAppSetsThem() throws {
+    let container = try PersistentContainer(scratchFor: MemosModel.self)
+    let context = container.newContext()
+    _ = Memo(text: "!kept", in: context)
+    _ = Memo(text: "old", in: context)
+    try context.save()
+    let condition = try request("Memo", "isKept == NO")
+    let result = try context.execute(BatchDeleteRequest<ManagedObject>(condition))
+    #expect(result.count == 1)
+    #expect(try Memo.objects(in: container.newContext()).map(\.text) == ["!kept"])
+  }
+}
+
+/// A text, and whether it begins with an exclamation mark.
+nonisolated final class Memo: CDRuntime.ManagedObject, CDRuntime.EntityClass {
+  private final var _text: String = ""
+  private final var _isKept: Bool = false
+  final var text: String {
+    get {
+      _willRead()
+      return _text
+    }
+    set {
+      _willWrite(0)
+      _text = newValue
+    }
+  }
+  final var isKept: Bool {
+    get {
+      _willRead()
+      return _isKept
+    }
+    set {
+      _willWrite(1)
+      _isKept = newValue
+    }
+  }
+
+  init(text: String, in context: CDRuntime.ManagedObjectContext) {
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Memo", in: context, isComplete: true))
+    _text = text
+  }
+  override init(_seed: borrowing CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
+  override class var entityName: String { "Memo" }
+  override func _decode(_ row: CDRuntime.RowReader) {
+    super._decode(row)
+    _text = row.string(0)
+    if let row = row.transients { _isKept = row.bool(1) }
+  }
+  override func _encode(_ slot: Int, _ writer: CDRuntime.RowWriter) {
+    switch slot {
+    case 0: writer.string(_text)
+    case 1: writer.bool(_isKept)
+    default: super._encode(slot, writer)
+    }
+  }
+}
+
+extension Memo: ManagedObjectLifecycle {
+  func awakeFromFetch() { isKept = text.hasPrefix("!") }
+}
+
+nonisolated enum MemosModel: CDRuntime.GeneratedModel {
+  static let _definition = CDRuntime.ModelDefinition(
+    format: CDRuntime.GeneratedCodeFormat1.self,
+    classes: ["Memo": CDRuntime.GeneratedClass(Memo.self) { Memo(_seed: $0) }],
+    canonicalJSON: description.canonicalJSON)
+
+  private static let description = ManagedObjectModel(
+    name: "Memos", id: UUID(uuidString: "7C1F0A5D-3E0B-4E3A-9C58-6B0D7D2E4F10") ?? UUID(),
+    versions: [ModelVersion(number: 1, entities: [memo])], currentVersionNumber: 1)
+
+  private static let memo = EntityDescription(
+    name: "Memo",
+    attributes: [
+      AttributeDescription(name: "text", type: .string),
+      AttributeDescription(
+        name: "isKept", type: .bool, defaultValue: .value(.bool(false)), isTransient: true),
+    ])
 }
