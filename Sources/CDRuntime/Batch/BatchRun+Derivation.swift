@@ -72,10 +72,11 @@ extension BatchRun {
     let unwritten = Set(new.map(rowID))
     let known = unwritten.union(own.map(rowID))
     var waiting = new + own + others
+    if waiting.isEmpty { return }
+    // The batch's condition has read values that have been changed since.
+    reading.reset()
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for round in 0...model.derivedCount where !waiting.isEmpty {
-      // The batch's condition, or the former round, has read values that have been changed since.
-      reading.reset()
       var changed: [FetchedKey] = []
       var seen: Set<Place> = []
       let targets = waiting.filter {
@@ -91,7 +92,7 @@ extension BatchRun {
             noteUpdated([key], plan.derivedSlots.map { plan.slots[$0].name })
           }
         }
-        // One chunk of objects is enough to have in memory.
+        // The next round changes the values that were read.
         reading.reset()
       }
       waiting = try dependents(of: changed, model.derivedNames)

@@ -23,7 +23,7 @@ struct DatabaseOpening {
     let opened = settings.isReadOnly ? try openToRead() : try openToWrite(after: migration)
     // The model may have no such attribute any more, and values of earlier versions are still on the list.
     if !settings.isReadOnly {
-      // Who writes for long, or a full disk, only puts the removal off to a later opening.
+      // A long transaction of another program, or a full disk, only delays the removal until a later opening.
       opened.connection.wait(forOthers: 0)
       defer { opened.connection.wait(forOthers: settings.busyTimeout) }
       do {

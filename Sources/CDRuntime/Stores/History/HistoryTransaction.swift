@@ -54,14 +54,7 @@ public struct HistoryTransaction: Hashable, Sendable {
     /// In ascending order, with a gap between two ranges.
     let keys: [ClosedRange<ObjectKey>]
 
-    func contains(_ key: ObjectKey) -> Bool {
-      var (low, high) = (0, keys.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if keys[middle].upperBound < key { low = middle + 1 } else { high = middle }
-      }
-      return low < keys.count && keys[low].contains(key)
-    }
+    func contains(_ key: ObjectKey) -> Bool { KeyRanges.contains(key, in: keys) }
   }
 
   /// Returns the names of the changed properties of an updated object, for example to update a copy of the object. For

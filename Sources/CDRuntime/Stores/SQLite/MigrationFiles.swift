@@ -78,7 +78,8 @@ struct MigrationFiles {
   @_optimize(none)
   func removeAllLeftovers() {
     let inner = MigrationFiles(URL(filePath: scratch))
-    for suffix in Self.leftoverSuffixes + ["-files", "-migrating-files"] { unlink(scratch + suffix) }
+    for suffix in Self.leftoverSuffixes { unlink(scratch + suffix) }
+    for each in [url, inner.url] { NewExternalFiles.removeJournal(of: each) }
     removeLeftovers()
     for file in inner.leftovers { unlink(file) }
     // A backup that is still a link to the temporary file counts only after that file is gone.

@@ -82,7 +82,7 @@ final class NewExternalFiles {
     try? FileManager.default.removeItem(atPath: journal)
   }
 
-  /// Removes what an interrupted migration has written down about its new files, when the store is removed with all of them.
+  /// Removes the journal of such files that an interrupted migration has left, but not the files.
   static func removeJournal(of url: URL) { unlink(journal(of: url)) }
 
   /// Returns whether an interrupted migration has left a journal of such files.

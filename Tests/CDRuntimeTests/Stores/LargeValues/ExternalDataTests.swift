@@ -225,8 +225,10 @@ struct ExternalDataTests {
     return photo
   }
 
-  @Test func noMergePolicyWritesAValueThatCouldNotBeRead() throws {
-    defer { removeFiles() }
+  /// A photo in its context, and in another one that overwrites, where its title is changed after its file could not be read.
+  private func changedWithoutFile() throws -> (
+    context: ManagedObjectContext, photo: ManagedObject, late: ManagedObjectContext, same: ManagedObject
+  ) {
     let context = try container().newContext()
     let photo = try addPhoto("a", bytes(100_000, 1), context)
     try context.save()
@@ -234,6 +236,12 @@ struct ExternalDataTests {
     late.mergePolicy = .overwrite
     let same = try readWithoutFile(photo.objectID, late)
     try same.setValue("late", forKey: "title")
+    return (context, photo, late, same)
+  }
+
+  @Test func noMergePolicyWritesAValueThatCouldNotBeRead() throws {
+    defer { removeFiles() }
+    let (context, photo, late, _) = try changedWithoutFile()
     try photo.setValue("first", forKey: "title")
     try context.save()
     try late.save()
@@ -245,13 +253,7 @@ struct ExternalDataTests {
 
   @Test func noMergePolicyInsertsARowAgainWithoutAValueThatCouldNotBeRead() throws {
     defer { removeFiles() }
-    let context = try container().newContext()
-    let photo = try addPhoto("a", bytes(100_000, 1), context)
-    try context.save()
-    let late = try container().newContext()
-    late.mergePolicy = .overwrite
-    let same = try readWithoutFile(photo.objectID, late)
-    try same.setValue("late", forKey: "title")
+    let (context, photo, late, same) = try changedWithoutFile()
     context.delete(photo)
     try context.save()
     let lost = SaveConflict(reason: .deleted, objectID: same.objectID, keys: ["pixels"])
