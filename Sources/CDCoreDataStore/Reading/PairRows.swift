@@ -37,13 +37,13 @@ struct PairRows {
     let from = SQLText.quoted(pairs.table)
     let position = pairs.position.map(SQLText.quoted) ?? "NULL"
     let inversePosition = pairs.inversePosition.map(SQLText.quoted) ?? "NULL"
-    var rows = "SELECT \(source) s, \(target) t, \(position) p, \(inversePosition) i FROM \(from)"
+    var rows = "SELECT \(source) s, \(target) t, \(position) p, \(inversePosition) i FROM \(from) NOT INDEXED"
     // The new store keeps both directions of a relationship that is its own inverse. The source has one or both, and
     // each direction has its own position. A join is quick without an index too, unlike a condition on a subquery.
     if isReflexive {
       let place = pairs.position == nil ? "NULL" : "a.\(position)"
       rows +=
-        " UNION ALL SELECT a.\(target), a.\(source), \(place), NULL FROM \(from) a LEFT JOIN \(from) b "
+        " UNION ALL SELECT a.\(target), a.\(source), \(place), NULL FROM \(from) a NOT INDEXED LEFT JOIN \(from) b "
         + "ON b.\(source) = a.\(target) AND b.\(target) = a.\(source) WHERE b.\(source) IS NULL"
     }
     func kind(_ entity: String, _ table: String, _ key: String) -> String {

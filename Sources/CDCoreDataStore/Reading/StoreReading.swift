@@ -76,7 +76,7 @@ struct StoreReading {
     let targetNumber = ofTarget(layout.number(ofRow: "d", in: relationship.destination))
     let statement = try database.statement(
       "SELECT t.Z_PK, \(layout.number(ofRow: "t", in: entity)), \(column), \(referenceOrZero), \(targetNumber) "
-        + "FROM \(SQLText.quoted(table)) t "
+        + "FROM \(SQLText.quoted(table)) t NOT INDEXED "
         + "WHERE \(column) <> 0 AND \(ofTarget(reference)) IS NOT t.Z_PK ORDER BY t.Z_PK")
     let names = layout.names
     var otherSide: [Int64: Int64] = [:]

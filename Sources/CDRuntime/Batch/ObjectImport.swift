@@ -445,7 +445,7 @@ extension ManagedObjectContext {
             return count
           }
         } catch {
-          files.discard()
+          files.discard(after: error)
           throw error
         }
       }

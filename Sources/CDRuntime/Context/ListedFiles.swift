@@ -78,12 +78,16 @@ final class ListedFiles {
   }
 
   /// Removes the files after a transaction that failed. Files of a store that the transaction has reached are not listed
-  /// any more, and stay.
-  func discard() {
-    guard !names.isEmpty else { return }
+  /// any more, and stay. So do those of a store whose own file may still name them.
+  ///
+  /// - Parameter error: The error that the transaction has thrown.
+  func discard(after error: any Error) {
+    let unrestored = StoreError.unrestoredFiles(after: error)
+    let lost = names.values.filter { !unrestored.contains($0.store.url) }
+    guard !lost.isEmpty else { return }
     // If this fails, a later collection removes the listed files.
     try? session.write {
-      for own in names.values {
+      for own in lost {
         for (index, name) in own.all.enumerated() {
           if try session.unlistFile(name.uuidString, in: own.store), index < own.next {
             own.files.remove(name.uuidString)

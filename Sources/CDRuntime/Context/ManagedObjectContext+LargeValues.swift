@@ -38,6 +38,7 @@ extension ManagedObjectContext {
       refresh(object, from: row, rows.version)
       return notifyObserversUnlessReading()
     }
+    object.setUnreadable(slot, false)
     object.setStoredValues([slot: row.value(column, .data)])
     if !rowReport.isEmpty { reportColumns(of: object) }
   }
@@ -67,6 +68,7 @@ extension ManagedObjectContext {
       return notifyObserversUnlessReading()
     }
     object.setStoredValues([slot: original.storedValue(slot)])
+    object.setUnreadable(slot, original.isUnreadable(slot))
   }
 }
 

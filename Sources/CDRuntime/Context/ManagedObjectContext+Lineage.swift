@@ -208,7 +208,7 @@ extension ManagedObjectContext {
     }
     object.setStoredValues(
       values, unread: unread, unencodable: parentObject.unencodableStorages(among: values))
-    let unreadable = parentObject.extras?.unreadable ?? []
+    let unreadable = parentObject.unreadableSlots
     if !unreadable.isEmpty || object.extras != nil { object.requireExtras().unreadable = unreadable }
     if let extras = object.extras { forgetRelationships(extras, of: object, keeping: relationships) }
     storeReader.noteFetched(object)

@@ -213,7 +213,7 @@ extension ManagedObjectContext {
     }
     for (column, reason) in rowReport.unreadable {
       let slot = column < plan.columns.count ? plan.columns[column].slot : nil
-      if let slot, plan.laterSlots.contains(slot) { object.requireExtras().unreadable.append(slot) }
+      if let slot, plan.laterSlots.contains(slot) { object.setUnreadable(slot, true) }
       object.report(.unreadableFile(reason), slot: slot)
     }
     rowReport.removeAll()

@@ -228,7 +228,7 @@ extension ManagedObjectContext {
     guard let extras = object.extras else { return }
     if !extras.unreadable.isEmpty {
       // What the save has written replaces them.
-      extras.unreadable = isNew ? [] : extras.unreadable.filter { !extras.changed.contains($0) }
+      extras.unreadable.removeAll(where: extras.changed.contains)
     }
     forgetChanges(of: extras)
     for entry in extras.toMany where !unwritten.contains(entry.slot) { entry.state.didSave() }

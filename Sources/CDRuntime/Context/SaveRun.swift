@@ -137,11 +137,10 @@ final class SaveRun {
     }
   }
 
-  /// The indexes of the stores whose files may still have the changes of a save that has failed. Such a file names the files
-  /// of the save's large values. Once it has been written again, a later opening removes these.
+  /// The indexes of the stores whose files may still have the changes of a save that has failed.
   @_optimize(none)
   private func unrestoredStores(after error: any Error) -> Set<Int> {
-    guard case StoreError.notRestored(let urls, _) = error else { return [] }
+    let urls = StoreError.unrestoredFiles(after: error)
     return Set(changedStores.filter { urls.contains($0.url) }.map(\.index))
   }
 
@@ -339,7 +338,11 @@ extension SaveRun {
   private func insertAgain(_ object: ManagedObject) throws {
     let entity = object.scope.plan
     let unreadable = object.unreadableSlots
-    guard unreadable.isEmpty else { throw unreadableValues(unreadable, of: object) }
+    guard unreadable.isEmpty else {
+      // If the row exists, a merge policy decides, and the values in its files stay.
+      if try noteConflictOfNewRow(object) { return }
+      throw unreadableValues(unreadable, of: object)
+    }
     let outcome = try session.insert(entity, object.key) { encode(object, entity.storedSlots, $0) }
     switch outcome {
     case .done, .missing:

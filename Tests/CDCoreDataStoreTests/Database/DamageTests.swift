@@ -131,6 +131,17 @@ import Testing
     #expect(try store.copied("SELECT count(*) FROM Item") == [["4"]])
   }
 
+  @Test func pairsThatAnIndexLacksAreCopied() throws {
+    let index = "CREATE INDEX Z_3TAGS_INDEX ON Z_3TAGS (Z_3BOOKS, Z_7TAGS, Z_FOK_7TAGS)"
+    let store = try ShelfStore(extra: [
+      index + " WHERE Z_7TAGS <> 3",
+      "PRAGMA writable_schema = ON",
+      "UPDATE sqlite_master SET sql = '\(index)' WHERE name = 'Z_3TAGS_INDEX'",
+    ])
+    #expect(try error(store) == "none")
+    #expect(try store.copied("SELECT count(*) FROM \"Book.tags\"") == [["4"]])
+  }
+
   @Test func triggersAreNeverRun() throws {
     let store = try ShelfStore(extra: [
       "CREATE TRIGGER bad AFTER INSERT ON ZTAG BEGIN DELETE FROM ZAUTHOR; END",

@@ -246,6 +246,7 @@ extension ManagedObjectContext {
           seedState, scope: registry.scope(of: plan), key: object.key, version: object.version,
           flags: .inserted))
       if !plan.isTyped { parentObject.requireExtras().values = plan.initialValues }
+      for slot in object.unreadableSlots { parentObject.setUnreadable(slot, true) }
       register(inserted: parentObject)
       // The object had a row, which this context or another one has deleted.
       if object.version != 0 { forgetReferences(to: [object.key...object.key], of: plan.root) }
@@ -317,10 +318,21 @@ extension ManagedObjectContext {
   @_optimize(none)
   private func pushValues(of object: ManagedObject, to parentObject: ManagedObject) {
     var values: [Int: AttributeValue] = [:]
+    var unreadable: [Int] = []
     for slot in object.scope.plan.slots {
       // The parent computes derived attributes itself.
       guard let attribute = slot.attribute, attribute.derivation == nil, needsPush(slot.number, object) else {
         continue
+      }
+      if slot.isReadLater {
+        if !object.isUnreadable(slot.number) {
+          parentObject.noteLargeWrite(slot.number)
+        } else if parentObject.isUnreadable(slot.number) {
+          unreadable.append(slot.number)
+        } else {
+          // The parent's object has read the value.
+          continue
+        }
       }
       let value = object.storedValue(slot.number)
       guard value != parentObject.storedValue(slot.number) else { continue }
@@ -330,6 +342,7 @@ extension ManagedObjectContext {
     if !values.isEmpty {
       parentObject.setStoredValues(values, unencodable: object.unencodableStorages(among: values))
     }
+    for slot in unreadable { parentObject.setUnreadable(slot, true) }
     for slot in values.keys { parentObject.didChange(slot) }
   }
 

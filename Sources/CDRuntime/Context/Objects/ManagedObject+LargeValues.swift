@@ -28,9 +28,22 @@ extension ManagedObject {
   /// Whether a slot is empty only because the file of its value could not be read. A save of other values keeps the file, and
   /// nothing may write the empty value in its place.
   final func isUnreadable(_ slot: Int) -> Bool {
-    guard let extras, extras.unreadable.contains(slot), !extras.changed.contains(slot) else { return false }
-    // It may have been set since without a record of the change: that of an object whose row is inserted again.
-    return storedValue(slot) == .data(EmptyValue.data)
+    guard let extras, !extras.unreadable.isEmpty else { return false }
+    return extras.unreadable.contains(slot) && !extras.changed.contains(slot) && !isUnread(slot)
+  }
+
+  /// Notes whether a slot is empty only because the file of its value could not be read.
+  final func setUnreadable(_ slot: Int, _ isUnreadable: Bool) {
+    guard isUnreadable || extras?.unreadable.contains(slot) == true else { return }
+    let extras = requireExtras()
+    extras.unreadable.removeAll { $0 == slot }
+    if isUnreadable { extras.unreadable.append(slot) }
+  }
+
+  /// Notes that a large value has been set, if no record of changes says so: that of an object whose row is inserted again
+  /// has none.
+  final func noteLargeWrite(_ slot: Int) {
+    if flags.contains(.inserted) { setUnreadable(slot, false) }
   }
 
   /// The slots that are empty only because the files of their values could not be read.
@@ -95,5 +108,6 @@ extension ManagedObject {
     _willRead()
     if isUnread(slot) { readLargeValue(slot) }
     _willWrite(slot)
+    noteLargeWrite(slot)
   }
 }

@@ -57,6 +57,7 @@ extension ManagedObject {
     _ replacements: [Int: AttributeValue], unread: [Int] = [], unencodable storages: [Int: Any] = [:]
   ) {
     let plan = scope.plan
+    if extras?.unreadable.isEmpty == false { for slot in replacements.keys { noteLargeWrite(slot) } }
     guard plan.isTyped else {
       let extras = requireExtras()
       if extras.values.count < plan.slots.count { extras.values = plan.initialValues }

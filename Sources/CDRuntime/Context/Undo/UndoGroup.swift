@@ -11,6 +11,8 @@ struct UndoEntry {
   var values: [Int: AttributeValue] = [:]
   /// The storages of the values that cannot be encoded.
   private(set) var unencodable: [Int: Any] = [:]
+  /// The slots whose former values are empty only because their files could not be read.
+  private(set) var unreadable: [Int] = []
   /// The former objects of changed ordered relationships.
   var lists: [Int: [ObjectKey]] = [:]
   /// The objects that referred to a deleted object and were not changed by its deletion.
@@ -43,6 +45,7 @@ struct UndoEntry {
     let deleted = deletedSlots
     values = values.filter { !deleted.contains($0.key) }
     unencodable = unencodable.filter { !deleted.contains($0.key) }
+    unreadable.removeAll(where: deleted.contains)
     lists = lists.filter { !deleted.contains($0.key) }
     deletedSlots = SlotSet()
     referrers.removeAll()
@@ -54,6 +57,7 @@ struct UndoEntry {
   mutating func note(_ slot: Int) {
     let value = object.knownValue(slot)
     values[slot] = value
+    if object.isUnreadable(slot) { unreadable.append(slot) }
     if let value, object.scope.plan.slots[slot].isUnencodable(value) {
       unencodable[slot] = object.unencodableStorage(slot)
     }

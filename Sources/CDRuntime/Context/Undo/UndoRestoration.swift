@@ -268,6 +268,8 @@ struct UndoRestoration {
     var attributes: [Int: AttributeValue] = [:]
     for (slot, value) in entry.values.orderedByKey() {
       guard let relationship = object.scope.plan.relationships[slot] else {
+        // A save has written another value in the place of one that could not be read.
+        if entry.unreadable.contains(slot), !isUnsaved(slot, object) { continue }
         guard object.storedValue(slot) != value else { continue }
         object.willSet(slot)
         attributes[slot] = value
@@ -287,7 +289,13 @@ struct UndoRestoration {
     }
     if !attributes.isEmpty { object.setStoredValues(attributes, unencodable: entry.unencodable) }
     for slot in attributes.keys { object.didChange(slot) }
+    for slot in entry.unreadable where isUnsaved(slot, object) { object.setUnreadable(slot, true) }
     if object.flags.isSuperset(of: [.inserted, .draft]) { object.requireExtras().assigned = entry.assigned }
+  }
+
+  /// Whether an object has a change of a slot that has not been saved.
+  private func isUnsaved(_ slot: Int, _ object: ManagedObject) -> Bool {
+    object.flags.contains(.inserted) || object.extras?.changed.contains(slot) == true
   }
 
   /// Whether a reference can lead to an object again. The save would refuse a reference to a missing row.

@@ -283,6 +283,116 @@ struct ExternalDataTests {
     #expect(try pixels(try fresh.existingObject(with: id)) == bytes(10, 2))
   }
 
+  /// A context with a photo, and another one with undo and with the same photo, whose deletion it has undone after its save.
+  /// Its pixels could not be read.
+  private func undoneWithoutFile() throws -> (
+    context: ManagedObjectContext, photo: ManagedObject, other: ManagedObjectContext, same: ManagedObject
+  ) {
+    let context = try container().newContext()
+    let photo = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    let other = try container().newContext()
+    other.undoManager = ContextUndoManager()
+    let same = try readWithoutFile(photo.objectID, other)
+    other.delete(same)
+    try other.save()
+    return (context, photo, other, same)
+  }
+
+  @Test func aRowThatIsInsertedAgainCanGetAnEmptyValue() throws {
+    defer { removeFiles() }
+    let (_, photo, other, same) = try undoneWithoutFile()
+    other.undo()
+    try same.setValue(Data(), forKey: "pixels")
+    other.undo()
+    #expect(throws: SaveError.self) { try other.save() }
+    try same.setValue(Data(), forKey: "pixels")
+    try other.save()
+    let fresh = try container().newContext()
+    #expect(try pixels(try fresh.existingObject(with: photo.objectID)) == Data())
+  }
+
+  /// Another context has inserted the row again, so that nothing is lost.
+  @Test func aRowThatIsThereIsNotInsertedAgain() throws {
+    defer { removeFiles() }
+    let (context, photo, other, same) = try undoneWithoutFile()
+    context.mergePolicy = .overwrite
+    #expect(try pixels(photo) == bytes(100_000, 1))
+    try photo.setValue("again", forKey: "title")
+    try context.save()
+    other.mergePolicy = .overwrite
+    other.undo()
+    try other.save()
+    #expect(try same.value(forKey: "title") == .attribute(.string("a")))
+    let fresh = try container().newContext()
+    let found = try fresh.existingObject(with: photo.objectID)
+    #expect(try found.value(forKey: "title") == .attribute(.string("a")))
+    #expect(try pixels(found) == bytes(100_000, 1))
+  }
+
+  @Test func anUndoDoesNotWriteAnEmptyValueInThePlaceOfASavedOne() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
+    try context.save()
+    let other = try container().newContext()
+    other.undoManager = ContextUndoManager()
+    let photo = try readWithoutFile(id, other)
+    try photo.setValue(bytes(10, 2), forKey: "pixels")
+    other.undo()
+    #expect(try pixels(photo) == Data())
+    try other.save()
+    #expect(try pixels(try container().newContext().existingObject(with: id)) == bytes(100_000, 1))
+    try photo.setValue(bytes(10, 2), forKey: "pixels")
+    try other.save()
+    other.undo()
+    try other.save()
+    #expect(try pixels(try container().newContext().existingObject(with: id)) == bytes(10, 2))
+  }
+
+  @Test func aChildDoesNotOverwriteAValueThatItsParentCouldNotRead() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
+    try context.save()
+    let parent = try container().newContext()
+    let child = ManagedObjectContext(parent: parent)
+    child.mergePolicy = .overwrite
+    let photo = try readWithoutFile(id, child)
+    try photo.setValue("child", forKey: "title")
+    try parent.existingObject(with: id).setValue("parent", forKey: "title")
+    try child.save()
+    try parent.save()
+    let found = try container().newContext().existingObject(with: id)
+    #expect(try found.value(forKey: "title") == .attribute(.string("child")))
+    #expect(try pixels(found) == bytes(100_000, 1))
+  }
+
+  /// - Parameter isKept: Whether the parent still has the object.
+  @Test(arguments: [true, false])
+  func theUndoOfAChildInsertsARowAgainOnlyWithAllItsValues(isKept: Bool) throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
+    try context.save()
+    let parent = try container().newContext()
+    let child = ManagedObjectContext(parent: parent)
+    child.undoManager = ContextUndoManager()
+    let photo = try readWithoutFile(id, child)
+    let kept = isKept ? try parent.existingObject(with: id) : nil
+    child.delete(photo)
+    try child.save()
+    try parent.save()
+    child.undo()
+    try child.save()
+    #expect(throws: SaveError.self) { try parent.save() }
+    #expect(kept?.isInserted != false)
+    try photo.setValue(Data(), forKey: "pixels")
+    try child.save()
+    try parent.save()
+    #expect(try pixels(try container().newContext().existingObject(with: id)) == Data())
+  }
+
   @Test func predicatesCompareTheValueAndNotTheName() throws {
     defer { removeFiles() }
     let context = try container().newContext()
