@@ -23,6 +23,8 @@ indirect enum Condition: Sendable {
   case compare(path: [String], attribute: String, Comparator, AttributeValue)
   case among(path: [String], attribute: String, [AttributeValue])
   case text(path: [String], attribute: String, TextTest, String)
+  /// Whether an integer has certain digits. No store decides this in SQL.
+  case digits(path: [String], attribute: String, String, isEqual: Bool)
   /// Whether a to-one relationship leads to an object, or to none.
   case isRelated(path: [String], relationship: String, ObjectNumber?, isEqual: Bool)
   case any(relationship: String, attribute: String, Comparator, AttributeValue)
@@ -49,6 +51,9 @@ indirect enum Condition: Sendable {
     case .text(let path, let attribute, let test, let text):
       arguments.append(.value(.string(text)))
       return "\((path + [attribute]).joined(separator: ".")) \(test.rawValue) %@"
+    case .digits(let path, let attribute, let digits, let isEqual):
+      let key = (path + [attribute]).joined(separator: ".")
+      return "CAST(\(key), 'String') \(isEqual ? "==" : "!=") '\(digits)'"
     case .isRelated(let path, let relationship, let object, let isEqual):
       let key = (path + [relationship]).joined(separator: ".")
       guard let object else { return "\(key) \(isEqual ? "==" : "!=") nil" }
@@ -90,7 +95,7 @@ indirect enum Condition: Sendable {
   var names: [String] {
     switch self {
     case .compare(let path, let attribute, _, _), .among(let path, let attribute, _),
-      .text(let path, let attribute, _, _):
+      .text(let path, let attribute, _, _), .digits(let path, let attribute, _, _):
       path + [attribute]
     case .isRelated(let path, let relationship, _, _), .count(let path, let relationship, _, _):
       path + [relationship]
@@ -141,6 +146,15 @@ struct Evaluation {
         guard let value = value(attribute, of: end) else { return nil }
         guard case .string(let whole) = value else { return false }
         return Self.test(whole, test, text)
+      }
+    case .digits(let path, let attribute, let digits, let isEqual):
+      switch follow(path, from: object) {
+      case .open: return nil
+      case .none: return !isEqual
+      case .object(let end):
+        guard let value = value(attribute, of: end) else { return nil }
+        guard case .int(let number) = value else { return !isEqual }
+        return (String(number) == digits) == isEqual
       }
     case .isRelated(let path, let relationship, let target, let isEqual):
       switch follow(path + [relationship], from: object) {

@@ -398,6 +398,11 @@ struct Generator {
           Condition.TextTest.allCases.randomElement(using: &random) ?? .begins,
           ["", "a", "b", "bc", "é"].randomElement(using: &random) ?? "a")
       }
+    case 4, 5:
+      if isInteger(attribute), case .int(let number) = RandomValue.value(of: attribute.type, using: &random) {
+        return .digits(
+          path: path, attribute: attribute.name, String(number), isEqual: chance(0.5))
+      }
     default: break
     }
     let comparators = hasOrder(attribute) ? Condition.Comparator.allCases : [.equal, .notEqual]
@@ -408,6 +413,10 @@ struct Generator {
 
   private func comparable(_ entity: Int) -> [Schema.Attribute] {
     schema.attributes(of: entity).filter { $0.type != .data && $0.type != .url }
+  }
+
+  private func isInteger(_ attribute: Schema.Attribute) -> Bool {
+    [.int16, .int32, .int64].contains(attribute.type)
   }
 
   private func hasOrder(_ attribute: Schema.Attribute) -> Bool {
