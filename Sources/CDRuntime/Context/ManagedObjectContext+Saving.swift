@@ -223,7 +223,6 @@ extension ManagedObjectContext {
   ///
   /// - Parameter unwritten: Relationships whose changes another store is yet to get.
   private func forgetSaved(_ object: ManagedObject, except unwritten: SlotSet = SlotSet()) {
-    let isNew = object.flags.contains(.inserted)
     object.flags.subtract([.inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .listed])
     guard let extras = object.extras else { return }
     if !extras.unreadable.isEmpty {

@@ -247,13 +247,6 @@ public struct StoreEngineError: Error, Hashable, Sendable {
   package let isOfQuery: Bool
   /// Whether the cause is the connection to a server. The same operation can succeed when there is a connection again.
   public let isOfConnection: Bool
-  /// The files that may still have the changes of a transaction which has thrown an error, and so may name the files of its
-  /// large values. Once such a file has been written again, a later opening removes these.
-  @_optimize(none)
-  static func unrestoredFiles(after error: any Error) -> [URL] {
-    if case StoreError.notRestored(let urls, _) = error { urls } else { [] }
-  }
-
   /// Whether the same operation can succeed later although nobody changes anything: the server is away, starts, has too much
   /// to do, or was too slow.
   package let isPassing: Bool
@@ -277,6 +270,13 @@ extension StoreError {
   /// Whether the error comes from the statement and not from the store.
   var isOfStatement: Bool {
     if case .engine(_, let error) = self { error.isOfQuery } else { false }
+  }
+
+  /// The files that may still have the changes of a transaction which has thrown an error, and so may name the files of its
+  /// large values. Once such a file has been written again, a later opening removes these.
+  @_optimize(none)
+  static func unrestoredFiles(after error: any Error) -> [URL] {
+    if case StoreError.notRestored(let urls, _) = error { urls } else { [] }
   }
 
   /// Whether the same operation can succeed later although nobody changes anything.
