@@ -16,6 +16,23 @@ struct StoreRemoval {
   /// The app's own formats, if the store or its backups may have one of them.
   var formats: [any StoreFormat] = []
 
+  /// Gives the store its name, if a killed migration has left only its finished file. An opening does the same.
+  ///
+  /// - Throws: ``StoreError/inUse(_:)`` if other stores in the folder are being opened.
+  @_optimize(none)
+  func completeSwitch() throws {
+    let migration = MigrationFiles(url)
+    // The old file has become a backup before. Without a backup, the file with the name of a result can be another store.
+    guard migration.awaitsSwitch, (try? BackupFiles.backups(of: url))?.isEmpty == false else { return }
+    // A migration that is still running holds this lock until it has completed its switch.
+    let lock: FolderLock
+    do { lock = try FolderLock(.exclusive, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
+    defer { withExtendedLifetime(lock) {} }
+    do { try migration.completeSwitch() } catch {
+      throw StoreError.cannotRemove(url, reason: "\(error)")
+    }
+  }
+
   /// Removes a SQLite store that is not open anywhere.
   ///
   /// - Parameter isIncluded: Returns whether to remove the store. Called when no other process can open or change the
