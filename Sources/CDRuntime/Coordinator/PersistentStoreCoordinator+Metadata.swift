@@ -83,11 +83,12 @@ extension PersistentStoreCoordinator {
   /// a backup, call this method with the backup's URL.
   ///
   /// - Throws: ``StoreError/notADatabase(_:)`` or ``StoreError/foreignDatabase(_:)`` if the file is not a store, and
-  ///   ``StoreError/inUse(_:)`` if the store is open. Nothing is removed then. If there is no file, the method only removes
-  ///   what a killed program has left beside it: a log, or an unfinished copy.
+  ///   ``StoreError/inUse(_:)`` if the store is open. Nothing is removed then. If there is no store, the method only removes
+  ///   what a killed program has left beside it: a log, an unfinished copy, or the large values of an unfinished removal.
   public static func destroyPersistentStore(at url: URL, formats: [any StoreFormat] = []) throws {
     let url = try Disk.resolvingLink(url)
     let removal = StoreRemoval(url: url, formats: formats)
+    try removal.completeSwitch()
     guard FileManager.default.fileExists(atPath: url.path(percentEncoded: false)) else {
       return try removal.removeJournalsWithoutFile()
     }

@@ -1,4 +1,5 @@
-/// A hook for tests, which can make a migration fail or look at its files before each operation.
+/// A hook for tests, which can make a migration or a copy fail, or look at the files before each operation. A removal of a
+/// store calls it too, but does not fail.
 package enum MigrationFaults {
   /// Called with the name of the next operation.
   @TaskLocal static var hook: (@Sendable (String) throws -> Void)?

@@ -44,19 +44,30 @@ struct ClosedStoreCopy {
     let claim = try CopyClaim(of: target)
     defer { withExtendedLifetime(claim) {} }
     guard FileIdentity(target.path(percentEncoded: false)) == nil else { throw Self.exists(target) }
-    let large = CopiedValues(from: url, to: target)
+    // This copy does not list a file that is already there. So what a killed copy has left goes first.
+    claim.removeListedValues(formats: formats)
+    let large = CopiedValues(from: url, to: target) { (name) throws(StoreError) in try claim.list([name]) }
     do {
       if let format {
         let source = try StoredRows(self, largeValues: large)
         try source.check()
         try source.copyFiles()
         try large.sync()
+        try MigrationFaults.reach("finish the copy")
         let file = try StoreFile(target, format, isReadOnly: false)
         // Somebody may have created a store while the source was read. From here on, the lock keeps others away.
         guard file.isEmpty else { throw Self.exists(target) }
         do {
           try file.removeJournals()
-          try file.replaceStore(with: file.prepare(source.contents))
+          let prepared = try file.prepare(source.contents)
+          do {
+            try claim.clearList()
+            try MigrationFaults.reach("name the copy")
+          } catch {
+            file.discard(prepared)
+            throw error
+          }
+          try file.replaceStore(with: prepared)
         } catch {
           unlink(file.path)
           throw error
@@ -64,7 +75,7 @@ struct ClosedStoreCopy {
       } else {
         let source = try ownFormat
         try makeDatabase(
-          target, at: claim.work, large, isReplica: isReplica && (source != nil || transfer != nil)
+          target, claim, large, isReplica: isReplica && (source != nil || transfer != nil)
         ) { builder in
           // The rows go directly into the new file, so the store can be of any size.
           if let transfer {
@@ -97,14 +108,13 @@ struct ClosedStoreCopy {
   }
 
   /// Creates a SQLite file. The file gets its final name when it is complete.
-  ///
-  /// - Parameter work: The path of the file until then.
   @_optimize(none)
   private func makeDatabase(
-    _ target: URL, at work: String, _ large: CopiedValues, isReplica: Bool,
+    _ target: URL, _ claim: CopyClaim, _ large: CopiedValues, isReplica: Bool,
     fill: (StoreBuilder) throws -> Void
   ) throws {
     let path = target.path(percentEncoded: false)
+    let work = claim.work
     defer { unlink(work) }
     do {
       let connection = try SQLiteConnection(path: work, of: [target], isDefensive: false)
@@ -114,6 +124,7 @@ struct ClosedStoreCopy {
     }
     try large.sync()
     try Disk.sync(work, of: target)
+    try MigrationFaults.reach("finish the copy")
     // Nobody opens a file meanwhile, so that no store is replaced that somebody has created since the copy began.
     let lock = try FolderLock(.exclusive, of: target, timeout: 5)
     defer { withExtendedLifetime(lock) {} }
@@ -121,6 +132,8 @@ struct ClosedStoreCopy {
     // A killed program may have left a log of a file that had the name before. The log must be gone from the disk before the
     // new file has the name.
     if try DatabaseFile.removeJournals(of: target) { try Disk.syncFolder(of: target) }
+    try claim.clearList()
+    try MigrationFaults.reach("name the copy")
     try Disk.rename(work, path, of: target)
     try Disk.syncFolder(of: target)
   }

@@ -20,6 +20,7 @@ struct DatabaseOpening {
 
   /// - Parameter migration: The migration that has just changed the store; nil if there was none.
   func open(after migration: MigrationResult? = nil) throws -> OpenedStore {
+    if !settings.isReadOnly { CopyClaim.removeList(of: url) }
     let opened = settings.isReadOnly ? try openToRead() : try openToWrite(after: migration)
     // The model may have no such attribute any more, and values of earlier versions are still on the list.
     if !settings.isReadOnly {

@@ -39,6 +39,7 @@ struct FileStoreOpening {
   }
 
   func open() throws -> OpenedStore {
+    if !settings.isReadOnly { CopyClaim.removeList(of: url, formats: [file.format]) }
     guard let (connection, memory) = rows else {
       if settings.isReadOnly { throw StoreError.unreadable(url, StoreFormatError(.truncated)) }
       return try make()

@@ -16,6 +16,23 @@ struct StoreRemoval {
   /// The app's own formats, if the store or its backups may have one of them.
   var formats: [any StoreFormat] = []
 
+  /// Gives the store its name, if a killed migration has left only its finished file. An opening does the same.
+  ///
+  /// - Throws: ``StoreError/inUse(_:)`` if other stores in the folder are being opened.
+  @_optimize(none)
+  func completeSwitch() throws {
+    let migration = MigrationFiles(url)
+    // The old file has become a backup before. Without a backup, the file with the name of a result can be another store.
+    guard migration.awaitsSwitch, (try? BackupFiles.backups(of: url))?.isEmpty == false else { return }
+    // A migration that is still running holds this lock until it has completed its switch.
+    let lock: FolderLock
+    do { lock = try FolderLock(.exclusive, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
+    defer { withExtendedLifetime(lock) {} }
+    do { try migration.completeSwitch() } catch {
+      throw StoreError.cannotRemove(url, reason: "\(error)")
+    }
+  }
+
   /// Removes a SQLite store that is not open anywhere.
   ///
   /// - Parameter isIncluded: Returns whether to remove the store. Called when no other process can open or change the
@@ -96,7 +113,7 @@ struct StoreRemoval {
     migration.removeLeftovers()
     NewExternalFiles.removeJournal(of: url)
     // As soon as the file is removed, another process can create a new store with values of its own.
-    let values = LargeValues(store: url, names: ExternalFiles(store: url).names)
+    let names = ExternalFiles(store: url).names
     do {
       try FileManager.default.removeItem(atPath: path)
       try DatabaseFile.removeJournals(of: url)
@@ -104,17 +121,18 @@ struct StoreRemoval {
       throw StoreError.cannotRemove(url, reason: "\(error)")
     }
     for backup in backups { MigrationFiles(url).removeBackup(backup) }
-    // An unfinished copy has the user's data, too.
-    CopyClaim.removeLeftovers(of: url)
-    return values
+    // An unfinished copy has the user's data, too. The claim removes it.
+    let claim = try? CopyClaim(of: url)
+    return LargeValues(store: url, names: names, claim: names.isEmpty ? nil : claim)
   }
 
-  /// Removes what a killed program has left, if the file of the store is gone: journals, and an unfinished copy.
+  /// Removes what a killed program has left, if the file of the store is gone: journals, an unfinished copy, and the large
+  /// values of an unfinished copy or removal.
   ///
   /// - Throws: ``StoreError/inUse(_:)`` if other stores in the folder are being opened.
   @_optimize(none)
   func removeJournalsWithoutFile() throws {
-    CopyClaim.removeLeftovers(of: url)
+    CopyClaim.removeLeftovers(of: url, formats: formats)
     guard DatabaseFile.hasJournals(url) else { return }
     let lock: FolderLock
     do { lock = try FolderLock(.exclusive, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
@@ -131,6 +149,9 @@ struct StoreRemoval {
     /// The store whose folder contains the files.
     let store: URL
     let names: Set<String>
+    /// Prevents copies to the place until the values are removed, because a copy uses a file that is already there. Nil before
+    /// the place is claimed, and if a copy is already running.
+    var claim: CopyClaim?
   }
 
   /// The large values of a backup whose store was removed before. Nil for any other store: as long as a store exists, it
@@ -152,8 +173,13 @@ struct StoreRemoval {
       guard files.isOwn, let kept = StoreBackups(store: values.store, formats: formats).fileNames() else {
         continue
       }
+      let unused = values.names.subtracting(kept)
+      let claim = unused.isEmpty ? nil : values.claim ?? (try? CopyClaim(of: values.store))
+      // If the process is killed, the next removal or the next copy to the place removes them.
+      try? claim?.list(unused)
+      try? MigrationFaults.reach("remove large values")
       UnusedFiles(files).write([:])
-      files.removeAll(values.names.subtracting(kept))
+      withExtendedLifetime(claim) { files.removeAll(unused) }
     }
   }
 }

@@ -8,15 +8,19 @@
 final class CopiedValues {
   private let source: ExternalFiles
   private let target: ExternalFiles
+  /// Called with the name of each file before the copy receives the file.
+  private let willAdd: (String) throws(StoreError) -> Void
   /// The names of the files that the copy has received.
   private var addedFiles: [String] = []
 
   /// - Parameters:
   ///   - source: The store to copy.
   ///   - target: The copy.
-  init(from source: URL, to target: URL) {
+  ///   - willAdd: Called with the name of each file before the copy receives the file.
+  init(from source: URL, to target: URL, willAdd: @escaping (String) throws(StoreError) -> Void) {
     self.source = ExternalFiles(store: source)
     self.target = ExternalFiles(store: target)
+    self.willAdd = willAdd
   }
 
   /// Returns a value in the form in which the copy's row contains it. Writes data that is too large for a row to a new
@@ -25,6 +29,7 @@ final class CopiedValues {
     switch value {
     case .bytes(let data) where data.count > ExternalFiles.largestInlineSize:
       let name = UUID.random().uuidString
+      try willAdd(name)
       try target.write(data, name: name)
       addedFiles.append(name)
       return .text(name)
@@ -44,7 +49,7 @@ final class CopiedValues {
   ///
   /// - Throws: ``StoreError``, also if the store does not have the file. A copy without the file would look complete.
   func addFile(_ name: String) throws(StoreError) {
-    if try target.copyFile(name, from: source) { addedFiles.append(name) }
+    if try target.copyFile(name, from: source, willAdd: willAdd) { addedFiles.append(name) }
   }
 
   /// Removes the files of an unfinished copy.

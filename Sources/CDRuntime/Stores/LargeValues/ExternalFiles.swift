@@ -79,11 +79,15 @@ package struct ExternalFiles: Sendable {
 
   /// Adds a file of another store. Files are never changed, so both stores can share it.
   ///
-  /// - Parameter name: The text in a row, which may not be a valid name.
+  /// - Parameters:
+  ///   - name: The text in a row, which may not be a valid name.
+  ///   - willAdd: Called with the name before the file is added. Not called if the file is already there.
   /// - Returns: Whether the file was added. False if it was already there.
   /// - Throws: ``StoreError``, also if the other store does not have the file.
   @_optimize(none)
-  func copyFile(_ name: String, from other: ExternalFiles) throws(StoreError) -> Bool {
+  func copyFile(
+    _ name: String, from other: ExternalFiles, willAdd: (String) throws(StoreError) -> Void
+  ) throws(StoreError) -> Bool {
     guard let path = path(name) else { throw other.noName(name) }
     // An interrupted copy has left it.
     unlink(path + Self.unfinished)
@@ -96,6 +100,7 @@ package struct ExternalFiles: Sendable {
         reason: "it does not exist or is not a regular file, and a copy would silently lack the value; "
           + "verify the store to find the object, and set its value again")
     }
+    try willAdd(name)
     let value: Data
     do {
       try makeFolder()

@@ -167,13 +167,11 @@ import Testing
     #expect(points > 5)
   }
 
-  /// Without hard links, for a moment no file has the store's name.
-  @Test(arguments: StoreKind.files, [false, true])
-  func aSwitchWithoutHardLinksThatFailsLosesNothing(_ kind: StoreKind, _ alsoFailsBack: Bool) throws {
+  /// Lets a migration fail when no file has the store's name, as on a file system without hard links.
+  private func failSwitch(
+    _ fixture: MigrationFixture, _ kind: StoreKind, _ model: ManagedObjectModel, alsoFailsBack: Bool
+  ) throws {
     struct Fault: Error {}
-    let fixture = try MigrationFixture()
-    let uris = try create(fixture, kind)
-    let model = MigrationFixture.model([Self.first, Self.seconds[1].version])
     let backup = fixture.folder.appending(path: "store.cdstore-before-1")
     // The rows of a whole file are first migrated in a temporary file.
     let switches = Mutex(kind == .sqlite ? 1 : 2)
@@ -196,11 +194,52 @@ import Testing
         try fixture.open(model) { $0.location = kind.location(fixture.url) }
       }
     }
+  }
+
+  /// Without hard links, for a moment no file has the store's name.
+  @Test(arguments: StoreKind.files, [false, true])
+  func aSwitchWithoutHardLinksThatFailsLosesNothing(_ kind: StoreKind, _ alsoFailsBack: Bool) throws {
+    let fixture = try MigrationFixture()
+    let uris = try create(fixture, kind)
+    let model = MigrationFixture.model([Self.first, Self.seconds[1].version])
+    try failSwitch(fixture, kind, model, alsoFailsBack: alsoFailsBack)
     #expect(
       fixture.files
         == (alsoFailsBack ? ["store.cdstore-before-1", "store.cdstore-migrated"] : ["store.cdstore"]))
     for _ in 0..<2 { try check(fixture, kind, model, uris) }
     #expect(fixture.files == ["store.cdstore"])
+  }
+
+  @Test(arguments: StoreKind.files) func aStoreWithoutItsNameIsDestroyed(_ kind: StoreKind) throws {
+    let fixture = try MigrationFixture()
+    _ = try create(fixture, kind)
+    let model = MigrationFixture.model([Self.first, Self.seconds[1].version])
+    try failSwitch(fixture, kind, model, alsoFailsBack: true)
+    #expect(fixture.files == ["store.cdstore-before-1", "store.cdstore-migrated"])
+    try kind.destroy(fixture.url)
+    #expect(fixture.files.isEmpty)
+  }
+
+  /// A migration that is still running has the lock of the folder until its result has the name.
+  @Test func aSwitchThatIsRunningIsNotCompleted() throws {
+    let fixture = try MigrationFixture()
+    _ = try create(fixture, .sqlite)
+    let model = MigrationFixture.model([Self.first, Self.seconds[1].version])
+    try failSwitch(fixture, .sqlite, model, alsoFailsBack: true)
+    let before = fixture.files
+    let lock = try FolderLock(.exclusive, of: fixture.url, timeout: 0)
+    defer { withExtendedLifetime(lock) {} }
+    #expect(throws: StoreError.inUse(fixture.url)) { try StoreKind.sqlite.destroy(fixture.url) }
+    #expect(fixture.files == before)
+  }
+
+  /// A migration always makes a backup before its result waits for the name.
+  @Test func anotherStoreWithTheNameOfAResultIsNotDestroyed() throws {
+    let fixture = try MigrationFixture()
+    let other = fixture.folder.appending(path: "store.cdstore-migrated")
+    try fixture.open(MigrationFixture.model([Self.first])) { $0.location = .sqlite(other) }
+    try StoreKind.sqlite.destroy(fixture.url)
+    #expect(fixture.files == ["store.cdstore-migrated"])
   }
 
   /// The store is the new file by then, and what the migration has written belongs to it.
