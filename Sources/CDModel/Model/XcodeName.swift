@@ -6,6 +6,18 @@ package enum XcodeName {
   package static func of(_ relationship: RelationshipDescription) -> String {
     name(relationship.name, relationship.info)
   }
+  package static func of(_ property: PropertyDescription) -> String {
+    switch property {
+    case .attribute(let attribute): of(attribute)
+    case .relationship(let relationship): of(relationship)
+    case .fetched(let property): name(property.name, property.info)
+    }
+  }
+
+  /// The name of a composite. The import keeps it in the version, because a composite has no `info` of its own.
+  package static func of(_ composite: CompositeDescription, in version: ModelVersion) -> String {
+    version.info["xcode.composite.\(composite.name).name"] ?? composite.name
+  }
 
   /// The name of a composite's field. The import keeps it in the version, because a field has no `info` of its own.
   package static func of(

@@ -248,6 +248,60 @@ struct ExportTests {
     #expect(entity.children("attribute").map { $0["elementID"] } == ["_id", nil])
   }
 
+  /// Xcode knows the elements only by its own names, which differ from those of the import here.
+  @Test func allNamesOfElementsAreThoseOfXcode() throws {
+    let body = """
+      <entity name="_Task" representedClassName="Job">
+        <attribute name="_id" optional="YES" attributeType="String"/>
+        <attribute name="_note" optional="YES" attributeType="String"/>
+        <attribute name="title" optional="YES" attributeType="String"/>
+        <attribute name="_place" optional="YES" attributeType="Composite" composite="Task"/>
+        <relationship name="_next" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="_Task" inverseName="_last" inverseEntity="_Task"/>
+        <relationship name="_last" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="_Task" inverseName="_next" inverseEntity="_Task"/>
+        <fetchedProperty name="alike" optional="YES"><fetchRequest name="fetchedPropertyFetchRequest" entity="_Task" predicateString="title == $FETCH_SOURCE.title"/></fetchedProperty>
+        <fetchIndex name="byKey"><fetchIndexElement property="_id" type="Binary" order="ascending"/></fetchIndex>
+        <compoundIndexes><compoundIndex><index value="_note"/><index value="_id"/></compoundIndex></compoundIndexes>
+        <uniquenessConstraints><uniquenessConstraint><constraint value="_id"/></uniquenessConstraint></uniquenessConstraints>
+      </entity>
+      <entity name="Step" representedClassName="Step" parentEntity="_Task">
+        <fetchIndex name="byNote"><fetchIndexElement property="_note" type="Binary" order="descending"/></fetchIndex>
+      </entity>
+      <composite name="Task"><attribute name="_x" optional="YES" attributeType="String"/></composite>
+      <configuration name="Local"><memberEntity name="_Task"/><memberEntity name="Step"/></configuration>
+      <fetchRequest name="titled" entity="_Task" predicateString="title == $TITLE"/>
+      """
+    let result = ImportTests.run([("Shop", body)])
+    let version = try #require(result.model?.versions.first)
+    #expect(version.entities.map(\.name) == ["Task", "Step"])
+    // The names under `info` are enough to write those of other elements.
+    let ends = version.entities[0].relationships
+    #expect(ends.map(\.info) == [["xcode.name": "_next"], ["xcode.name": "_last"]])
+    let text = ImportTests.exported(result)
+    let source = try #require(ImportTests.bundle([("Shop", body)]).versions.first)
+    let before = try MarkupReader.read(source.contents)
+    let after = try MarkupReader.read(Array(text.utf8))
+    #expect(Self.canonical(after) == Self.canonical(before))
+    let exported = XcodeBundle(
+      name: "Shop", path: "Shop", versions: [.init(name: "Shop", path: "Shop", contents: Array(text.utf8))])
+    #expect(XcodeImporter(exported).run(id: UUID()).model?.versions == [version])
+  }
+
+  /// An index over a field, which only a model of our own can have.
+  @Test func theKeyPathOfAFieldHasTheNamesOfXcode() throws {
+    let root = try Self.root(of: [
+      """
+      composites: { Place: { x: Double? } }
+      info: { xcode.composite.Place.x.name: _x }
+      entities:
+        Doc:
+          attributes: { place: { type: Place, info: { xcode.name: _place } } }
+          indexes: [[place.x]]
+      """
+    ])
+    let index = try #require(root.children("entity").first?.children("fetchIndex").first)
+    #expect(index.children.map { $0["property"] } == ["_place._x"])
+  }
+
   /// The attributes of one entity `E`, as they are exported after an import.
   private static func exported(_ attributes: String, _ entity: String = "") throws -> MarkupElement {
     let text = ImportTests.exported(
