@@ -34,4 +34,30 @@ package enum XcodeName {
   package static func isTransient(_ relationship: RelationshipDescription) -> Bool {
     relationship.info["xcode.transient"] == "YES"
   }
+
+  /// Whether the import may change a name of Xcode's model to another name. It replaces characters that no name can
+  /// have, begins the name with an `x`, or ends it with an underscore and a number.
+  @_optimize(none)
+  static func mayBecome(_ original: String, _ name: String) -> Bool {
+    let wanted = lettersAndDigits(of: original)
+    if wanted.isEmpty { return true }
+    func isMade(_ name: String) -> Bool {
+      let own = lettersAndDigits(of: name)
+      return own == wanted || own == "x" + wanted
+    }
+    if isMade(name) { return true }
+    guard let end = name.lastIndex(of: "_") else { return false }
+    let isNumber = name[end...].dropFirst().allSatisfy { ("0"..."9").contains($0) }
+    return isNumber && isMade(String(name[..<end]))
+  }
+
+  /// The part of a name that the import never changes.
+  @_optimize(none)
+  private static func lettersAndDigits(of name: String) -> String {
+    var result = ""
+    for scalar in name.unicodeScalars where scalar != "_" && scalar.properties.isXIDContinue {
+      result.unicodeScalars.append(scalar)
+    }
+    return result
+  }
 }

@@ -14,6 +14,7 @@ public struct XcodeExporter: Sendable {
     var result: [String: String] = [:]
     var identifiers: [Int: RenamingIdentifiers] = [:]
     let names = self.names
+    let model = self.model.withoutFormerXcodeNames()
     for version in model.versions {
       let base = version.basedOn.first.flatMap { model.version($0) }
       var own = RenamingIdentifiers(

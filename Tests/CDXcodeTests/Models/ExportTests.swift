@@ -164,6 +164,18 @@ struct ExportTests {
     return try #require(loaded.unprovenModel, "\(loaded.diagnostics)")
   }
 
+  /// The bundle that a model of our own is exported as.
+  private static func bundle(of exporter: XcodeExporter) -> XcodeBundle {
+    let files = exporter.files
+    let names = exporter.model.versions.map { $0.number == 1 ? "Library" : "Library \($0.number)" }
+    return XcodeBundle(
+      name: "Library", path: "Library.xcdatamodeld",
+      versions: names.map { name in
+        let text = files["\(name).xcdatamodel/contents"] ?? ""
+        return XcodeBundle.Version(name: name, path: "\(name)/contents", contents: Array(text.utf8))
+      })
+  }
+
   @Test func expressionsHaveTheRawValuesOfEnumerations() throws {
     let root = try Self.root(of: [
       """
@@ -198,13 +210,7 @@ struct ExportTests {
         + "New: { renamedFrom: Old } }",
       names, names,
     ])
-    let files = XcodeExporter(model).files
-    let bundle = XcodeBundle(
-      name: "Library", path: "Library.xcdatamodeld",
-      versions: ["Library", "Library 2", "Library 3", "Library 4"].map { name in
-        let text = files["\(name).xcdatamodel/contents"] ?? ""
-        return XcodeBundle.Version(name: name, path: "\(name)/contents", contents: Array(text.utf8))
-      })
+    let bundle = Self.bundle(of: XcodeExporter(model))
     for version in bundle.versions.suffix(2) {
       let entities = try MarkupReader.read(version.contents).children("entity")
       let properties = try #require(entities.first).children("attribute")
@@ -246,6 +252,41 @@ struct ExportTests {
     let entity = try #require(root.children("entity").first)
     #expect(entity["elementID"] == "_Doc")
     #expect(entity.children("attribute").map { $0["elementID"] } == ["_id", nil])
+  }
+
+  /// A copy of a version has the names in Xcode's model too. A renamed element no longer has them.
+  @Test func aRenamedElementHasItsNewNameInXcode() throws {
+    func text(_ entity: String, _ attribute: String, isRename: Bool = false) -> String {
+      func old(_ name: String) -> String { isRename ? "renamedFrom: \(name), " : "" }
+      return """
+        entities:
+          \(entity):
+            \(isRename ? "renamedFrom: Doc" : "abstract: false")
+            attributes:
+              \(attribute): { type: String?, \(old("id"))info: { xcode.name: _id } }
+              title: String?
+            unique: [[\(attribute)]]
+            info: { xcode.name: _Doc }
+        configurations: { Local: [\(entity)] }
+        """
+    }
+    let model = try Self.model(of: [
+      text("Doc", "id"), text("Paper", "serial", isRename: true), text("Paper", "serial"),
+    ])
+    let bundle = Self.bundle(of: XcodeExporter(model))
+    let roots = try bundle.versions.map { try MarkupReader.read($0.contents) }
+    let entities = roots.compactMap { $0.children("entity").first }
+    #expect(entities.map { $0["name"] } == ["_Doc", "Paper", "Paper"])
+    #expect(entities.map { $0["elementID"] } == [nil, "_Doc", "_Doc"])
+    let attributes = entities.map { $0.children("attribute") }
+    #expect(attributes.map { $0.first?["name"] } == ["_id", "serial", "serial"])
+    #expect(attributes.map { $0.first?["elementID"] } == [nil, "_id", "_id"])
+    let versions = try #require(XcodeImporter(bundle).run(id: UUID()).model).versions
+    #expect(versions.map { $0.entities[0].name } == ["Doc", "Paper", "Paper"])
+    #expect(versions.map { $0.entities[0].renamedFrom } == [nil, "Doc", nil])
+    #expect(versions.map { $0.entities[0].attributes[0].renamedFrom } == [nil, "id", nil])
+    #expect(versions.map { $0.entities[0].uniquenessConstraints } == [[["id"]], [["serial"]], [["serial"]]])
+    #expect(versions.map { $0.configurations[0].entities } == [["Doc"], ["Paper"], ["Paper"]])
   }
 
   /// Xcode knows the elements only by its own names, which differ from those of the import here.
