@@ -17,8 +17,12 @@ struct VersionExporter {
     graph = EntityGraph(version)
   }
 
-  /// The root element with all information stored under `info`, even if it is out of date.
-  var wholeRoot: MarkupElement { StyleSheet(version: version).finished(draft) }
+  /// The root element with the information stored under `info`.
+  ///
+  /// - Parameter outdated: The names under `info` that are left out, by element.
+  func root(without outdated: [ElementIndex: Set<String>]) -> MarkupElement {
+    StyleSheet(version: version, outdated: outdated).finished(draft)
+  }
 
   /// The elements from the version's own declarations, without the information stored under `info` for Xcode.
   var draft: DraftElement {

@@ -273,7 +273,8 @@ struct ExportTests {
     let model = try Self.model(of: [
       text("Doc", "id"), text("Paper", "serial", isRename: true), text("Paper", "serial"),
     ])
-    let bundle = Self.bundle(of: XcodeExporter(model))
+    let exporter = XcodeExporter(model)
+    let bundle = Self.bundle(of: exporter)
     let roots = try bundle.versions.map { try MarkupReader.read($0.contents) }
     let entities = roots.compactMap { $0.children("entity").first }
     #expect(entities.map { $0["name"] } == ["_Doc", "Paper", "Paper"])
@@ -281,6 +282,11 @@ struct ExportTests {
     let attributes = entities.map { $0.children("attribute") }
     #expect(attributes.map { $0.first?["name"] } == ["_id", "serial", "serial"])
     #expect(attributes.map { $0.first?["elementID"] } == [nil, "_id", "_id"])
+    #expect(
+      exporter.losses == [
+        "entity 'Paper': 'xcode.name' is out of date and left out",
+        "attribute 'serial' of 'Paper': 'xcode.name' is out of date and left out",
+      ])
     let versions = try #require(XcodeImporter(bundle).run(id: UUID()).model).versions
     #expect(versions.map { $0.entities[0].name } == ["Doc", "Paper", "Paper"])
     #expect(versions.map { $0.entities[0].renamedFrom } == [nil, "Doc", nil])
@@ -341,6 +347,82 @@ struct ExportTests {
     ])
     let index = try #require(root.children("entity").first?.children("fetchIndex").first)
     #expect(index.children.map { $0["property"] } == ["_place._x"])
+  }
+
+  /// Entries of an older import, or of the version that was copied.
+  @Test func theOtherEndOfARelationshipIsTheDeclaredOne() throws {
+    let root = try Self.root(of: [
+      """
+      entities:
+        Person:
+          relationships:
+            tasks:
+              to: [Job]
+              inverse: owner
+              info: { xcode.destinationEntity: _Task, xcode.inverseName: _holder, xcode.inverseEntity: _Task }
+            boss:
+              to: Person?
+              inverse: none
+              info: { xcode.inverseName: staff, xcode.inverseEntity: Person }
+            staff:
+              to: [Person]
+              inverse: none
+              info: { xcode.inverseName: boss, xcode.inverseEntity: Person }
+        Job:
+          relationships:
+            owner:
+              to: Person?
+              inverse: tasks
+              info: { xcode.inverseName: tasks, xcode.inverseEntity: Person }
+          fetched: { like: { entity: Job, info: { xcode.fetchRequest.entity: _Task } } }
+      """
+    ])
+    let entities = root.children("entity")
+    let relationships = entities.flatMap { $0.children("relationship") }
+    #expect(relationships.map { $0["destinationEntity"] } == ["Job", "Person", "Person", "Person"])
+    #expect(relationships.map { $0["inverseName"] } == ["owner", nil, nil, "tasks"])
+    #expect(relationships.map { $0["inverseEntity"] } == ["Job", nil, nil, "Person"])
+    let like = try #require(entities.last?.children("fetchedProperty").first)
+    #expect(like.children("fetchRequest").map { $0["entity"] } == ["Job"])
+  }
+
+  @Test func namesOfOtherElementsAreKeptAsLongAsTheyFit() throws {
+    let result = ImportTests.run([
+      (
+        "Shop",
+        """
+        <entity name="Item"><relationship name="owner" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Person" inverseName="items" inverseEntity="Person"/></entity>
+        <entity name="Book" parentEntity="Item"/>
+        <entity name="Person">
+          <relationship name="items" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Item" inverseName="owner" inverseEntity="Book"/>
+          <relationship name="half" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Item" inverseName="owner" inverseEntity="Item"/>
+        </entity>
+        <entity name="Loose" parentEntity="Nobody"/>
+        """
+      )
+    ])
+    var model = try #require(result.model)
+    func entities() throws -> [MarkupElement] {
+      let text = try #require(XcodeExporter(model).files["Shop.xcdatamodel/contents"])
+      return try MarkupReader.read(Array(text.utf8)).children("entity")
+    }
+    let before = try entities()
+    let ends = before[2].children("relationship").map { [$0["inverseName"], $0["inverseEntity"]] }
+    #expect(ends == [["owner", "Book"], ["owner", "Item"]])
+    #expect(before[3]["parentEntity"] == "Nobody")
+    #expect(XcodeExporter(model).losses == [])
+    model.versions[0].entities[2].relationships[1].destination = "Person"
+    model.versions[0].entities[3].parent = "Item"
+    let after = try entities()
+    let newEnds = after[2].children("relationship").map { [$0["inverseName"], $0["inverseEntity"]] }
+    #expect(newEnds == [["owner", "Book"], [nil, nil]])
+    #expect(after[3]["parentEntity"] == "Item")
+    #expect(
+      XcodeExporter(model).losses == [
+        "relationship 'half' of 'Person': 'xcode.inverseEntity' is out of date and left out",
+        "relationship 'half' of 'Person': 'xcode.inverseName' is out of date and left out",
+        "entity 'Loose': 'xcode.parentEntity' is out of date and left out",
+      ])
   }
 
   /// The attributes of one entity `E`, as they are exported after an import.
