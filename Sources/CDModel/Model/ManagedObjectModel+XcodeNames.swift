@@ -60,9 +60,10 @@ private struct FormerXcodeNames {
       let siblings = Self.properties(of: entity)
       let oldSiblings = source.map { Self.properties(of: $0) } ?? []
       func keys(_ name: String, _ renamedFrom: String?, _ info: [String: String]) -> [String] {
+        guard Self.keys.contains(where: { info[$0] != nil }) else { return [] }
         let element = Element(path: "\(entity.name).\(name)", name: name, info: info)
-        return former(
-          element, property(renamedFrom ?? name, of: source?.name), oldSiblings, siblings)
+        let origin = property(renamedFrom ?? name, of: source?.name)
+        return former(element, origin, oldSiblings, siblings)
       }
       for (number, each) in entity.attributes.enumerated() {
         for key in keys(each.name, each.renamedFrom, each.info) {
