@@ -61,7 +61,9 @@ final class CoreDataSource {
   ///
   /// - Parameter number: The number of the version; nil to find the version.
   func layout(in model: ManagedObjectModel, version number: Int?) throws(CoreDataStoreError) -> StoreLayout {
-    let candidates = model.versions.filter { number == nil || $0.number == number }
+    // The store has the names of Xcode's model, which an export creates without the former names of elements.
+    let versions = model.withoutFormerXcodeNames().versions
+    let candidates = versions.filter { number == nil || $0.number == number }
     if candidates.isEmpty, let number {
       throw .unknownVersion(url, model: model.name, number: number)
     }

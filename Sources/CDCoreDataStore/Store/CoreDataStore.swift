@@ -108,7 +108,8 @@ public struct CoreDataStore: Hashable, Sendable {
   /// - Throws: ``CoreDataStoreError``. ``CoreDataStoreError/noFittingVersion(_:model:differences:)`` lists the
   ///   differences of each version.
   public func version(in model: ManagedObjectModel) throws -> ModelVersion {
-    try CoreDataSource(url).layout(in: model, version: nil).version
+    let version = try CoreDataSource(url).layout(in: model, version: nil).version
+    return model.version(version.number) ?? version
   }
 
   /// Returns a model with the store's version as its current version.

@@ -84,7 +84,7 @@ public struct CoreDataStoreFormat: StoreFormat {
       defer {
         outcome.result.withLock { result in
           result.report = reading.report
-          result.version = reading.layout.version
+          result.version = model.version(reading.layout.version.number)
         }
       }
       try reading.run(model, into: builder)

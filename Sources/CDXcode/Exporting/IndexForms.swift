@@ -7,11 +7,13 @@ struct IndexForms {
   static let compound = "(compound)"
 
   private let entity: EntityDescription
+  private let graph: EntityGraph
   /// The form of each index: one of the two above, or the index's name.
   private let forms: [String]
 
-  init(_ entity: EntityDescription) {
+  init(_ entity: EntityDescription, in graph: EntityGraph) {
     self.entity = entity
+    self.graph = graph
     let kept = entity.info[XcodeInfo.indexes]?.split(separator: ",").map { $0.trimmingBlanks } ?? []
     forms = entity.indexes.enumerated().map { place, index in
       let form = place < kept.count ? kept[place] : Self.name(of: index)
@@ -41,7 +43,7 @@ struct IndexForms {
         MarkupElement(
           "fetchIndexElement",
           [
-            ("property", key.keyPath), ("type", "Binary"),
+            ("property", graph.xcodePath(key.keyPath, of: entity.name)), ("type", "Binary"),
             ("order", key.isAscending ? "ascending" : "descending"),
           ])
       }
@@ -49,7 +51,10 @@ struct IndexForms {
     }
     let compounds = zip(entity.indexes, forms).filter { $1 == Self.compound }.map { index, _ in
       MarkupElement(
-        "compoundIndex", children: index.elements.map { MarkupElement("index", [("value", $0.keyPath)]) })
+        "compoundIndex",
+        children: index.elements.map {
+          MarkupElement("index", [("value", graph.xcodePath($0.keyPath, of: entity.name))])
+        })
     }
     if !compounds.isEmpty { result.append(MarkupElement("compoundIndexes", children: compounds)) }
     return result

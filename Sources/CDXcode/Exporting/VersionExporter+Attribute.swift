@@ -40,7 +40,7 @@ extension VersionExporter {
     case .codable(let name, _):
       element["valueTransformerName"] = "NSSecureUnarchiveFromData"
       element["customClassName"] = name
-    case .composite(let name): element["composite"] = name
+    case .composite(let name): element["composite"] = graph.xcodeName(ofComposite: name)
     default: break
     }
     element["allowsExternalBinaryDataStorage"] = Self.yes(attribute.storesExternally)

@@ -17,8 +17,12 @@ struct VersionExporter {
     graph = EntityGraph(version)
   }
 
-  /// The root element with all information stored under `info`, even if it is out of date.
-  var wholeRoot: MarkupElement { StyleSheet(version: version).finished(draft) }
+  /// The root element with the information stored under `info`.
+  ///
+  /// - Parameter outdated: The names under `info` that are left out, by element.
+  func root(without outdated: [ElementIndex: Set<String>]) -> MarkupElement {
+    StyleSheet(version: version, outdated: outdated).finished(draft)
+  }
 
   /// The elements from the version's own declarations, without the information stored under `info` for Xcode.
   var draft: DraftElement {
@@ -31,7 +35,9 @@ struct VersionExporter {
       ])
     var children = version.entities.indices.map(entity)
     for (place, configuration) in version.configurations.enumerated() {
-      let members = configuration.entities.map { MarkupElement("memberEntity", [("name", $0)]) }
+      let members = configuration.entities.map {
+        MarkupElement("memberEntity", [("name", graph.xcodeName(ofEntity: $0))])
+      }
       children.append(
         DraftElement(
           .configuration(place), MarkupElement("configuration", [("name", configuration.name)]),
@@ -45,7 +51,7 @@ struct VersionExporter {
             MarkupElement(
               "fetchRequest",
               [
-                ("name", template.name), ("entity", entity.name),
+                ("name", template.name), ("entity", XcodeName.of(entity)),
                 ("predicateString", template.predicate.map { text(of: $0, on: entity.name) }),
                 ("fetchLimit", template.limit.map(String.init)),
               ])))
@@ -66,16 +72,17 @@ struct VersionExporter {
 
   private func entity(_ place: Int) -> DraftElement {
     let entity = version.entities[place]
+    let parent = entity.parent.map { graph.xcodeName(ofEntity: $0) }
     let element = MarkupElement(
       "entity",
       [
         ("name", entity.name), ("representedClassName", entity.swiftName),
         ("isAbstract", Self.yes(entity.isAbstract)),
-        ("parentEntity", entity.parent), ("elementID", identifiers.entity(entity)),
+        ("parentEntity", parent), ("elementID", identifiers.entity(entity)),
         ("versionHashModifier", entity.hashModifier), ("syncable", "YES"), ("codeGenerationType", "class"),
       ])
     var children: [DraftElement] = []
-    let forms = IndexForms(entity)
+    let forms = IndexForms(entity, in: graph)
     for (number, attribute) in entity.attributes.enumerated() {
       var element = self.attribute(
         attribute, of: entity, identifier: identifiers.property(attribute.name, of: entity))
@@ -91,7 +98,8 @@ struct VersionExporter {
       let request = MarkupElement(
         "fetchRequest",
         [
-          ("name", "fetchedPropertyFetchRequest"), ("entity", property.entity),
+          ("name", "fetchedPropertyFetchRequest"),
+          ("entity", graph.xcodeName(ofEntity: property.entity)),
           (
             "predicateString",
             property.predicate.map { text(of: $0, on: property.entity, fetchSource: entity.name) }
@@ -108,7 +116,10 @@ struct VersionExporter {
     if !entity.uniquenessConstraints.isEmpty {
       let constraints = entity.uniquenessConstraints.map { names in
         MarkupElement(
-          "uniquenessConstraint", children: names.map { MarkupElement("constraint", [("value", $0)]) })
+          "uniquenessConstraint",
+          children: names.map {
+            MarkupElement("constraint", [("value", graph.xcodePath($0, of: entity.name))])
+          })
       }
       children.append(DraftElement(nil, MarkupElement("uniquenessConstraints", children: constraints)))
     }
@@ -126,15 +137,17 @@ struct VersionExporter {
   private func relationship(_ relationship: RelationshipDescription, of entity: EntityDescription)
     -> MarkupElement
   {
-    MarkupElement(
+    let destination = graph.xcodeName(ofEntity: relationship.destination)
+    let inverse = relationship.inverse.map { graph.xcodePath($0, of: relationship.destination) }
+    return MarkupElement(
       "relationship",
       [
         ("name", relationship.name), ("optional", Self.yes(relationship.isOptional)),
         ("toMany", Self.yes(relationship.isToMany)), ("minCount", relationship.minimumCount.map(String.init)),
         ("maxCount", relationship.isToMany ? relationship.maximumCount.map(String.init) : "1"),
         ("deletionRule", relationship.deleteRule.xcodeName), ("ordered", Self.yes(relationship.isOrdered)),
-        ("destinationEntity", relationship.destination), ("inverseName", relationship.inverse),
-        ("inverseEntity", relationship.inverse == nil ? nil : relationship.destination),
+        ("destinationEntity", destination), ("inverseName", inverse),
+        ("inverseEntity", inverse == nil ? nil : destination),
         ("elementID", identifiers.property(relationship.name, of: entity)),
         ("versionHashModifier", relationship.hashModifier), ("syncable", "YES"),
       ])

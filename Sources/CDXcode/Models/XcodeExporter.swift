@@ -14,6 +14,7 @@ public struct XcodeExporter: Sendable {
     var result: [String: String] = [:]
     var identifiers: [Int: RenamingIdentifiers] = [:]
     let names = self.names
+    let model = self.model.withoutFormerXcodeNames()
     for version in model.versions {
       let base = version.basedOn.first.flatMap { model.version($0) }
       var own = RenamingIdentifiers(
@@ -29,10 +30,8 @@ public struct XcodeExporter: Sendable {
 
   /// The root element of a version's document, without information under `info` that is out of date.
   private static func root(of exporter: VersionExporter, modelName: String) -> MarkupElement {
-    let whole = exporter.wholeRoot
-    let outdated = OutdatedInfo(exporter.version, modelName: modelName).names(in: whole)
-    if outdated.isEmpty { return whole }
-    return StyleSheet(version: exporter.version, outdated: outdated).finished(exporter.draft)
+    let outdated = OutdatedInfo(exporter.version, modelName: modelName).names(in: exporter)
+    return exporter.root(without: outdated)
   }
 
   /// The versions' names by number. A version's label is its name if it is a valid folder name and not already used.
@@ -73,8 +72,9 @@ public struct XcodeExporter: Sendable {
           result.append("fetched property '\(property.name)' of '\(entity.name)': its order is left out")
         }
       }
-      let root = VersionExporter(version, identifiers: RenamingIdentifiers()).wholeRoot
-      result += OutdatedInfo(version, modelName: model.name).messages(in: root)
+      let current = model.withoutFormerXcodeNames().currentVersion ?? version
+      let exporter = VersionExporter(current, identifiers: RenamingIdentifiers())
+      result += OutdatedInfo(current, modelName: model.name).messages(in: exporter, declared: version)
     }
     for rules in model.mappings where !Self.onlyConfirms(rules) {
       let name = MappingFile.name(from: rules.source, to: rules.destination)

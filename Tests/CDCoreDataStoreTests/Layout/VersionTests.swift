@@ -132,6 +132,23 @@ import Testing
         == [["1", "first", "NULL"], ["4", "NULL", "glossy"]])
   }
 
+  /// An export names the renamed attribute as the version does, although `info` still has the name from before.
+  @Test func aRenamedAttributeHasTheColumnOfItsNewName() throws {
+    var model = try ShelfModel.model([ShelfModel.element(1)])
+    var version = model.versions[0]
+    (version.number, version.basedOn) = (2, [1])
+    let item = try #require(version.entities.firstIndex { $0.name == "Item" })
+    let rank = try #require(version.entities[item].attributes.firstIndex { $0.name == "rank" })
+    version.entities[item].attributes[rank].name = "grade"
+    version.entities[item].attributes[rank].renamedFrom = "rank"
+    #expect(version.entities[item].attributes[rank].info["xcode.name"] == "_rank")
+    model.versions.append(version)
+    #expect(try number(ShelfStore(identifiers: []), model) == 1)
+    let renamed = try ShelfStore(
+      identifiers: [], extra: ["ALTER TABLE ZITEM RENAME COLUMN Z_RANK TO ZGRADE"])
+    #expect(try CoreDataStore(at: renamed.url).version(in: model) == version)
+  }
+
   @Test func anUnknownNumberIsRefused() throws {
     let store = try ShelfStore()
     let model = try ShelfModel.model()

@@ -164,6 +164,18 @@ struct ExportTests {
     return try #require(loaded.unprovenModel, "\(loaded.diagnostics)")
   }
 
+  /// The bundle that a model of our own is exported as.
+  private static func bundle(of exporter: XcodeExporter) -> XcodeBundle {
+    let files = exporter.files
+    let names = exporter.model.versions.map { $0.number == 1 ? "Library" : "Library \($0.number)" }
+    return XcodeBundle(
+      name: "Library", path: "Library.xcdatamodeld",
+      versions: names.map { name in
+        let text = files["\(name).xcdatamodel/contents"] ?? ""
+        return XcodeBundle.Version(name: name, path: "\(name)/contents", contents: Array(text.utf8))
+      })
+  }
+
   @Test func expressionsHaveTheRawValuesOfEnumerations() throws {
     let root = try Self.root(of: [
       """
@@ -198,13 +210,7 @@ struct ExportTests {
         + "New: { renamedFrom: Old } }",
       names, names,
     ])
-    let files = XcodeExporter(model).files
-    let bundle = XcodeBundle(
-      name: "Library", path: "Library.xcdatamodeld",
-      versions: ["Library", "Library 2", "Library 3", "Library 4"].map { name in
-        let text = files["\(name).xcdatamodel/contents"] ?? ""
-        return XcodeBundle.Version(name: name, path: "\(name)/contents", contents: Array(text.utf8))
-      })
+    let bundle = Self.bundle(of: XcodeExporter(model))
     for version in bundle.versions.suffix(2) {
       let entities = try MarkupReader.read(version.contents).children("entity")
       let properties = try #require(entities.first).children("attribute")
@@ -246,6 +252,177 @@ struct ExportTests {
     let entity = try #require(root.children("entity").first)
     #expect(entity["elementID"] == "_Doc")
     #expect(entity.children("attribute").map { $0["elementID"] } == ["_id", nil])
+  }
+
+  /// A copy of a version has the names in Xcode's model too. A renamed element no longer has them.
+  @Test func aRenamedElementHasItsNewNameInXcode() throws {
+    func text(_ entity: String, _ attribute: String, isRename: Bool = false) -> String {
+      func old(_ name: String) -> String { isRename ? "renamedFrom: \(name), " : "" }
+      return """
+        entities:
+          \(entity):
+            \(isRename ? "renamedFrom: Doc" : "abstract: false")
+            attributes:
+              \(attribute): { type: String?, \(old("id"))info: { xcode.name: _id } }
+              title: String?
+            unique: [[\(attribute)]]
+            info: { xcode.name: _Doc }
+        configurations: { Local: [\(entity)] }
+        """
+    }
+    let model = try Self.model(of: [
+      text("Doc", "id"), text("Paper", "serial", isRename: true), text("Paper", "serial"),
+    ])
+    let exporter = XcodeExporter(model)
+    let bundle = Self.bundle(of: exporter)
+    let roots = try bundle.versions.map { try MarkupReader.read($0.contents) }
+    let entities = roots.compactMap { $0.children("entity").first }
+    #expect(entities.map { $0["name"] } == ["_Doc", "Paper", "Paper"])
+    #expect(entities.map { $0["elementID"] } == [nil, "_Doc", "_Doc"])
+    let attributes = entities.map { $0.children("attribute") }
+    #expect(attributes.map { $0.first?["name"] } == ["_id", "serial", "serial"])
+    #expect(attributes.map { $0.first?["elementID"] } == [nil, "_id", "_id"])
+    #expect(
+      exporter.losses == [
+        "entity 'Paper': 'xcode.name' is out of date and left out",
+        "attribute 'serial' of 'Paper': 'xcode.name' is out of date and left out",
+      ])
+    let versions = try #require(XcodeImporter(bundle).run(id: UUID()).model).versions
+    #expect(versions.map { $0.entities[0].name } == ["Doc", "Paper", "Paper"])
+    #expect(versions.map { $0.entities[0].renamedFrom } == [nil, "Doc", nil])
+    #expect(versions.map { $0.entities[0].attributes[0].renamedFrom } == [nil, "id", nil])
+    #expect(versions.map { $0.entities[0].uniquenessConstraints } == [[["id"]], [["serial"]], [["serial"]]])
+    #expect(versions.map { $0.configurations[0].entities } == [["Doc"], ["Paper"], ["Paper"]])
+  }
+
+  /// Xcode knows the elements only by its own names, which differ from those of the import here.
+  @Test func allNamesOfElementsAreThoseOfXcode() throws {
+    let body = """
+      <entity name="_Task" representedClassName="Job">
+        <attribute name="_id" optional="YES" attributeType="String"/>
+        <attribute name="_note" optional="YES" attributeType="String"/>
+        <attribute name="title" optional="YES" attributeType="String"/>
+        <attribute name="_place" optional="YES" attributeType="Composite" composite="Task"/>
+        <relationship name="_next" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="_Task" inverseName="_last" inverseEntity="_Task"/>
+        <relationship name="_last" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="_Task" inverseName="_next" inverseEntity="_Task"/>
+        <fetchedProperty name="alike" optional="YES"><fetchRequest name="fetchedPropertyFetchRequest" entity="_Task" predicateString="title == $FETCH_SOURCE.title"/></fetchedProperty>
+        <fetchIndex name="byKey"><fetchIndexElement property="_id" type="Binary" order="ascending"/></fetchIndex>
+        <compoundIndexes><compoundIndex><index value="_note"/><index value="_id"/></compoundIndex></compoundIndexes>
+        <uniquenessConstraints><uniquenessConstraint><constraint value="_id"/></uniquenessConstraint></uniquenessConstraints>
+      </entity>
+      <entity name="Step" representedClassName="Step" parentEntity="_Task">
+        <fetchIndex name="byNote"><fetchIndexElement property="_note" type="Binary" order="descending"/></fetchIndex>
+      </entity>
+      <composite name="Task"><attribute name="_x" optional="YES" attributeType="String"/></composite>
+      <configuration name="Local"><memberEntity name="_Task"/><memberEntity name="Step"/></configuration>
+      <fetchRequest name="titled" entity="_Task" predicateString="title == $TITLE"/>
+      """
+    let result = ImportTests.run([("Shop", body)])
+    let version = try #require(result.model?.versions.first)
+    #expect(version.entities.map(\.name) == ["Task", "Step"])
+    // The names under `info` are enough to write those of other elements.
+    let ends = version.entities[0].relationships
+    #expect(ends.map(\.info) == [["xcode.name": "_next"], ["xcode.name": "_last"]])
+    let text = ImportTests.exported(result)
+    let source = try #require(ImportTests.bundle([("Shop", body)]).versions.first)
+    let before = try MarkupReader.read(source.contents)
+    let after = try MarkupReader.read(Array(text.utf8))
+    #expect(Self.canonical(after) == Self.canonical(before))
+    let exported = XcodeBundle(
+      name: "Shop", path: "Shop", versions: [.init(name: "Shop", path: "Shop", contents: Array(text.utf8))])
+    #expect(XcodeImporter(exported).run(id: UUID()).model?.versions == [version])
+  }
+
+  /// An index over a field, which only a model of our own can have.
+  @Test func theKeyPathOfAFieldHasTheNamesOfXcode() throws {
+    let root = try Self.root(of: [
+      """
+      composites: { Place: { x: Double? } }
+      info: { xcode.composite.Place.x.name: _x }
+      entities:
+        Doc:
+          attributes: { place: { type: Place, info: { xcode.name: _place } } }
+          indexes: [[place.x]]
+      """
+    ])
+    let index = try #require(root.children("entity").first?.children("fetchIndex").first)
+    #expect(index.children.map { $0["property"] } == ["_place._x"])
+  }
+
+  /// Entries of an older import, or of the version that was copied.
+  @Test func theOtherEndOfARelationshipIsTheDeclaredOne() throws {
+    let root = try Self.root(of: [
+      """
+      entities:
+        Person:
+          relationships:
+            tasks:
+              to: [Job]
+              inverse: owner
+              info: { xcode.destinationEntity: _Task, xcode.inverseName: _holder, xcode.inverseEntity: _Task }
+            boss:
+              to: Person?
+              inverse: none
+              info: { xcode.inverseName: staff, xcode.inverseEntity: Person }
+            staff:
+              to: [Person]
+              inverse: none
+              info: { xcode.inverseName: boss, xcode.inverseEntity: Person }
+        Job:
+          relationships:
+            owner:
+              to: Person?
+              inverse: tasks
+              info: { xcode.inverseName: tasks, xcode.inverseEntity: Person }
+          fetched: { like: { entity: Job, info: { xcode.fetchRequest.entity: _Task } } }
+      """
+    ])
+    let entities = root.children("entity")
+    let relationships = entities.flatMap { $0.children("relationship") }
+    #expect(relationships.map { $0["destinationEntity"] } == ["Job", "Person", "Person", "Person"])
+    #expect(relationships.map { $0["inverseName"] } == ["owner", nil, nil, "tasks"])
+    #expect(relationships.map { $0["inverseEntity"] } == ["Job", nil, nil, "Person"])
+    let like = try #require(entities.last?.children("fetchedProperty").first)
+    #expect(like.children("fetchRequest").map { $0["entity"] } == ["Job"])
+  }
+
+  @Test func namesOfOtherElementsAreKeptAsLongAsTheyFit() throws {
+    let result = ImportTests.run([
+      (
+        "Shop",
+        """
+        <entity name="Item"><relationship name="owner" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Person" inverseName="items" inverseEntity="Person"/></entity>
+        <entity name="Book" parentEntity="Item"/>
+        <entity name="Person">
+          <relationship name="items" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Item" inverseName="owner" inverseEntity="Book"/>
+          <relationship name="half" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Item" inverseName="owner" inverseEntity="Item"/>
+        </entity>
+        <entity name="Loose" parentEntity="Nobody"/>
+        """
+      )
+    ])
+    var model = try #require(result.model)
+    func entities() throws -> [MarkupElement] {
+      let text = try #require(XcodeExporter(model).files["Shop.xcdatamodel/contents"])
+      return try MarkupReader.read(Array(text.utf8)).children("entity")
+    }
+    let before = try entities()
+    let ends = before[2].children("relationship").map { [$0["inverseName"], $0["inverseEntity"]] }
+    #expect(ends == [["owner", "Book"], ["owner", "Item"]])
+    #expect(before[3]["parentEntity"] == "Nobody")
+    #expect(XcodeExporter(model).losses == [])
+    model.versions[0].entities[2].relationships[1].destination = "Person"
+    model.versions[0].entities[3].parent = "Item"
+    let after = try entities()
+    let newEnds = after[2].children("relationship").map { [$0["inverseName"], $0["inverseEntity"]] }
+    #expect(newEnds == [["owner", "Book"], [nil, nil]])
+    #expect(after[3]["parentEntity"] == "Item")
+    #expect(
+      XcodeExporter(model).losses == [
+        "relationship 'half' of 'Person': 'xcode.inverseEntity' is out of date and left out",
+        "relationship 'half' of 'Person': 'xcode.inverseName' is out of date and left out",
+        "entity 'Loose': 'xcode.parentEntity' is out of date and left out",
+      ])
   }
 
   /// The attributes of one entity `E`, as they are exported after an import.
