@@ -20,6 +20,8 @@ struct StoreOpening {
   var configurations: (own: String?, others: [String?])?
   /// Whether a migration has just written the store.
   var isJustMigrated = false
+  /// The first key of each root entity, if the store is created. Other stores may have references to objects with lower keys.
+  var firstKey: ObjectKey = 1
 
   /// - Returns: The UUID of the store.
   func open() throws -> UUID {
@@ -62,6 +64,13 @@ struct StoreOpening {
     let schema = SQLSchema(model, store: storeIndex)
     for sql in SQLSchema.systemTables + schema.tables + schema.indexes.map(\.sql) {
       try connection.execute(sql)
+    }
+    if firstKey > 1 {
+      for root in model.entities where root.root == root.index && root.storeIndex == storeIndex {
+        let name = SQLText.literal(root.name)
+        try connection.execute(
+          "INSERT INTO \"_cdgen_keys\" (\"entity\", \"next\") VALUES (\(name), \(firstKey))")
+      }
     }
     try StoreMetadata.ofNewStore(model, storeID: storeID, store: storeIndex).write(to: connection)
     return storeID
