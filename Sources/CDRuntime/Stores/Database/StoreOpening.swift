@@ -27,16 +27,17 @@ struct StoreOpening {
   func open() throws -> UUID {
     if let found = try connection.read({ try inspect() }) {
       if found.isCurrent || isReadOnly { return found.storeID }
-      try connection.write { try bringUpToDate(found) }
+      try bringUpToDate(found)
       return found.storeID
     }
     if isReadOnly { throw StoreError.foreignDatabase(url) }
-    return try connection.write {
+    let found = try connection.write {
       // Another process may have created the store meanwhile.
-      guard let found = try inspect() else { return try create() }
-      if !found.isCurrent { try bringUpToDate(found) }
-      return found.storeID
+      if let found = try inspect() { return found }
+      return Found(storeID: try create())
     }
+    if !found.isCurrent { try bringUpToDate(found) }
+    return found.storeID
   }
 
   /// A store of the model, with the changes that it needs.
@@ -51,11 +52,16 @@ struct StoreOpening {
   }
 
   private func bringUpToDate(_ found: Found) throws {
-    if !found.backups.isEmpty {
-      for backup in found.backups { MigrationFiles(url).removeBackup(backup) }
+    if let wanted = found.wanted {
+      try connection.write { try update(to: wanted, SQLSchema(model, store: storeIndex)) }
+    }
+    // Only now is it clear that the store can be opened. The list of backups stays until the files are gone, so that a program
+    // that is killed in between leaves none.
+    if found.backups.isEmpty { return }
+    for backup in found.backups { MigrationFiles(url).removeBackup(backup) }
+    try connection.write {
       try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
     }
-    if let wanted = found.wanted { try update(to: wanted, SQLSchema(model, store: storeIndex)) }
   }
 
   @_optimize(none)
