@@ -33,7 +33,7 @@ struct StoreOpening {
     if isReadOnly { throw StoreError.foreignDatabase(url) }
     let found = try connection.write {
       // Another process may have created the store meanwhile.
-      if let found = try inspect() { return found }
+      if let present = try inspect() { return present }
       return Found(storeID: try create())
     }
     if !found.isCurrent { try bringUpToDate(found) }
@@ -55,8 +55,8 @@ struct StoreOpening {
     if let wanted = found.wanted {
       try connection.write { try update(to: wanted, SQLSchema(model, store: storeIndex)) }
     }
-    // Only now is it clear that the store can be opened. The list of backups stays until the files are gone, so that a program
-    // that is killed in between leaves none.
+    // Only now is it clear that the store can be opened. The list of backups stays until the files are gone. So a program that
+    // is killed in between leaves no backup.
     if found.backups.isEmpty { return }
     for backup in found.backups { MigrationFiles(url).removeBackup(backup) }
     try connection.write {
