@@ -97,7 +97,7 @@ extension PersistentStoreCoordinator {
       if format.isReadOnly { throw StoreError.readOnly(url) }
       try removal.remove(StoreFile(url, format, isReadOnly: false))
     } else {
-      _ = try removal.removeDatabase { _ in true }
+      _ = try removal.removeDatabase { _, _ in true }
     }
   }
 }

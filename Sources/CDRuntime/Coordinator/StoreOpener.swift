@@ -176,8 +176,7 @@ struct StoreOpener {
       ).run()
     } catch {
       guard let draft = ChangedDraft(error, of: description, source) else { throw error }
-      try draft.erase(opening.url)
-      return draft.result
+      return try draft.erase(opening.url)
     }
   }
 }

@@ -27,6 +27,20 @@ enum BackupFiles {
       path: String(name[..<range.lowerBound]), directoryHint: .notDirectory)
   }
 
+  /// Returns the store whose folder can have the large values of a file. The file is a backup of the store, or a migration of
+  /// such a backup has created it.
+  @_optimize(none)
+  static func store(withValuesOf file: URL) -> URL? {
+    var name = file.lastPathComponent
+    // A migration of a file of another format has a temporary SQLite file, and the steps create files that are named after it.
+    while let suffix = ["-migrating", "-migrating1", "-migrating2"].first(where: {
+      name.hasSuffix($0) && name != $0
+    }) {
+      name.removeLast(suffix.count)
+    }
+    return store(of: file.deletingLastPathComponent().appending(path: name, directoryHint: .notDirectory))
+  }
+
   /// Returns the backups beside a store. A second name of the store itself is not one of them. A symbolic link is not one
   /// either, because no migration creates it.
   @_optimize(none)

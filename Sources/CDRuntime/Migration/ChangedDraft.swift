@@ -20,6 +20,9 @@ import CDModel
 /// if coordinator.migrations.contains(where: \.hasErasedStore) { print("begun anew") }
 /// ```
 ///
+/// The keys of a new file begin after those of the erased one. So a reference that another store of the coordinator has to an
+/// erased object leads to no new object.
+///
 /// A store is erased only if the model says, by its `lockedVersionNumbers`, that the version is not locked. Users may
 /// have stores of a locked version, and no policy erases those.
 public enum ChangedDraftPolicy: Hashable, Sendable, CaseIterable {
@@ -85,13 +88,21 @@ struct ChangedDraft {
 
   /// Removes a SQLite store, if it is still the refused one and no other connection has it open.
   ///
+  /// - Returns: The result that the opening reports.
   /// - Throws: The error of the migration if the store was not removed.
   @_optimize(none)
-  func erase(_ url: URL) throws {
+  func erase(_ url: URL) throws -> MigrationResult {
     let file = try Disk.resolvingLink(url)
     // Reads the metadata first, so that a store that has to stay is not touched.
     guard isIn(try StoreMetadata(ofDatabaseAt: file, url)) else { throw error }
-    guard try StoreRemoval(url: file).removeDatabase(where: isIn) else { throw error }
+    var result = self.result
+    let isRemoved = try StoreRemoval(url: file).removeDatabase { found, connection in
+      guard isIn(found) else { return false }
+      result.firstKey = try connection.unusedKey()
+      return true
+    }
+    guard isRemoved else { throw error }
+    return result
   }
 
   /// The error that explains why the store was not migrated.

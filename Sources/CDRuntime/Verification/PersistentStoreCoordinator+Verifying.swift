@@ -101,7 +101,8 @@ extension PersistentStoreCoordinator {
   /// Changes nothing.
   ///
   /// Derivations that call a function such as `now()` or `random()` are not repeated, because they have another value each
-  /// time.
+  /// time. If the coordinator does not have the store of an entity, relationships to the entity's objects are not checked, and
+  /// neither are derivations that read these objects.
   ///
   /// All rows are read in batches, so the use of memory is bounded. Each engine checks its own files.
   ///
@@ -117,7 +118,7 @@ extension PersistentStoreCoordinator {
       findings += try incompleteSaves(session)
     }
     for root in plan.entities where root.root == root.index && engine.stores.store(of: root) != nil {
-      try verifyRows(of: root) { findings.append($0) }
+      try verifyRows(of: root, isReadable: { engine.stores.store(of: $0) != nil }) { findings.append($0) }
     }
     return findings
   }
@@ -125,9 +126,14 @@ extension PersistentStoreCoordinator {
   private static let batchSize = 1000
 
   /// Calls a function with each defect of each row of a table.
+  ///
+  /// - Parameter isReadable: Returns whether the objects of an entity can be read. Without them, related objects seem to be
+  ///   missing, and derived values seem to be outdated.
   @_optimize(none)
-  func verifyRows(of root: EntityPlan, _ body: (StoreFinding) -> Void) throws {
-    let derivations = RepeatedDerivations(root.subtree.map { plan.entities[$0] })
+  func verifyRows(
+    of root: EntityPlan, isReadable: (EntityPlan) -> Bool, _ body: (StoreFinding) -> Void
+  ) throws {
+    let derivations = RepeatedDerivations(of: root, plan.entities, isReadable: isReadable)
     var last: ObjectKey? = 0
     while let start = last {
       // Each batch has its own context, so that objects of earlier batches are released.
@@ -141,7 +147,13 @@ extension PersistentStoreCoordinator {
         else { return nil }
         let objects = try context.objects(from: batch.rows, of: root)
         for object in objects {
-          for error in context.ruleErrors(of: object) { body(.invalid(error)) }
+          for error in context.ruleErrors(of: object) {
+            let slot = error.property.flatMap { object.scope.plan.slot($0) }
+            if let relationship = slot?.relationship, !isReadable(plan.entities[relationship.destination]) {
+              continue
+            }
+            body(.invalid(error))
+          }
         }
         let unreadable = context.recentErrors
         for error in unreadable { body(.unreadable(error)) }
@@ -162,19 +174,40 @@ private struct RepeatedDerivations {
   private let attributes: [Int: [PropertyPlan]]
   private let evaluator = PredicateEvaluator()
 
+  /// - Parameter isReadable: Returns whether the objects of an entity can be read.
   @_optimize(none)
-  init(_ entities: [EntityPlan]) {
+  init(of root: EntityPlan, _ entities: [EntityPlan], isReadable: (EntityPlan) -> Bool) {
     var attributes: [Int: [PropertyPlan]] = [:]
-    for entity in entities {
+    for index in root.subtree {
+      let entity = entities[index]
       for number in entity.derivedSlots {
         let slot = entity.slots[number]
-        guard slot.isStored, let derivation = slot.attribute?.derivation, derivation.isRepeatable else {
-          continue
-        }
-        attributes[entity.index, default: []].append(slot)
+        guard slot.isStored, let derivation = slot.attribute?.derivation, derivation.isRepeatable,
+          Self.entities(readBy: derivation, of: entity, entities).allSatisfy(isReadable)
+        else { continue }
+        attributes[index, default: []].append(slot)
       }
     }
     self.attributes = attributes
+  }
+
+  /// The entities whose objects a derivation reads through relationships.
+  @_optimize(none)
+  private static func entities(
+    readBy derivation: ValueExpression, of entity: EntityPlan, _ entities: [EntityPlan]
+  ) -> [EntityPlan] {
+    var walk = KeyPathWalk()
+    walk.visit(derivation)
+    var result: [EntityPlan] = []
+    for path in walk.paths {
+      var current = entity
+      for case .key(let key) in path {
+        guard let relationship = current.slot(key)?.relationship else { break }
+        current = entities[relationship.destination]
+        result.append(current)
+      }
+    }
+    return result
   }
 
   /// Calls a function with each derived value of an object that differs from what its derivation gives.

@@ -129,4 +129,25 @@ struct LinkedStoreTests {
     try FileManager.default.removeItem(at: other)
     #expect(try pixels(location(real), Self.first) == [Self.large])
   }
+
+  /// The log is beside the name by which the store is open. By another name, its saves would not be found.
+  @Test func aSecondNameIsNotCopiedAndNotRemoved() throws {
+    defer { done() }
+    try fill(.sqlite(real))
+    let model = MigrationFixture.model([Self.first])
+    let open = try PersistentStoreCoordinator(model: model, at: .sqlite(real))
+    let other = folder.appending(path: "real/other.store")
+    try FileManager.default.linkItem(at: real, to: other)
+    let error = StoreError.severalNames(other, count: 2)
+    let copy = StoreLocation.sqlite(folder.appending(path: "copy.store"))
+    #expect(throws: error) { try PersistentStoreCoordinator.copyPersistentStore(at: other, to: copy) }
+    #expect(throws: error) { try PersistentStoreCoordinator.metadata(forStoreAt: other) }
+    #expect(throws: error) { try PersistentStoreCoordinator.destroyPersistentStore(at: other) }
+    #expect(throws: error) {
+      try MigrationRehearsal(PersistentStoreDescription(.sqlite(other)), model: model).run()
+    }
+    #expect(try names("real").contains("other.store"))
+    #expect(try !names("").contains("copy.store"))
+    withExtendedLifetime(open) {}
+  }
 }

@@ -169,4 +169,46 @@ import Testing
     let coordinator = try open(kind, merged("second", locked: []), .eraseInEveryBuild)
     #expect(try count(coordinator) == 0)
   }
+
+  /// A reference of another store must not lead to an object of the new one.
+  @Test(arguments: StoreKind.files) func keysOfAnErasedStoreAreNotUsedAgain(_ kind: StoreKind) throws {
+    func openBoth(_ name: String) throws -> ManagedObjectContext {
+      var version = ModelVersion(
+        number: 1,
+        entities: [
+          entity(
+            "Album", [attribute(name, .string, isOptional: true)],
+            relationships: [toMany("items", "Item", inverse: "album")]),
+          entity("Item", relationships: [toOne("album", "Album", inverse: "items")]),
+        ])
+      version.configurations = [
+        ConfigurationDescription(name: "X", entities: ["Album"]),
+        ConfigurationDescription(name: "Y", entities: ["Item"]),
+      ]
+      let model = ManagedObjectModel(
+        name: "Drafts", id: id, versions: [version], currentVersionNumber: 1, lockedVersionNumbers: [])
+      let stores = version.configurations.map { configuration in
+        var description = PersistentStoreDescription(
+          kind.location(folder.appending(path: configuration.name)), configuration: configuration.name)
+        description.changedDraftPolicy = .eraseInEveryBuild
+        return description
+      }
+      return ManagedObjectContext(try PersistentStoreCoordinator(model: model, stores: stores))
+    }
+    try {
+      let context = try openBoth("first")
+      let album = try context.insert(entityNamed: "Album")
+      try context.insert(entityNamed: "Item").setValue(.object(album), forKey: "album")
+      try context.save()
+    }()
+    let context = try openBoth("second")
+    let hasErased = context.persistentStoreCoordinator.migrations.contains { $0.hasErasedStore }
+    #expect(hasErased)
+    _ = try context.insert(entityNamed: "Album")
+    try context.save()
+    let items = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))
+    #expect(items.count == 1)
+    let album = try #require(items.first).value(forKey: "album")
+    #expect(album == .object(nil))
+  }
 }

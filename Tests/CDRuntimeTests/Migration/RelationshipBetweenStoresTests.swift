@@ -287,4 +287,45 @@ import Testing
     #expect(refusal.reason == .relationshipLeavesStore(relationship: "items", from: "X", to: "Y"))
     #expect(refusal.description.contains("'items: nil' in the mapping"))
   }
+
+  // MARK: One of the stores
+
+  /// Each item needs an album, and an album counts its items.
+  private static func needy(_ number: Int, _ attributes: [AttributeDescription] = []) -> ModelVersion {
+    let count = AttributeDescription(
+      name: "count", type: .int64, isOptional: true,
+      derivation: .path(.object, [.key("items"), .collectionOperator("count")]))
+    return version(
+      number,
+      [
+        entity(
+          "Album", [text, count] + attributes, relationships: [toMany("items", "Item", inverse: "album")]),
+        entity(
+          "Item", [text] + attributes,
+          relationships: [toOne("album", "Album", inverse: "items", isOptional: false)]),
+      ],
+      ["X": ["Album"], "Y": ["Item"]])
+  }
+
+  /// Without the other store, each item seems to have no album, and each album no items.
+  @Test func aStoreAloneBreaksNoRules() throws {
+    let old = Self.needy(1)
+    try fill(old) { context in
+      let album = try add("Album", "A", to: context)
+      try add("Item", "I", to: context).setValue(.object(album), forKey: "album")
+    }
+    for names in [["X"], ["Y"], ["X", "Y"]] {
+      let coordinator = try PersistentStoreCoordinator(
+        model: MigrationFixture.model([old]), stores: stores(names))
+      let defects = try coordinator.verify()
+      #expect(defects.isEmpty, "\(names)")
+    }
+    let new = Self.needy(2, [attribute("note", .string, isOptional: true)])
+    for (own, other) in [("X", "Y"), ("Y", "X")] {
+      var rehearsal = MigrationRehearsal(stores([own])[0], model: MigrationFixture.model([old, new]))
+      rehearsal.otherStores = stores([other])
+      let report = try rehearsal.run()
+      #expect(report.succeeds && report.brokenRules.isEmpty, "\(own)")
+    }
+  }
 }

@@ -45,7 +45,9 @@ struct FileStoreMigration {
   private func recreated(_ draft: ChangedDraft) throws -> OpenedStore {
     let found = try StoreMetadata(old, url: url)
     guard draft.isIn(found) else { throw draft.reason }
-    let opened = try opening.make(after: draft.result)
+    var result = draft.result
+    result.firstKey = try old.unusedKey()
+    let opened = try opening.make(after: result)
     for backup in found.pendingBackups { MigrationFiles(URL(filePath: file.path)).removeBackup(backup) }
     try opening.removeUnusedFiles(opened.connection)
     return opened

@@ -53,7 +53,7 @@ struct DatabaseOpening {
       let opening = StoreOpening(
         connection: connection, url: url, model: model, storeIndex: storeIndex,
         configurations: isJustMigrated ? nil : (settings.configuration, others),
-        isJustMigrated: isJustMigrated)
+        isJustMigrated: isJustMigrated, firstKey: migration?.firstKey ?? 1)
       var storeID = try opening.open()
       // The opening does not change the journal of a foreign or unchecked file before this point.
       if try connection.scalar("PRAGMA journal_mode") != "wal" {

@@ -58,7 +58,9 @@ struct FileStoreOpening {
   /// - Parameter migration: The result that says why the new store replaces an old one; nil if there was no old store.
   func make(after migration: MigrationResult? = nil) throws -> OpenedStore {
     let (connection, memory) = try Self.memory(of: url)
-    let id = try opening(connection).open()
+    var creation = opening(connection)
+    creation.firstKey = migration?.firstKey ?? 1
+    let id = try creation.open()
     try file.removeJournals()
     // Other processes must be able to see at once which store the file contains.
     try write(connection)

@@ -44,6 +44,7 @@ extension StoreMetadata {
     let url = try Disk.resolvingLink(url)
     self = try FolderLock.whileBusy(url, timeout: busyTimeout) {
       try DatabaseFile.checkHeader(of: url)
+      try MigrationFiles(url).checkNames()
       let (connection, _) = try SQLiteConnection.openToRead(url, rollsBack: rollsBack, busyTimeout: 0)
       try connection.execute("BEGIN")
       try StoredSchema(connection).check(of: url)

@@ -20,21 +20,24 @@ struct StoreOpening {
   var configurations: (own: String?, others: [String?])?
   /// Whether a migration has just written the store.
   var isJustMigrated = false
+  /// The first key of each root entity, if the store is created. Other stores may have references to objects with lower keys.
+  var firstKey: ObjectKey = 1
 
   /// - Returns: The UUID of the store.
   func open() throws -> UUID {
     if let found = try connection.read({ try inspect() }) {
       if found.isCurrent || isReadOnly { return found.storeID }
-      try connection.write { try bringUpToDate(found) }
+      try bringUpToDate(found)
       return found.storeID
     }
     if isReadOnly { throw StoreError.foreignDatabase(url) }
-    return try connection.write {
+    let found = try connection.write {
       // Another process may have created the store meanwhile.
-      guard let found = try inspect() else { return try create() }
-      if !found.isCurrent { try bringUpToDate(found) }
-      return found.storeID
+      if let present = try inspect() { return present }
+      return Found(storeID: try create())
     }
+    if !found.isCurrent { try bringUpToDate(found) }
+    return found.storeID
   }
 
   /// A store of the model, with the changes that it needs.
@@ -49,11 +52,16 @@ struct StoreOpening {
   }
 
   private func bringUpToDate(_ found: Found) throws {
-    if !found.backups.isEmpty {
-      for backup in found.backups { MigrationFiles(url).removeBackup(backup) }
+    if let wanted = found.wanted {
+      try connection.write { try update(to: wanted, SQLSchema(model, store: storeIndex)) }
+    }
+    // Only now is it clear that the store can be opened. The list of backups stays until the files are gone. So a program that
+    // is killed in between leaves no backup.
+    if found.backups.isEmpty { return }
+    for backup in found.backups { MigrationFiles(url).removeBackup(backup) }
+    try connection.write {
       try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
     }
-    if let wanted = found.wanted { try update(to: wanted, SQLSchema(model, store: storeIndex)) }
   }
 
   @_optimize(none)
@@ -62,6 +70,13 @@ struct StoreOpening {
     let schema = SQLSchema(model, store: storeIndex)
     for sql in SQLSchema.systemTables + schema.tables + schema.indexes.map(\.sql) {
       try connection.execute(sql)
+    }
+    if firstKey > 1 {
+      for root in model.entities where root.root == root.index && root.storeIndex == storeIndex {
+        let name = SQLText.literal(root.name)
+        try connection.execute(
+          "INSERT INTO \"_cdgen_keys\" (\"entity\", \"next\") VALUES (\(name), \(firstKey))")
+      }
     }
     try StoreMetadata.ofNewStore(model, storeID: storeID, store: storeIndex).write(to: connection)
     return storeID

@@ -36,11 +36,13 @@ struct StoreRemoval {
   /// Removes a SQLite store that is not open anywhere.
   ///
   /// - Parameter isIncluded: Returns whether to remove the store. Called when no other process can open or change the
-  ///   store any more.
+  ///   store any more, with a connection that can read it.
   /// - Returns: Whether the store was removed.
-  /// - Throws: ``StoreError/inUse(_:)`` if the store is open. Nothing was removed then.
+  /// - Throws: ``StoreError/inUse(_:)`` if the store is open, and the errors of the parameter. Nothing was removed then.
   @_optimize(none)
-  func removeDatabase(where isIncluded: (StoreMetadata) -> Bool) throws -> Bool {
+  func removeDatabase(
+    where isIncluded: (StoreMetadata, SQLiteConnection) throws -> Bool
+  ) throws -> Bool {
     let shared = sharedValues()
     guard let values = try removeDatabaseFiles(where: isIncluded) else { return false }
     // Without the lock on the folder, because the backups are read.
@@ -64,7 +66,9 @@ struct StoreRemoval {
   ///
   /// - Returns: The large values; nil if the store was not removed.
   @_optimize(none)
-  private func removeDatabaseFiles(where isIncluded: (StoreMetadata) -> Bool) throws -> LargeValues? {
+  private func removeDatabaseFiles(
+    where isIncluded: (StoreMetadata, SQLiteConnection) throws -> Bool
+  ) throws -> LargeValues? {
     let end = ContinuousClock.now + StoreFile.patience
     while true {
       do {
@@ -78,7 +82,9 @@ struct StoreRemoval {
 
   /// Removes the files of a SQLite store, except its large values, if the store is not open now.
   @_optimize(none)
-  private func removeUnusedDatabaseFiles(where isIncluded: (StoreMetadata) -> Bool) throws -> LargeValues? {
+  private func removeUnusedDatabaseFiles(
+    where isIncluded: (StoreMetadata, SQLiteConnection) throws -> Bool
+  ) throws -> LargeValues? {
     // No other process may open or replace the file until it is removed.
     let lock: FolderLock
     do { lock = try FolderLock(.exclusive, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
@@ -91,7 +97,7 @@ struct StoreRemoval {
       guard mode == "delete" else { throw StoreError.inUse(url) }
       try connection.execute("BEGIN EXCLUSIVE")
       let found = try StoreMetadata(connection, url: url)
-      guard isIncluded(found) else { return nil }
+      guard try isIncluded(found, connection) else { return nil }
       backups = found.pendingBackups
       try connection.execute("ROLLBACK")
     } catch StoreError.busy {

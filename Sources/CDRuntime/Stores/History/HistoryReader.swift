@@ -61,7 +61,7 @@ struct HistoryReader {
         let period = former ?? present
         let recorded = recorded(json)
         let objects =
-          former == nil ? recorded : recorded.compactMap { followed($0, from: period, to: present) }
+          former == nil ? recorded : recorded.flatMap { followed($0, from: period, to: present) }
         result.append(
           HistoryTransaction(
             date: entry.date, author: entry.author, storeID: store.storeID,
@@ -115,23 +115,37 @@ struct HistoryReader {
     }
   }
 
-  /// Returns a part of an entry from before a migration with the present entity and keys of its objects; nil if the model
-  /// no longer has the entity.
+  /// Returns a part of an entry from before a migration with the present entity and keys of its objects. Returns none if the
+  /// model no longer has the entity.
+  @_optimize(none)
   private func followed(
     _ recorded: HistoryTransaction.Recorded, from period: InsertionOrigins.Period,
     to present: InsertionOrigins.Period
-  ) -> HistoryTransaction.Recorded? {
-    guard let name = engine.model.model.currentName(ofEntity: recorded.entityName),
-      let root = present.roots[name]
-    else { return nil }
-    func keys(_ keys: [ClosedRange<ObjectKey>]) -> [ClosedRange<ObjectKey>] {
-      KeyRanges.normalized(
-        period.intervals(of: keys, recorded.entityName).flatMap { present.tables.keys(of: $0, in: root) })
+  ) -> [HistoryTransaction.Recorded] {
+    let names = engine.model.model.currentNames(ofEntity: recorded.entityName).filter {
+      present.roots[$0] != nil
     }
-    return HistoryTransaction.Recorded(
-      entityName: name, inserted: keys(recorded.inserted), updated: keys(recorded.updated),
-      deleted: keys(recorded.deleted),
-      properties: recorded.properties.map { HistoryTransaction.Property(name: $0.name, keys: keys($0.keys)) })
+    /// The record tells which of several entities has the objects now. Without a record, they are in the table of the same
+    /// name.
+    @_optimize(none)
+    func name(of interval: InsertionOrigins.Interval) -> String? {
+      names.first { name in
+        present.roots[name].map { present.tables.hasRecord(of: interval, in: $0) } ?? false
+      } ?? names.first
+    }
+    return names.map { current in
+      func keys(_ keys: [ClosedRange<ObjectKey>]) -> [ClosedRange<ObjectKey>] {
+        KeyRanges.normalized(
+          period.intervals(of: keys, recorded.entityName).filter { name(of: $0) == current }
+            .flatMap { present.tables.keys(of: $0, in: present.roots[current] ?? current) })
+      }
+      return HistoryTransaction.Recorded(
+        entityName: current, inserted: keys(recorded.inserted), updated: keys(recorded.updated),
+        deleted: keys(recorded.deleted),
+        properties: recorded.properties.map {
+          HistoryTransaction.Property(name: $0.name, keys: keys($0.keys))
+        })
+    }
   }
 
   @_optimize(none)
@@ -165,5 +179,25 @@ extension ManagedObjectModel {
       isThere = version.entities.contains { $0.name == found }
     }
     return has(found) ? found : nil
+  }
+
+  /// The names that an entity of any version may have in the current version: ``currentName(ofEntity:)``, and the names to
+  /// which `renamedFrom` leads from each version with an entity of this name. The name may have been used again, for another
+  /// entity.
+  @_optimize(none)
+  fileprivate func currentNames(ofEntity name: String) -> [String] {
+    guard let current = currentVersion else { return [] }
+    let known = versions.filter { $0.number <= current.number }
+    var result = currentName(ofEntity: name).map { [$0] } ?? []
+    for (index, start) in known.enumerated() where start.entities.contains(where: { $0.name == name }) {
+      var found: String? = name
+      for version in known.dropFirst(index + 1) {
+        found =
+          version.entities.first { $0.renamedFrom != nil && $0.renamedFrom == found }?.name
+          ?? version.entities.first { $0.name == found }?.name
+      }
+      if let found, !result.contains(found) { result.append(found) }
+    }
+    return result
   }
 }

@@ -147,7 +147,7 @@ package struct ExternalFiles: Sendable {
   /// the folder of that store.
   private func existingPath(_ name: String) -> String? {
     if exists(name) { return path(name) }
-    guard let owner = BackupFiles.store(of: store) else { return nil }
+    guard let owner = BackupFiles.store(withValuesOf: store) else { return nil }
     let shared = ExternalFiles(store: owner)
     return shared.isOwn && shared.exists(name) ? shared.path(name) : nil
   }

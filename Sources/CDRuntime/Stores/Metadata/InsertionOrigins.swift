@@ -124,6 +124,14 @@ extension InsertionOrigins.Tables {
     return result
   }
 
+  /// Whether the record of a table has objects that were inserted with an interval's first keys.
+  func hasRecord(of interval: InsertionOrigins.Interval, in root: String) -> Bool {
+    (intervals[root] ?? []).contains { other in
+      other.first.storeID == interval.first.storeID && other.first.entityName == interval.first.entityName
+        && other.firstKeys.overlaps(interval.firstKeys)
+    }
+  }
+
   /// The keys that the object of a global identifier may have, each with its table. At most one of them has a row, unless
   /// another program has changed the record.
   func keys(of id: GlobalObjectID, in roots: some Sequence<String>) -> [(root: String, key: ObjectKey)] {

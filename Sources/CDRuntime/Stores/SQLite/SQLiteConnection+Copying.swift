@@ -11,9 +11,11 @@ extension SQLiteConnection {
   /// time.
   ///
   /// - Parameter rollsBack: Whether an interrupted transaction of a killed program may be rolled back.
+  /// - Throws: ``StoreError/severalNames(_:count:)``, because the log may be beside another name of the file.
   static func reading(_ url: URL, rollsBack: Bool = true) throws -> SQLiteConnection {
     try FolderLock.whileBusy(url, timeout: 10) {
       try DatabaseFile.checkHeader(of: url)
+      try MigrationFiles(url).checkNames()
       let connection = try openToRead(url, rollsBack: rollsBack, busyTimeout: 0).0
       try connection.execute("BEGIN")
       // The transaction begins only with the first read.

@@ -66,6 +66,13 @@ extension SQLiteConnection {
       + "coalesce((SELECT max(_pk) + 1 FROM main.\(SQLText.quoted(table))), 1))"
   }
 
+  /// Returns a key that is greater than all keys that objects of the store have had, of any entity.
+  func unusedKey() throws -> ObjectKey {
+    let next = try scalar(
+      "SELECT max(\"next\") FROM \"_cdgen_keys\" WHERE \"next\" BETWEEN 1 AND \(KeyRanges.largestKey)")
+    return next.flatMap { ObjectKey($0) } ?? 1
+  }
+
   /// The metadata entries that make a copy of the store a replica: a new UUID, and the record of the original's objects.
   func replicaEntries(of url: URL, roots: [String]) throws -> [String: String] {
     let found = try StoreMetadata(self, url: url)

@@ -28,6 +28,8 @@ public struct MigrationResult: Hashable, Sendable {
   /// Whether the store was erased and created anew instead of migrated. This happens if the store's version was a draft
   /// that has changed and ``PersistentStoreDescription/changedDraftPolicy`` allows it.
   public internal(set) var hasErasedStore = false
+  /// The first key of new objects in the file that replaces an erased one.
+  var firstKey: ObjectKey = 1
   /// The schema that has the tables of the store since the migration, if a migration on a server has created them beside the
   /// store's own schema; otherwise nil.
   public package(set) var schemaBeside: String?

@@ -128,6 +128,35 @@ import Testing
     #expect(fixture.files == ["store.cdstore"] + logs)
   }
 
+  /// The indexes of the next version cannot be created, so its program must not remove the backup.
+  @Test(arguments: StoreKind.files) func anOpeningThatFailsLeavesTheBackup(_ kind: StoreKind) throws {
+    let fixture = try MigrationFixture()
+    _ = try create(fixture, kind)
+    let second = Self.seconds[1].version
+    try fixture.using(MigrationFixture.model([Self.first, second])) {
+      $0.location = kind.location(fixture.url)
+    } body: { context in
+      for _ in 0..<2 {
+        try context.insert(entityNamed: "Pet").setValue(.attribute(.string("twin")), forKey: "name")
+      }
+    }
+    var third = second
+    third.number = 3
+    third.basedOn = [2]
+    third.entities[0].uniquenessConstraints = [["name"]]
+    let error = #expect(throws: MigrationError.self) {
+      try fixture.open(MigrationFixture.model([Self.first, second, third])) {
+        $0.location = kind.location(fixture.url)
+      }
+    }
+    #expect(error?.reason == .duplicate(properties: ["name"]))
+    #expect(fixture.files == ["store.cdstore", "store.cdstore-before-1"])
+    try fixture.open(MigrationFixture.model([Self.first, second])) {
+      $0.location = kind.location(fixture.url)
+    }
+    #expect(fixture.files == ["store.cdstore"])
+  }
+
   @Test func aBackupStaysWhereItIsAskedFor() throws {
     let fixture = try MigrationFixture()
     let uris = try create(fixture, .xml)

@@ -471,6 +471,32 @@ import Testing
     }
   }
 
+  /// The name of an entity may be that of another one after a migration: two entities exchange their names, or a new entity
+  /// gets the old name.
+  @Test(.needs(.migrations), arguments: [true, false])
+  func theHistoryFollowsANameThatIsUsedAgain(isExchange: Bool) throws {
+    let old = MigrationFixture.version(
+      1, [entity("A", [Self.name])] + (isExchange ? [entity("B", [Self.name])] : []))
+    let new = MigrationFixture.version(
+      2,
+      [
+        entity("A", renamedFrom: isExchange ? "B" : nil, [Self.name]),
+        entity("B", renamedFrom: "A", [Self.name]),
+      ])
+    let fixture = try ReplicaFixture()
+    try fixture.using("a", MigrationFixture.model([old])) { context in
+      for entity in old.entities { try ReplicaFixture.insert(entity.name, "old \(entity.name)", context) }
+    }
+    try fixture.using("a", MigrationFixture.model([old, new])) { context in
+      let transaction = try #require(try context.persistentStoreCoordinator.history().first)
+      let found = try transaction.changes.inserted.map { id in
+        let name = try context.existingObject(with: id).text("name")
+        return "\(id.entityName): \(name)"
+      }
+      #expect(found == (isExchange ? ["A: old B", "B: old A"] : ["B: old A"]))
+    }
+  }
+
   // MARK: Files that somebody else has written
 
   private static let interval =

@@ -150,6 +150,25 @@ import Testing
     #expect(fixture.files.isEmpty)
   }
 
+  /// The second step reads the values, and its source is a working file of the migration.
+  @Test(arguments: StoreKind.files) func aBackupIsMigratedWithItsValues(_ kind: StoreKind) throws {
+    try create(kind)
+    let all = values
+    try use(kind, Self.new)
+    let model = MigrationFixture.model([
+      Self.version(1), Self.version(2), Self.version(3, isExternal: false),
+    ])
+    let description = PersistentStoreDescription(kind.location(backup))
+    let report = try MigrationRehearsal(description, model: model).run()
+    #expect(report.succeeds && report.steps.count == 2, "\(String(describing: report.refusal))")
+    let context = ManagedObjectContext(try PersistentStoreCoordinator(model: model, stores: [description]))
+    let docs = try context.fetch(FetchRequest<ManagedObject>(entityName: "Doc"))
+    let bodies = try docs.map { try $0.value(forKey: "body").attribute }
+    #expect(bodies.count == 2)
+    #expect(bodies.contains(.data(large(1))) && bodies.contains(.data(large(2))))
+    #expect(values == all)
+  }
+
   @Test(arguments: StoreKind.files) func aBackupIsDestroyedWithoutTheValuesOfItsStore(_ kind: StoreKind)
     throws
   {

@@ -29,7 +29,8 @@ public struct MigrationRehearsal: Sendable {
   public var store: PersistentStoreDescription
   /// The model to whose current version the store would be migrated.
   public var model: ManagedObjectModel
-  /// The other stores of the coordinator, which determine which entities this store does not hold. They are not opened.
+  /// The other stores of the coordinator, which determine which entities this store does not hold. They are not opened. So
+  /// the report does not tell whether relationships to their objects break a rule.
   public var otherStores: [PersistentStoreDescription] = []
   /// The folder in which the copy is made, in a folder of its own. It needs space for the store, and for the files that
   /// the migration creates.

@@ -68,16 +68,21 @@ final class RehearsalCopy {
 
   @_optimize(none)
   private func linkLargeValues(of original: URL) throws {
-    let large = ExternalFiles(store: original)
-    guard large.isOwn else { return }
-    let files = large.folder
     let links = ExternalFiles(store: url).folder
-    do {
-      try FileManager.default.createDirectory(at: links, withIntermediateDirectories: true)
-      for name in large.names {
-        try FileManager.default.createSymbolicLink(
-          at: links.appending(path: name), withDestinationURL: files.appending(path: name).absoluteURL)
-      }
-    } catch { throw StoreError.externalData(files, reason: "\(error)") }
+    // The values of a backup can be in the folder of its store.
+    for store in [original, BackupFiles.store(of: original)].compactMap(\.self) {
+      let large = ExternalFiles(store: store)
+      guard large.isOwn else { continue }
+      let files = large.folder
+      do {
+        try FileManager.default.createDirectory(at: links, withIntermediateDirectories: true)
+        for name in large.names {
+          let link = links.appending(path: name)
+          if Disk.kind(of: link.path(percentEncoded: false)) != nil { continue }
+          try FileManager.default.createSymbolicLink(
+            at: link, withDestinationURL: files.appending(path: name).absoluteURL)
+        }
+      } catch { throw StoreError.externalData(files, reason: "\(error)") }
+    }
   }
 }
