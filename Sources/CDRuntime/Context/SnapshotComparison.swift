@@ -45,7 +45,8 @@ struct SnapshotComparison {
   ) -> Bool {
     let slots = object.scope.plan.slots
     return extras.old.contains { slot, value in
-      (countsDerived || !slots[slot].isDerived) && object.comparableValue(slot) != value
+      (countsDerived || !slots[slot].isDerived)
+        && (object.comparableValue(slot) != value || object.givesLackingValue(slot))
     }
   }
 

@@ -123,7 +123,8 @@ extension ManagedObjectContext {
       guard theirs[slot] != snapshot[slot],
         try !isClearedOnly(snapshot[slot], theirs[slot], plan.relationships[slot])
       else { return false }
-      return isDeleted || mine[slot] != snapshot[slot] && mine[slot] != theirs[slot]
+      let isMine = mine[slot] != snapshot[slot] || object.givesLackingValue(slot)
+      return isDeleted || isMine && mine[slot] != theirs[slot]
     }
     guard isContested else { return nil }
     return object.conflict(.changed, object: mine, snapshot: snapshot, store: theirs, namesUnread: true)
@@ -335,7 +336,9 @@ extension ManagedObjectContext {
         }
       }
       let value = object.storedValue(slot.number)
-      guard value != parentObject.storedValue(slot.number) else { continue }
+      let isEqual = value == parentObject.storedValue(slot.number)
+      // The parent's draft learns that it has been given the empty value too.
+      if isEqual, !object.givesLackingValue(slot.number) { continue }
       parentObject.willSet(slot.number)
       values[slot.number] = value
     }

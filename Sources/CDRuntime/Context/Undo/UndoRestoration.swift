@@ -290,7 +290,11 @@ struct UndoRestoration {
     if !attributes.isEmpty { object.setStoredValues(attributes, unencodable: entry.unencodable) }
     for slot in attributes.keys { object.didChange(slot) }
     for slot in entry.unreadable where isUnsaved(slot, object) { object.setUnreadable(slot, true) }
-    if object.flags.isSuperset(of: [.inserted, .draft]) { object.requireExtras().assigned = entry.assigned }
+    if object.flags.isSuperset(of: [.inserted, .draft]) {
+      object.requireExtras().assigned = entry.assigned
+    } else {
+      for slot in entry.values.keys where !entry.given.contains(slot) { object.extras?.assigned.remove(slot) }
+    }
   }
 
   /// Whether an object has a change of a slot that has not been saved.
