@@ -59,7 +59,7 @@ extension ManagedObjectContext {
   // MARK: Instances
 
   /// Returns this context's instance of a parent's object, with the parent's values unless it has changes of its own.
-  func childInstance(of parentObject: ManagedObject) -> ManagedObject {
+  private func childInstance(of parentObject: ManagedObject) -> ManagedObject {
     let plan = parentObject.scope.plan
     parentObject._willRead()
     if let known = registered(parentObject.key, root: plan.root) {

@@ -123,6 +123,19 @@ extension Tag: ManagedObjectLifecycle {
     #expect(fault === found && notes(context) == "")
   }
 
+  @Test(arguments: [true, false]) func aFetchOfAChildAwakesItsObjects(includesChanges: Bool) throws {
+    let parent = context(nil)
+    let tag = Tag(name: "a", in: parent)
+    try parent.save()
+    let child = ManagedObjectContext(parent: parent)
+    child.transactionAuthor = "hooks"
+    var request = FetchRequest<Tag>()
+    request.includesPendingChanges = includesChanges
+    let found = try #require(try child.fetch(request).first)
+    #expect(notes(child) == "fetch")
+    #expect(found.name == "a*" && tag.name == "a" && !child.hasChanges)
+  }
+
   @Test func awakingMayFetch() throws {
     let first = context(nil)
     for number in 1...20 { _ = Tag(name: "\(number)", in: first) }
