@@ -50,10 +50,12 @@ extension ManagedObjectContext {
     let needed = try parentObjects(neededFor: own, parent)
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
     let changes = self.changes(of: SavePlan(pending))
+    let (mark, count) = (pendingChanges.changeCount, pending.count)
     parent.undoManager?.beginUndoGrouping()
     withExtendedLifetime(needed) { pushChanges(own, to: parent) }
     parent.undoManager?.endUndoGrouping()
-    finishSaveToParent()
+    let isChanged = pendingChanges.changeCount != mark || pending.count != count
+    finishSaveToParent(keeping: isChanged ? objectsChangedMeanwhile(besides: own) : [])
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
     if pendingChanges.revertCount != reverts { parent.invalidateChildren() }
     parent.invalidateChildren(changes.asRefreshed, except: self)
@@ -63,8 +65,18 @@ extension ManagedObjectContext {
     parent.notifyObservers()
   }
 
-  private func finishSaveToParent() {
-    for object in pending {
+  /// The objects that hooks and observers of the parent have changed here while the changes of others were pushed.
+  private func objectsChangedMeanwhile(besides own: [ManagedObject]) -> [ManagedObject] {
+    let pushed = Set(own)
+    return pending.filter {
+      $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) && !pushed.contains($0)
+    }
+  }
+
+  /// - Parameter rest: Objects whose changes have not been pushed.
+  private func finishSaveToParent(keeping rest: [ManagedObject]) {
+    let kept = Set(rest)
+    for object in pending where !kept.contains(object) {
       let isGone = object.flags.contains(.deleted)
       object.flags.subtract([
         .inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .deleted, .listed,
@@ -78,7 +90,7 @@ extension ManagedObjectContext {
       extras.toMany.removeAll()
       extras.partners.removeAll()
     }
-    pendingChanges.keepOnly([])
+    pendingChanges.keepOnly(rest)
     undoManager?.noteSave()
     registry.dropCaches()
   }
