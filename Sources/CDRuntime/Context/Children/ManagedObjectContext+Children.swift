@@ -348,7 +348,9 @@ extension ManagedObjectContext {
         }
       }
       let value = object.storedValue(slot.number)
-      let isEqual = value == parentObject.storedValue(slot.number)
+      let isEqual =
+        value == parentObject.storedValue(slot.number)
+        && !object.hasOtherStorage(slot.number, than: value, parentObject.unencodableStorage(slot.number))
       // The parent's draft learns that it has been given the empty value too.
       if isEqual, !object.givesLackingValue(slot.number) { continue }
       parentObject.willSet(slot.number)

@@ -274,7 +274,11 @@ extension ManagedObject {
     extras.changed.insert(slot)
     if context.parent != nil { noteFirstWriteInChild(slot, extras, context) }
     guard slot < scope.plan.slots.count else { return }
-    extras.old.append((slot, storedValue(slot)))
+    let former = storedValue(slot)
+    extras.old.append((slot, former))
+    if case .data = former, scope.plan.slots[slot].isUnencodable(former) {
+      context.pendingChanges.noteFormerStorage(unencodableStorage(slot), of: self, slot)
+    }
     mark(scope.plan.slots[slot].isStored ? .updated : .changedOutsideRow, in: context)
   }
 

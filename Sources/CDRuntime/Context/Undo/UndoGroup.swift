@@ -182,7 +182,10 @@ final class UndoGroup {
       entries[index].denials = entries[index].denials.filter { object.storedValue($0.key) != $0.value }
       guard entries[index].existed, object.exists else { continue }
       object._willRead()
-      entries[index].values = entries[index].values.filter { object.storedValue($0.key) != $0.value }
+      let storages = entries[index].unencodable
+      entries[index].values = entries[index].values.filter { slot, value in
+        object.storedValue(slot) != value || object.hasOtherStorage(slot, than: value, storages[slot])
+      }
       entries[index].lists = entries[index].lists.filter { entries[index].listsAfter[$0.key] != $0.value }
     }
     entries.removeAll { entry in

@@ -270,7 +270,11 @@ struct UndoRestoration {
       guard let relationship = object.scope.plan.relationships[slot] else {
         // A save has written another value in the place of one that could not be read.
         if entry.unreadable.contains(slot), !isUnsaved(slot, object) { continue }
-        guard object.storedValue(slot) != value else { continue }
+        if object.storedValue(slot) == value,
+          !object.hasOtherStorage(slot, than: value, entry.unencodable[slot])
+        {
+          continue
+        }
         object.willSet(slot)
         attributes[slot] = value
         continue
