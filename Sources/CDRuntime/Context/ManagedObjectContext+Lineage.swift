@@ -38,10 +38,28 @@ extension ManagedObjectContext {
     return parentObject?.isDeletionUnsaved == true ? parentObject : nil
   }
 
+  /// Whether an ancestor's new object has no value of a mandatory attribute yet, although its class holds the type's empty
+  /// value.
+  func draftLacks(_ slot: Int, of object: ManagedObject) -> Bool {
+    let plan = object.scope.plan
+    var ancestor = parent
+    while let context = ancestor {
+      if let instance = context.registered(object.key, root: plan.root) {
+        if instance.flags.contains(.inserted) {
+          return instance.flags.contains(.draft) && plan.requiredSlots.contains(slot)
+            && instance.extras?.assigned.contains(slot) != true
+        }
+        if instance.givesLackingValue(slot) { return false }
+      }
+      ancestor = context.parent
+    }
+    return false
+  }
+
   // MARK: Instances
 
   /// Returns this context's instance of a parent's object, with the parent's values unless it has changes of its own.
-  func childInstance(of parentObject: ManagedObject) -> ManagedObject {
+  private func childInstance(of parentObject: ManagedObject) -> ManagedObject {
     let plan = parentObject.scope.plan
     parentObject._willRead()
     if let known = registered(parentObject.key, root: plan.root) {
@@ -358,4 +376,13 @@ extension ManagedObject {
   /// Whether the object has values that are unsaved in its context or in an ancestor of it. A child's instance of it must
   /// copy the values again, because the values may have been changed, taken back or saved since.
   fileprivate var hasUnsavedValues: Bool { isPending || flags.contains(.hasParentChanges) }
+
+  /// Whether a child's object has given an attribute a value that an ancestor's draft lacks. This is a change even if the
+  /// value is the empty one that the draft's class holds.
+  final func givesLackingValue(_ slot: Int) -> Bool {
+    guard let extras, extras.assigned.contains(slot), extras.changed.contains(slot),
+      !flags.contains(.inserted)
+    else { return false }
+    return scope.context?.parent != nil
+  }
 }

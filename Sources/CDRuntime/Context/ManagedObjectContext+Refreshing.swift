@@ -273,7 +273,8 @@ extension ManagedObjectContext {
   private func forgetValues(of object: ManagedObject, _ extras: ObjectExtras) {
     if !extras.old.isEmpty {
       object.setStoredValues(
-        Dictionary(extras.old.map { ($0.slot, $0.value) }, uniquingKeysWith: { first, _ in first }))
+        Dictionary(extras.old.map { ($0.slot, $0.value) }, uniquingKeysWith: { first, _ in first }),
+        unencodable: pendingChanges.formerStorages(of: object))
     }
     let kept = extras.changed
     forgetChanges(of: extras)
@@ -339,7 +340,8 @@ extension ManagedObjectContext {
     guard let extras = object.extras else { return }
     if !extras.old.isEmpty {
       object.setStoredValues(
-        Dictionary(extras.old.map { ($0.slot, $0.value) }, uniquingKeysWith: { first, _ in first }))
+        Dictionary(extras.old.map { ($0.slot, $0.value) }, uniquingKeysWith: { first, _ in first }),
+        unencodable: pendingChanges.formerStorages(of: object))
     }
     forgetChanges(of: extras)
     extras.toMany.removeAll()

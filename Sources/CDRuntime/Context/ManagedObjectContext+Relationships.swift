@@ -555,13 +555,27 @@ extension ManagedObjectContext {
   }
 
   /// Sets the order of an ordered relationship. All keys must be in it already.
+  ///
+  /// The list keeps members whose deletion is unsaved, although the caller does not see them: a delete rule has left their
+  /// pairs, which are there again after an undo of the deletion.
   func setOrder(of object: ManagedObject, _ relationship: RelationshipPlan, to keys: [ObjectKey]) {
     let state = object.toManyState(relationship.slot)
     guard state.keys?.keys != keys else { return }
+    var seen: Set<ObjectKey> = []
+    var order = keys.filter { seen.insert($0).inserted }
+    if let former = state.keys, former.count > order.count {
+      let root = model.entities[relationship.destination].root
+      let hidden = former.keys.filter {
+        !seen.contains($0) && registered($0, root: root)?.flags.contains(.deleted) == true
+      }
+      let left = Set(hidden)
+      // The visible members have this order already.
+      if former.keys.filter({ !left.contains($0) }) == order { return }
+      order += hidden
+    }
     if undoManager != nil { noteUndo(object, relationship.slot) }
     object.willChange(relationship.slot)
-    var seen: Set<ObjectKey> = []
-    state.keys = KeyList(keys.filter { seen.insert($0).inserted })
+    state.keys = KeyList(order)
     state.cache = nil
     state.isOrderChanged = true
     object.noteChangeOutsideRow(relationship.slot)

@@ -340,7 +340,7 @@ extension ManagedObjectContext {
   func forgetEqualChanges(of object: ManagedObject) {
     guard let extras = object.extras, object.flags.isDisjoint(with: [.inserted, .deleted]) else { return }
     extras.old.removeAll { slot, value in
-      guard value == object.comparableValue(slot) else { return false }
+      if object.isChanged(slot, from: value) { return false }
       if value == .null, value != object.storedValue(slot) { object._setReference(slot, 0) }
       extras.changed.remove(slot)
       return true

@@ -16,6 +16,9 @@ final class PendingChanges {
   /// The members of the many-to-many relationships that objects with changes had when another context deleted their rows.
   /// A merge policy may insert the rows again, with these pairs.
   private var pairsOfLostRows: [ObjectIdentifier: [(slot: Int, keys: [ObjectKey])]] = [:]
+  /// The storages of the former values that cannot be encoded, by object and slot. An object whose record of changes has
+  /// such a value has its storage here. Other entries have no meaning.
+  private var formerStorages: [ObjectIdentifier: [Int: Any]] = [:]
   /// The saved objects whose derived attributes were computed last.
   private(set) var derived: [ManagedObject] = []
   /// Increases when objects change, though not with each change: the changes of a new object count only while it is
@@ -60,6 +63,7 @@ final class PendingChanges {
   func keepOnly(_ rest: [ManagedObject]) {
     objects = rest
     derived.removeAll()
+    if rest.isEmpty, !formerStorages.isEmpty { formerStorages.removeAll() }
   }
 
   /// Records the saved objects whose derived attributes have been computed.
@@ -170,6 +174,20 @@ final class PendingChanges {
     }
     return result
   }
+
+  // MARK: Former values that cannot be encoded
+
+  /// Records the storage of a value before its first change.
+  func noteFormerStorage(_ storage: Any?, of object: ManagedObject, _ slot: Int) {
+    formerStorages[ObjectIdentifier(object), default: [:]][slot] = storage
+  }
+
+  /// The storages of an object's values before their first changes.
+  func formerStorages(of object: ManagedObject) -> [Int: Any] {
+    formerStorages[ObjectIdentifier(object)] ?? [:]
+  }
+
+  // MARK: Referrers
 
   var hasContestedReferrers: Bool { !contestedReferrers.isEmpty }
 

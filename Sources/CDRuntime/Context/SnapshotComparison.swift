@@ -45,7 +45,7 @@ struct SnapshotComparison {
   ) -> Bool {
     let slots = object.scope.plan.slots
     return extras.old.contains { slot, value in
-      (countsDerived || !slots[slot].isDerived) && object.comparableValue(slot) != value
+      (countsDerived || !slots[slot].isDerived) && object.isChanged(slot, from: value)
     }
   }
 

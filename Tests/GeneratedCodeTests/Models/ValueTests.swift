@@ -203,6 +203,41 @@ import Testing
     }
   }
 
+  /// No store needs its JSON. All such values look equal to the runtime.
+  @Test func aTransientCodableThatCannotBeEncodedIsAValueLikeOthers() throws {
+    let context = try PersistentContainer(inMemoryFor: CodablesModel.self).newContext()
+    try withExtendedLifetime(context) {
+      let profile = Profile(tags: ["a"], others: [], in: context)
+      let former = [Date(timeIntervalSinceReferenceDate: .infinity)]
+      let new = [Date(timeIntervalSinceReferenceDate: -.infinity)]
+      profile.cached = former
+      try context.save()
+      profile.cached = new
+      #expect(context.hasChanges)
+      context.rollback()
+      #expect(profile.cached == former && !context.hasChanges)
+      profile.cached = new
+      context.refresh(profile, mergeChanges: false)
+      #expect(profile.cached == former && !context.hasChanges)
+      context.undoManager = ContextUndoManager()
+      context.perform { profile.cached = new }
+      context.undo()
+      #expect(profile.cached == former && !context.hasChanges)
+      context.redo()
+      #expect(profile.cached == new && context.hasChanges)
+      context.rollback()
+      let child = ManagedObjectContext(parent: context)
+      let draft = try child.localInstance(of: profile)
+      #expect(draft.cached == former)
+      draft.cached = new
+      #expect(child.hasChanges)
+      try child.save()
+      #expect(profile.cached == new && draft.cached == new && context.hasChanges)
+      context.rollback()
+      #expect(profile.cached == former && draft.cached == former)
+    }
+  }
+
   private func expectRefusal(
     of properties: [String?], reason: ValidationError.Reason = .notEncodable, in context: ManagedObjectContext
   ) throws {

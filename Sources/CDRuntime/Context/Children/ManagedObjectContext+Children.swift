@@ -50,10 +50,12 @@ extension ManagedObjectContext {
     let needed = try parentObjects(neededFor: own, parent)
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
     let changes = self.changes(of: SavePlan(pending))
+    let (mark, count) = (pendingChanges.changeCount, pending.count)
     parent.undoManager?.beginUndoGrouping()
     withExtendedLifetime(needed) { pushChanges(own, to: parent) }
     parent.undoManager?.endUndoGrouping()
-    finishSaveToParent()
+    let isChanged = pendingChanges.changeCount != mark || pending.count != count
+    finishSaveToParent(keeping: isChanged ? objectsChangedMeanwhile(besides: own) : [])
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
     if pendingChanges.revertCount != reverts { parent.invalidateChildren() }
     parent.invalidateChildren(changes.asRefreshed, except: self)
@@ -63,8 +65,18 @@ extension ManagedObjectContext {
     parent.notifyObservers()
   }
 
-  private func finishSaveToParent() {
-    for object in pending {
+  /// The objects that hooks and observers of the parent have changed here while the changes of others were pushed.
+  private func objectsChangedMeanwhile(besides own: [ManagedObject]) -> [ManagedObject] {
+    let pushed = Set(own)
+    return pending.filter {
+      $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) && !pushed.contains($0)
+    }
+  }
+
+  /// - Parameter rest: Objects whose changes have not been pushed.
+  private func finishSaveToParent(keeping rest: [ManagedObject]) {
+    let kept = Set(rest)
+    for object in pending where !kept.contains(object) {
       let isGone = object.flags.contains(.deleted)
       object.flags.subtract([
         .inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .deleted, .listed,
@@ -78,7 +90,7 @@ extension ManagedObjectContext {
       extras.toMany.removeAll()
       extras.partners.removeAll()
     }
-    pendingChanges.keepOnly([])
+    pendingChanges.keepOnly(rest)
     undoManager?.noteSave()
     registry.dropCaches()
   }
@@ -123,7 +135,8 @@ extension ManagedObjectContext {
       guard theirs[slot] != snapshot[slot],
         try !isClearedOnly(snapshot[slot], theirs[slot], plan.relationships[slot])
       else { return false }
-      return isDeleted || mine[slot] != snapshot[slot] && mine[slot] != theirs[slot]
+      let isMine = mine[slot] != snapshot[slot] || object.givesLackingValue(slot)
+      return isDeleted || isMine && mine[slot] != theirs[slot]
     }
     guard isContested else { return nil }
     return object.conflict(.changed, object: mine, snapshot: snapshot, store: theirs, namesUnread: true)
@@ -335,7 +348,11 @@ extension ManagedObjectContext {
         }
       }
       let value = object.storedValue(slot.number)
-      guard value != parentObject.storedValue(slot.number) else { continue }
+      let isEqual =
+        value == parentObject.storedValue(slot.number)
+        && !object.hasOtherStorage(slot.number, than: value, parentObject.unencodableStorage(slot.number))
+      // The parent's draft learns that it has been given the empty value too.
+      if isEqual, !object.givesLackingValue(slot.number) { continue }
       parentObject.willSet(slot.number)
       values[slot.number] = value
     }

@@ -567,12 +567,8 @@ extension FetchRun {
 
   func objects(by parent: ManagedObjectContext) throws -> [ManagedObject] {
     context.noticeDeletions()
-    if isParents {
-      let parentObjects = try run(in: parent).objects()
-      if includesChanges { return context.childInstances(of: parentObjects) }
-      // The child's objects, whether or not they have changes.
-      return parentObjects.map(context.childInstance)
-    }
+    // The child's objects with changes are among them, even if the changes do not count.
+    if isParents { return context.childInstances(of: try run(in: parent).objects()) }
     var request = parentRequest()
     (request.limit, request.offset, request.sortKeys) = (nil, 0, [])
     let storeDecides = storeDecides && variables["FETCH_SOURCE"] == nil

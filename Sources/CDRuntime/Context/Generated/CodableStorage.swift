@@ -57,6 +57,10 @@
   }
 }
 
+extension CodableStorage: ComparableStorage {
+  func isCopy(of other: Any) -> Bool { (other as? Self)?.box === box }
+}
+
 extension RowReader {
   public func codable<Value>(_ column: Int) -> CodableStorage<Value> {
     if let storages = values?.unencodable, !storages.isEmpty,

@@ -295,6 +295,28 @@ extension ManagedObject {
     return .null
   }
 
+  /// Whether a slot has another value than before its first change.
+  final func isChanged(_ slot: Int, from former: AttributeValue) -> Bool {
+    comparableValue(slot) != former || givesLackingValue(slot)
+      || hasOtherStorage(slot, than: former, scope.context?.pendingChanges.formerStorages(of: self)[slot])
+  }
+
+  /// Whether a slot has another value than a given one that is equal to it: all codable values that cannot be encoded are
+  /// ``AttributeValue/unencodable``.
+  ///
+  /// - Parameter storage: The storage of the other value, which is used if it cannot be encoded.
+  final func hasOtherStorage(
+    _ slot: Int, than value: AttributeValue, _ storage: @autoclosure () -> Any?
+  ) -> Bool {
+    guard case .data = value, scope.plan.isTyped, scope.plan.slots[slot].isUnencodable(value) else {
+      return false
+    }
+    guard let own = unencodableStorage(slot) as? any ComparableStorage, let other = storage() else {
+      return true
+    }
+    return !own.isCopy(of: other)
+  }
+
   /// Creates a conflict with the properties whose three versions differ. A value that the object has not read does not
   /// differ: nothing depends on it.
   ///
@@ -342,6 +364,12 @@ extension ManagedObject {
     let known = context.registered(key, root: root)?.objectID
     return .object(known ?? context.registry.objectID(key, ofEntity: relationship.destination))
   }
+}
+
+/// The storage of a codable attribute whose type only the generated class knows.
+protocol ComparableStorage {
+  /// Whether the storage has the same value as another one because one of them is a copy of the other.
+  func isCopy(of other: Any) -> Bool
 }
 
 // Evaluating predicates and expressions with an object: with all its unsaved changes.

@@ -272,9 +272,25 @@ extension ManagedObject {
     let extras = requireExtras()
     guard !extras.changed.contains(slot) else { return }
     extras.changed.insert(slot)
+    if context.parent != nil { noteFirstWriteInChild(slot, extras, context) }
     guard slot < scope.plan.slots.count else { return }
-    extras.old.append((slot, storedValue(slot)))
+    let former = storedValue(slot)
+    extras.old.append((slot, former))
+    if case .data = former, scope.plan.slots[slot].isUnencodable(former) {
+      context.pendingChanges.noteFormerStorage(unencodableStorage(slot), of: self, slot)
+    }
     mark(scope.plan.slots[slot].isStored ? .updated : .changedOutsideRow, in: context)
+  }
+
+  /// Records whether the first change of a slot gives an ancestor's draft a value that it lacks.
+  private final func noteFirstWriteInChild(
+    _ slot: Int, _ extras: ObjectExtras, _ context: ManagedObjectContext
+  ) {
+    if context.draftLacks(slot, of: self) {
+      extras.assigned.insert(slot)
+    } else {
+      extras.assigned.remove(slot)
+    }
   }
 
   /// Records the change of a relationship that is stored outside the object's row. The caller has called

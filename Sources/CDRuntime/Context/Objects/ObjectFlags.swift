@@ -80,7 +80,8 @@ final class ObjectExtras {
   /// The slots whose values are empty because their files could not be read: see ``ManagedObject/isUnreadable(_:)``.
   // Not a `SlotSet`, which is larger: untyped objects have these data too.
   var unreadable: [Int] = []
-  /// The attributes of a draft that have been given values.
+  /// The attributes of a draft that have been given values. In a child's instance of an ancestor's draft, the changed
+  /// attributes that the draft lacks. Without meaning for other objects and other slots.
   var assigned = SlotSet()
   /// The errors with which the next save refuses the object.
   var faults: [ValidationError] = []

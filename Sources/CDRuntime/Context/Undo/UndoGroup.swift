@@ -13,6 +13,8 @@ struct UndoEntry {
   private(set) var unencodable: [Int: Any] = [:]
   /// The slots whose former values are empty only because their files could not be read.
   private(set) var unreadable: [Int] = []
+  /// The slots to which a child's object had given values that an ancestor's draft lacks.
+  private(set) var given = SlotSet()
   /// The former objects of changed ordered relationships.
   var lists: [Int: [ObjectKey]] = [:]
   /// The objects that referred to a deleted object and were not changed by its deletion.
@@ -58,6 +60,7 @@ struct UndoEntry {
     let value = object.knownValue(slot)
     values[slot] = value
     if object.isUnreadable(slot) { unreadable.append(slot) }
+    if object.givesLackingValue(slot) { given.insert(slot) }
     if let value, object.scope.plan.slots[slot].isUnencodable(value) {
       unencodable[slot] = object.unencodableStorage(slot)
     }
@@ -179,7 +182,10 @@ final class UndoGroup {
       entries[index].denials = entries[index].denials.filter { object.storedValue($0.key) != $0.value }
       guard entries[index].existed, object.exists else { continue }
       object._willRead()
-      entries[index].values = entries[index].values.filter { object.storedValue($0.key) != $0.value }
+      let storages = entries[index].unencodable
+      entries[index].values = entries[index].values.filter { slot, value in
+        object.storedValue(slot) != value || object.hasOtherStorage(slot, than: value, storages[slot])
+      }
       entries[index].lists = entries[index].lists.filter { entries[index].listsAfter[$0.key] != $0.value }
     }
     entries.removeAll { entry in

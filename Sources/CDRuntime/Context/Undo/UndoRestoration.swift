@@ -270,7 +270,11 @@ struct UndoRestoration {
       guard let relationship = object.scope.plan.relationships[slot] else {
         // A save has written another value in the place of one that could not be read.
         if entry.unreadable.contains(slot), !isUnsaved(slot, object) { continue }
-        guard object.storedValue(slot) != value else { continue }
+        if object.storedValue(slot) == value,
+          !object.hasOtherStorage(slot, than: value, entry.unencodable[slot])
+        {
+          continue
+        }
         object.willSet(slot)
         attributes[slot] = value
         continue
@@ -290,7 +294,11 @@ struct UndoRestoration {
     if !attributes.isEmpty { object.setStoredValues(attributes, unencodable: entry.unencodable) }
     for slot in attributes.keys { object.didChange(slot) }
     for slot in entry.unreadable where isUnsaved(slot, object) { object.setUnreadable(slot, true) }
-    if object.flags.isSuperset(of: [.inserted, .draft]) { object.requireExtras().assigned = entry.assigned }
+    if object.flags.isSuperset(of: [.inserted, .draft]) {
+      object.requireExtras().assigned = entry.assigned
+    } else {
+      for slot in entry.values.keys where !entry.given.contains(slot) { object.extras?.assigned.remove(slot) }
+    }
   }
 
   /// Whether an object has a change of a slot that has not been saved.

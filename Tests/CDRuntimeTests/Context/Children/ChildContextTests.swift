@@ -152,6 +152,58 @@ import Testing
     #expect(copy.salesRank == 7)
   }
 
+  // MARK: Drafts
+
+  /// A new magazine of the parent, which has no issue yet.
+  private func magazine() throws -> Magazine {
+    let magazine = try #require(try parent.insert(entityNamed: "Magazine") as? Magazine)
+    (magazine.title, magazine.author) = ("M", author)
+    return magazine
+  }
+
+  /// The class holds this value before it is set too.
+  @Test(arguments: [true, false])
+  func anEmptyValueThatTheParentsDraftLacksIsAChange(isGrandchild: Bool) throws {
+    let magazine = try magazine()
+    let context = isGrandchild ? ManagedObjectContext(parent: child) : child
+    let copy = try context.localInstance(of: magazine)
+    copy.issue = 0
+    #expect(context.hasChanges && context.updatedObjects == [copy])
+    // A fetch forgets what was set back.
+    #expect(try Magazine.objects(in: context) == [copy] && context.hasChanges)
+    try context.save()
+    if isGrandchild { try child.save() }
+    #expect(!context.hasChanges)
+    try parent.save()
+    #expect(try Magazine.objects(in: store.freshContext()).map(\.issue) == [0])
+    copy.issue = 1
+    copy.issue = 0
+    #expect(!context.hasChanges)
+  }
+
+  @Test func anUndoTakesBackWhatTheParentsDraftLacks() throws {
+    let copy = try child.localInstance(of: magazine())
+    child.undoManager = ContextUndoManager()
+    copy.issue = 1
+    child.undo()
+    #expect(copy.issue == 0 && !child.hasChanges)
+    try child.save()
+    #expect(throws: SaveError.self) { try parent.save() }
+  }
+
+  @Test func whatBothGaveToTheParentsDraftIsAConflict() throws {
+    let magazine = try magazine()
+    try child.localInstance(of: magazine).issue = 0
+    magazine.issue = 1
+    #expect(throws: SaveError.self) { try child.save() }
+    #expect(magazine.issue == 1)
+    child.mergePolicy = .mergeByPropertyObjectTrump
+    try child.save()
+    #expect(magazine.issue == 0)
+  }
+
+  // MARK: Conflicts
+
   @Test func whatTheParentHasDeletedIsAConflict() throws {
     let copy = try copy()
     copy.title = "child"

@@ -123,6 +123,40 @@ extension Tag: ManagedObjectLifecycle {
     #expect(fault === found && notes(context) == "")
   }
 
+  @Test(arguments: [true, false]) func aFetchOfAChildAwakesItsObjects(includesChanges: Bool) throws {
+    let parent = context(nil)
+    let tag = Tag(name: "a", in: parent)
+    try parent.save()
+    let child = ManagedObjectContext(parent: parent)
+    child.transactionAuthor = "hooks"
+    var request = FetchRequest<Tag>()
+    request.includesPendingChanges = includesChanges
+    let found = try #require(try child.fetch(request).first)
+    #expect(notes(child) == "fetch")
+    #expect(found.name == "a*" && tag.name == "a" && !child.hasChanges)
+  }
+
+  /// The hook of the parent's object runs while the child's save gives the parent its changes.
+  @Test func whatAParentsHookChangesInTheChildStaysThere() throws {
+    let parent = context(nil)
+    let (tag, other) = (Tag(name: "a", in: parent), Tag(name: "b", in: parent))
+    try parent.save()
+    let child = ManagedObjectContext(parent: parent)
+    let copy = try child.localInstance(of: other)
+    child.delete(try child.localInstance(of: tag))
+    let probe = HookProbe(.prepareForDeletion) { _ in
+      copy.name = "late"
+      _ = Tag(name: "new", in: child)
+    }
+    try HookProbe.$current.withValue(probe) { try child.save() }
+    #expect(probe.wasReached && probe.error == nil && tag.isDeleted)
+    #expect(copy.name == "late" && other.name == "b")
+    #expect(child.updatedObjects == [copy] && child.insertedObjects.count == 1)
+    try child.save()
+    #expect(!child.hasChanges)
+    #expect(try Tag.objects(in: parent).map(\.name) == ["late", "new"])
+  }
+
   @Test func awakingMayFetch() throws {
     let first = context(nil)
     for number in 1...20 { _ = Tag(name: "\(number)", in: first) }

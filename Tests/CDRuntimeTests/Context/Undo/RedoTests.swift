@@ -94,6 +94,36 @@ import Testing
     #expect(try container.persistentStoreCoordinator.verify() == [])
   }
 
+  /// How a list is set while one of its objects is deleted, and not seen in it.
+  enum Setting: CaseIterable { case toTheSame, inAnotherOrder, byAChild }
+
+  @Test(arguments: Setting.allCases)
+  func aListThatIsSetKeepsThePairsThatNoActionHasLeft(setting: Setting) throws {
+    let label = try context.insert(entityNamed: "Label")
+    let boxes = try ["a", "b", "c"].map(box)
+    try label.setValue(boxes, forKey: "boxes")
+    try context.save()
+    undoManager.removeAllActions()
+    context.perform { context.delete(boxes[0]) }
+    switch setting {
+    case .toTheSame: try context.perform { try label.setValue([boxes[1], boxes[2]], forKey: "boxes") }
+    case .inAnotherOrder: try context.perform { try label.setValue([boxes[2], boxes[1]], forKey: "boxes") }
+    case .byAChild:
+      let child = ManagedObjectContext(parent: context)
+      let copies = try [boxes[2], boxes[1]].map { try child.localInstance(of: $0) }
+      try child.localInstance(of: label).setValue(copies, forKey: "boxes")
+      try child.save()
+    }
+    #expect(try names(label) == (setting == .toTheSame ? ["b", "c"] : ["c", "b"]))
+    while undoManager.canUndo { context.undo() }
+    #expect(try names(label) == ["a", "b", "c"] && !context.hasChanges)
+    // A list that is set to nothing has no pair left in the store.
+    try label.setValue([] as [ManagedObject], forKey: "boxes")
+    try context.save()
+    let fresh = container.newContext()
+    #expect(try names(fresh.existingObject(with: label.objectID)).isEmpty)
+  }
+
   @Test func aRedoPutsBackWhatTheUndoHasFound() throws {
     let object = try box("a")
     undoManager.endEvent()

@@ -12,7 +12,7 @@ nonisolated public class Profile: CDRuntime.ManagedObject, CDRuntime.EntityClass
   private final var _parts: CDRuntime.CodableStorage<Foundation.DateComponents> = CDRuntime.CodableStorage<Foundation.DateComponents>()
   private final var _others: CDRuntime.CodableStorage<Set<Foundation.UUID>> = CDRuntime.CodableStorage<Set<Foundation.UUID>>()
   private final var _dates: CDRuntime.CodableStorage<[Date]> = CDRuntime.CodableStorage<[Date]>()
-  private final var _cached: CDRuntime.CodableStorage<[Int]> = CDRuntime.CodableStorage<[Int]>()
+  private final var _cached: CDRuntime.CodableStorage<[Date]> = CDRuntime.CodableStorage<[Date]>()
 
   public final var tags: [String]? {
     get { _willRead(); return _tags.value(of: self, 0) }
@@ -39,7 +39,7 @@ nonisolated public class Profile: CDRuntime.ManagedObject, CDRuntime.EntityClass
     set { _willWrite(4); _dates.set(newValue) }
   }
 
-  public final var cached: [Int]? {
+  public final var cached: [Date]? {
     get { _willRead(); return _cached.value(of: self, 5) }
     set { _willWrite(5); _cached.set(newValue) }
   }
@@ -88,7 +88,7 @@ nonisolated public enum CodablesModel: CDRuntime.GeneratedModel {
     classes: [
       "Profile": CDRuntime.GeneratedClass(Profile.self) { Profile(_seed: $0) },
     ],
-    canonicalJSON: #"{"formatVersion":1,"name":"Codables","id":"7C9E6679-7425-40DE-944B-E07FC1F90B05","imports":["Foundation"],"current":1,"versions":[{"number":1,"entities":[{"name":"Profile","attributes":[{"name":"tags","type":{"codable":"[String]","codec":1}},{"name":"scores","type":{"codable":"[String: Int]","codec":3},"optional":true},{"name":"parts","type":{"codable":"Foundation.DateComponents","codec":1},"optional":true},{"name":"others","type":{"codable":"Set<Foundation.UUID>","codec":1}},{"name":"dates","type":{"codable":"[Date]","codec":1},"optional":true},{"name":"cached","type":{"codable":"[Int]","codec":1},"optional":true,"transient":true}]}]}]}"#)
+    canonicalJSON: #"{"formatVersion":1,"name":"Codables","id":"7C9E6679-7425-40DE-944B-E07FC1F90B05","imports":["Foundation"],"current":1,"versions":[{"number":1,"entities":[{"name":"Profile","attributes":[{"name":"tags","type":{"codable":"[String]","codec":1}},{"name":"scores","type":{"codable":"[String: Int]","codec":3},"optional":true},{"name":"parts","type":{"codable":"Foundation.DateComponents","codec":1},"optional":true},{"name":"others","type":{"codable":"Set<Foundation.UUID>","codec":1}},{"name":"dates","type":{"codable":"[Date]","codec":1},"optional":true},{"name":"cached","type":{"codable":"[Date]","codec":1},"optional":true,"transient":true}]}]}]}"#)
 }
 
 #if !DEBUG
