@@ -228,14 +228,16 @@ extension ManagedObjectContext {
   /// large value which the save has written keeps its version, by which its deletion finds the conflict.
   ///
   /// - Parameters:
-  ///   - object: The object, which still has its record of changes.
+  ///   - object: The object, which still has its flags and its record of changes.
   ///   - former: The object's version before the save.
   func noteVersionInChildren(of object: ManagedObject, former: Int64) {
     let changed = object.extras?.changed ?? SlotSet()
+    // The changes of a new object are not recorded.
+    let isNew = object.flags.contains(.inserted)
     children.visitAll { child in
       let instance = child.registered(object.key, root: object.scope.plan.root)
       if let instance, instance.version == former,
-        !instance.unreadSlots.contains(where: { changed.contains($0) })
+        !instance.unreadSlots.contains(where: { isNew || changed.contains($0) })
       {
         instance.version = object.version
       }

@@ -486,6 +486,31 @@ import Testing
     #expect(try names(node, "link") == ["b"])
   }
 
+  /// The store has cleared the reference with the row. The child has read the object before it had a row.
+  @Test func anInsertionThatAChildBringsBackHasANewRow() throws {
+    let node = try make("a")
+    try parent.save()
+    child.undoManager = ContextUndoManager()
+    let other = try make("b", in: child)
+    try set(copy(node), "link", other)
+    try child.save()
+    #expect(try name(other) == "b")
+    try parent.save()
+    let elsewhere = container.newContext()
+    try copy(other, in: elsewhere).setValue("theirs", forKey: "name")
+    child.perform { child.delete(other) }
+    try child.save()
+    try parent.save()
+    child.undo()
+    try child.save()
+    try parent.save()
+    #expect(try names(node, "link") == ["b"])
+    let fresh = container.newContext()
+    #expect(try names(copy(node, in: fresh), "link") == ["b"])
+    // It knows the former row, and not the new one.
+    #expect(throws: SaveError.self) { try elsewhere.save() }
+  }
+
   @Test func aReferenceThatTheParentsSaveHasClearedIsNoConflict() throws {
     let (node, other) = (try make("a"), try make("b"))
     try parent.save()
