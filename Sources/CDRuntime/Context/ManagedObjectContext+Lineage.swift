@@ -30,6 +30,20 @@ extension ManagedObjectContext {
     try parent?.liveObject(object.key, object.scope.plan)
   }
 
+  /// The parent's instance of a new object that the parent has too: an undo or a merge policy has brought the object back
+  /// here, and the parent has taken its deletion back, or another context has inserted the row again. Nil if the object is
+  /// new to the parent.
+  ///
+  /// An object that never had a row is looked up in memory only.
+  ///
+  /// - Throws: The error of a store that cannot be read.
+  func parentInstance(ofNew object: ManagedObject) throws -> ManagedObject? {
+    guard let parent else { return nil }
+    let mayHaveRow = object.version != 0 || object.flags.contains(.reinserted)
+    guard mayHaveRow || parent.registered(object.key, root: object.scope.plan.root) != nil else { return nil }
+    return try parentInstanceForCaller(of: object)
+  }
+
   /// The parent's instance of an object that the parent has deleted and that exists again here. A `noAction` or
   /// `deny` rule leaves references to it.
   private func deletedParentInstance(of object: ManagedObject) -> ManagedObject? {
