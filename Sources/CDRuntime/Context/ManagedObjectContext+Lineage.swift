@@ -211,6 +211,10 @@ extension ManagedObjectContext {
   func copyValues(
     from parentObject: ManagedObject, into object: ManagedObject, keeping relationships: SlotSet = SlotSet()
   ) {
+    // An earlier read failed. The values replace properties that were set after it.
+    if object.flags.contains(.inaccessible), !object.flags.contains(.deletionSaved) {
+      pendingChanges.confirmLostChanges(of: object)
+    }
     object.flags.subtract([.fault, .deletionSaved, .inaccessible, .hasParentChanges])
     if parentObject.hasUnsavedValues { object.flags.insert(.hasParentChanges) }
     object.version = parentObject.version
