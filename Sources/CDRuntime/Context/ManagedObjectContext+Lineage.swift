@@ -215,7 +215,9 @@ extension ManagedObjectContext {
     if object.flags.contains(.inaccessible), !object.flags.contains(.deletionSaved) {
       pendingChanges.confirmLostChanges(of: object)
     }
-    object.flags.subtract([.fault, .deletionSaved, .inaccessible, .hasParentChanges])
+    object.flags.subtract([
+      .fault, .deletionSaved, .inaccessible, .hasParentChanges, .outdated, .rowDeletedElsewhere,
+    ])
     if parentObject.hasUnsavedValues { object.flags.insert(.hasParentChanges) }
     object.version = parentObject.version
     var values: [Int: AttributeValue] = [:]
@@ -295,7 +297,15 @@ extension ManagedObjectContext {
     for object in registry.objects {
       guard roots?.contains(object.scope.plan.root) ?? true else { continue }
       forgetDerivedChanges(of: object)
-      if object.isPending { continue }
+      if object.isPending {
+        // A refresh may have found the object deleted, and the parent may have taken the deletion back since.
+        if object.flags.contains(.rowDeletedElsewhere),
+          parent.registered(object.key, root: object.scope.plan.root)?.exists == true
+        {
+          object.flags.remove(.rowDeletedElsewhere)
+        }
+        continue
+      }
       // An object that the context has deleted stays deleted, unless the parent has taken the deletion back.
       if object.flags.contains(.deletionSaved) {
         guard parent.registered(object.key, root: object.scope.plan.root)?.exists == true else { continue }

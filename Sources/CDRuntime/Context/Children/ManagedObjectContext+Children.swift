@@ -67,7 +67,8 @@ extension ManagedObjectContext {
     for object in pending {
       let isGone = object.flags.contains(.deleted)
       object.flags.subtract([
-        .inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .deleted, .listed,
+        .inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .deleted, .listed, .outdated,
+        .rowDeletedElsewhere,
       ])
       object.flags.insert(.hasParentChanges)
       // The object stays in the identity map as long as other code holds it: the parent may take the deletion back.

@@ -511,6 +511,38 @@ import Testing
     #expect(throws: SaveError.self) { try elsewhere.save() }
   }
 
+  /// How the changes of a child's object end, of which a refresh has found that the parent has deleted it.
+  enum End: CaseIterable { case none, save, rollback, merge }
+
+  /// The parent has taken the deletion back.
+  @Test(arguments: End.allCases) func anUndoFindsWhatAnEarlierRefreshHasFoundDeleted(end: End) throws {
+    let node = try make("a")
+    try parent.save()
+    let held = try copy(node)
+    try held.setValue("b", forKey: "name")
+    parent.delete(node)
+    if end == .merge {
+      child.mergeChanges(from: ObjectChanges(deleted: ManagedObjectIDs([node.objectID])))
+    } else {
+      child.refresh(held, mergeChanges: true)
+    }
+    parent.rollback()
+    switch end {
+    case .none: break
+    case .save, .merge: try child.save()
+    case .rollback: child.rollback()
+    }
+    child.undoManager = ContextUndoManager()
+    child.perform { child.delete(held) }
+    child.undo()
+    let result = end == .rollback ? "a" : "b"
+    #expect(!held.isDeleted)
+    #expect(try all(child) == [result])
+    try child.save()
+    try parent.save()
+    #expect(try all(container.newContext()) == [result])
+  }
+
   /// An object whose deletion the child has saved and undone. After the undo, the parent has taken the deletion back too.
   private func broughtBackByBoth() throws -> (node: ManagedObject, held: ManagedObject) {
     let node = try make("a")
