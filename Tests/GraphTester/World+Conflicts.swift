@@ -174,9 +174,7 @@ extension World {
   }
 
   /// The objects that a child's undo has brought back and that its parent has again too, each with the rows of both.
-  func returned(
-    _ number: ContextNumber
-  ) -> [(object: ObjectNumber, mine: Graph.Row, theirs: Graph.Row)] {
+  func returned(_ number: ContextNumber) -> [(object: ObjectNumber, mine: Graph.Row, theirs: Graph.Row)] {
     guard let context = contexts[number], let parent = context.parent.flatMap({ contexts[$0]?.current })
     else {
       return []
