@@ -135,7 +135,8 @@ final class Interpreter {
       // What a deletion reaches is open where relationships are, and where it leads on from what others have deleted and
       // is related here.
       let openness = world.openness(of: number)
-      return isUsable(object) && openness.ends.isEmpty
+      // Whether the delete rules of an object apply that an undo has brought back shows only in what the parent has.
+      return isUsable(object) && openness.ends.isEmpty && world.returned(number).isEmpty
         && !openness.objects.contains { !graph.isLive($0) && graph.isRelated($0) }
     case .set(_, let object, let key, let value):
       guard let row = graph.rows[object], isUsable(object), row.values[key] != nil else { return false }

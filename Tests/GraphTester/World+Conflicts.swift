@@ -39,6 +39,10 @@ extension World {
       }
     }
     if context.parent != nil {
+      // Undocumented: whether a reference to what is deleted differs from nil.
+      if returned(number).contains(where: { $0.mine.references != $0.theirs.references }) {
+        return Verdict(isOpen: true, isResultOpen: true)
+      }
       let conflicts = childConflicts(number)
       return Verdict(failure: conflicts.isEmpty || context.policy != .error ? nil : .conflict(conflicts))
     }
@@ -169,6 +173,19 @@ extension World {
     }
   }
 
+  /// The objects that a child's undo has brought back and that its parent has again too, each with the rows of both.
+  func returned(_ number: ContextNumber) -> [(object: ObjectNumber, mine: Graph.Row, theirs: Graph.Row)] {
+    guard let context = contexts[number], let parent = context.parent.flatMap({ contexts[$0]?.current })
+    else {
+      return []
+    }
+    var result: [(object: ObjectNumber, mine: Graph.Row, theirs: Graph.Row)] = []
+    for (object, change) in Delta(from: context.base, to: context.current).rows where change.before == nil {
+      if let mine = change.after, let theirs = parent.rows[object] { result.append((object, mine, theirs)) }
+    }
+    return result
+  }
+
   func childConflicts(_ number: ContextNumber) -> Set<ObjectNumber> {
     guard let context = contexts[number], let parent = context.parent.flatMap({ contexts[$0]?.current })
     else {
@@ -197,6 +214,7 @@ extension World {
         }
       }
     }
+    for row in returned(number) where row.mine.values != row.theirs.values { conflicts.insert(row.object) }
     return conflicts
   }
 }

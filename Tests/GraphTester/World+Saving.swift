@@ -62,7 +62,7 @@ extension World {
       for (object, change) in delta.rows {
         guard let after = change.after else { continue }
         guard let old = change.before, var row = graph.rows[object] else {
-          graph.rows[object] = after
+          if graph.rows[object]?.holdsSame(as: after) != true { graph.rows[object] = after }
           continue
         }
         for key in Set(old.values.keys).union(after.values.keys) where old.values[key] != after.values[key] {

@@ -73,10 +73,14 @@ extension ManagedObjectContext {
     guard !object.isDeleted else { return }
     do { try fireForCaller(object) } catch { return noteFailure(error, of: object) }
     guard !object.isInaccessible else { return }
-    // The deletion of a row that another context has inserted meanwhile is a deletion that the save writes.
-    if object.flags.contains(.inserted), object.version != 0 { becomeUpdate(object) }
     let owned: [ManagedObject]
-    do { owned = try ownedObjects(of: object) } catch { return noteFailure(error, of: object) }
+    do {
+      // The deletion of a row that another context has inserted meanwhile is a deletion that the save writes.
+      if object.flags.contains(.inserted), object.version != 0 || parent != nil { try becomeUpdate(object) }
+      owned = try ownedObjects(of: object)
+    } catch {
+      return noteFailure(error, of: object)
+    }
     if undoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       let rule = relationship.description.deleteRule

@@ -189,7 +189,10 @@ extension ManagedObjectContext {
     if !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) { forgetDerivedChanges(of: object) }
     if object.isPending { return }
     // A child reads values from its parent and does not follow the history.
-    if parent != nil { return object.flags.contains(.deletionSaved) ? () : object.becomeStale() }
+    if parent != nil {
+      object.flags.subtract([.outdated, .rowDeletedElsewhere])
+      return object.flags.contains(.deletionSaved) ? () : object.becomeStale()
+    }
     guard !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) else {
       // A value of a merge policy may have led to a missing row. No reference must find this object.
       let root = object.scope.plan.root

@@ -30,6 +30,20 @@ extension ManagedObjectContext {
     try parent?.liveObject(object.key, object.scope.plan)
   }
 
+  /// The parent's instance of a new object that the parent has too: an undo or a merge policy has brought the object back
+  /// here, and the parent has taken its deletion back, or another context has inserted the row again. Nil if the object is
+  /// new to the parent.
+  ///
+  /// An object that never had a row is looked up in memory only.
+  ///
+  /// - Throws: The error of a store that cannot be read.
+  func parentInstance(ofNew object: ManagedObject) throws -> ManagedObject? {
+    guard let parent else { return nil }
+    let mayHaveRow = object.version != 0 || object.flags.contains(.reinserted)
+    guard mayHaveRow || parent.registered(object.key, root: object.scope.plan.root) != nil else { return nil }
+    return try parentInstanceForCaller(of: object)
+  }
+
   /// The parent's instance of an object that the parent has deleted and that exists again here. A `noAction` or
   /// `deny` rule leaves references to it.
   private func deletedParentInstance(of object: ManagedObject) -> ManagedObject? {
@@ -215,7 +229,13 @@ extension ManagedObjectContext {
   func copyValues(
     from parentObject: ManagedObject, into object: ManagedObject, keeping relationships: SlotSet = SlotSet()
   ) {
-    object.flags.subtract([.fault, .deletionSaved, .inaccessible, .hasParentChanges])
+    // An earlier read failed. The values replace properties that were set after it.
+    if object.flags.contains(.inaccessible), !object.flags.contains(.deletionSaved) {
+      pendingChanges.confirmLostChanges(of: object)
+    }
+    object.flags.subtract([
+      .fault, .deletionSaved, .inaccessible, .hasParentChanges, .outdated, .rowDeletedElsewhere,
+    ])
     if parentObject.hasUnsavedValues { object.flags.insert(.hasParentChanges) }
     object.version = parentObject.version
     var values: [Int: AttributeValue] = [:]
@@ -246,14 +266,16 @@ extension ManagedObjectContext {
   /// large value which the save has written keeps its version, by which its deletion finds the conflict.
   ///
   /// - Parameters:
-  ///   - object: The object, which still has its record of changes.
+  ///   - object: The object, which still has its flags and its record of changes.
   ///   - former: The object's version before the save.
   func noteVersionInChildren(of object: ManagedObject, former: Int64) {
     let changed = object.extras?.changed ?? SlotSet()
+    // The changes of a new object are not recorded.
+    let isNew = object.flags.contains(.inserted)
     children.visitAll { child in
       let instance = child.registered(object.key, root: object.scope.plan.root)
       if let instance, instance.version == former,
-        !instance.unreadSlots.contains(where: { changed.contains($0) })
+        !instance.unreadSlots.contains(where: { isNew || changed.contains($0) })
       {
         instance.version = object.version
       }
@@ -293,7 +315,15 @@ extension ManagedObjectContext {
     for object in registry.objects {
       guard roots?.contains(object.scope.plan.root) ?? true else { continue }
       forgetDerivedChanges(of: object)
-      if object.isPending { continue }
+      if object.isPending {
+        // A refresh may have found the object deleted, and the parent may have taken the deletion back since.
+        if object.flags.contains(.rowDeletedElsewhere),
+          parent.registered(object.key, root: object.scope.plan.root)?.exists == true
+        {
+          object.flags.remove(.rowDeletedElsewhere)
+        }
+        continue
+      }
       // An object that the context has deleted stays deleted, unless the parent has taken the deletion back.
       if object.flags.contains(.deletionSaved) {
         guard parent.registered(object.key, root: object.scope.plan.root)?.exists == true else { continue }

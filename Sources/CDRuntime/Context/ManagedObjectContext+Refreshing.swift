@@ -43,7 +43,7 @@ extension ManagedObjectContext {
   private func refresh(_ object: ManagedObject, mergeChanges: Bool, keepsReferencesToDeleted: Bool) {
     guard object.scope.context === self else { return }
     if object.flags.contains(.inserted) {
-      becomeUpdate(object)
+      try? becomeUpdate(object)
     } else if mergeChanges {
       forgetEqualChanges(of: object)
     }
@@ -151,22 +151,36 @@ extension ManagedObjectContext {
 
   /// Turns an insertion of a row again into an update of the row that another context has inserted meanwhile: all of
   /// the object's values and pairs become changes. Does nothing to other new objects.
-  func becomeUpdate(_ object: ManagedObject) {
-    guard parent == nil, object.version != 0, object.flags.isDisjoint(with: [.deleted, .deletionSaved]),
-      (try? hasRow(object)) == true
-    else { return }
+  ///
+  /// In a child, this is an update of the parent's object: see ``parentInstance(ofNew:)``.
+  ///
+  /// - Throws: The error of a store that cannot be read. The object is still new then.
+  func becomeUpdate(_ object: ManagedObject) throws {
+    guard object.flags.isDisjoint(with: [.deleted, .deletionSaved]), try !isNewBelow(object) else { return }
+    let plan = object.scope.plan
+    // Only a child's object gives its transient values to another one.
+    let transient = parent == nil ? [] : plan.transientSlots
+    let changed = (plan.storedSlots + transient).filter { !object.isUnreadable($0) }
     object.flags.subtract([.inserted, .draft, .tracked, .reinserted])
-    object.flags.insert(.updated)
+    object.flags.formUnion(transient.isEmpty ? .updated : [.updated, .changedOutsideRow])
     let extras = object.requireExtras()
-    for slot in object.scope.plan.storedSlots where !extras.changed.contains(slot) {
+    for slot in changed where !extras.changed.contains(slot) {
       extras.changed.insert(slot)
       extras.old.append((slot, object.storedValue(slot)))
     }
     for (slot, state) in extras.toMany where state.isChanged {
       extras.changed.insert(slot)
-      state.unload()
+      if parent == nil { state.unload() }
     }
-    for slot in extras.partners.keys { extras.changed.insert(slot) }
+    for (slot, key) in extras.partners where parent == nil || key != 0 { extras.changed.insert(slot) }
+    // The child may have read relationships while the parent did not have the object.
+    if parent != nil { forgetRelationships(extras, of: object) { _ in true } }
+  }
+
+  /// Whether neither the store nor the parent has a new object.
+  private func isNewBelow(_ object: ManagedObject) throws -> Bool {
+    if parent != nil { return try parentInstance(ofNew: object) == nil }
+    return try object.version == 0 || !hasRow(object)
   }
 
   /// Whether the store has an object's row.

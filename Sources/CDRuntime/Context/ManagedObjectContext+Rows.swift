@@ -264,7 +264,9 @@ extension ManagedObjectContext {
   func fireForCaller(_ object: ManagedObject) throws {
     let plan = object.scope.plan
     guard plan.index >= 0, object.flags.contains(.fault) else {
-      let mayReturn = parent == nil && object.flags.contains(.inaccessible) && !object.isPending
+      // A deletion that has been saved is no failure to read.
+      let mayReturn =
+        object.flags.contains(.inaccessible) && !object.isPending && !object.flags.contains(.deletionSaved)
       if mayReturn, registered(object.key, root: plan.root) === object {
         _ = try fetchObject(object.key, plan)
       }

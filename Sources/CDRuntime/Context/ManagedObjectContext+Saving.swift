@@ -170,11 +170,16 @@ extension ManagedObjectContext {
   /// - Parameter storeIndices: The indices of the stores that have been written; nil for all.
   private func finish(_ plan: SavePlan, in storeIndices: Set<Int>? = nil) {
     for object in plan.deleted { end(object) }
-    for object in plan.inserted { object.version = object.nextVersion(plan.versionStamp) }
+    let hasChildren = !children.isEmpty
+    for object in plan.inserted {
+      let former = object.version
+      object.version = object.nextVersion(plan.versionStamp)
+      if hasChildren { noteVersionInChildren(of: object, former: former) }
+    }
     for object in plan.updated {
       let former = object.version
       object.version += 1
-      if !children.isEmpty { noteVersionInChildren(of: object, former: former) }
+      if hasChildren { noteVersionInChildren(of: object, former: former) }
     }
     var rest: [ManagedObject] = []
     for object in pending where !object.flags.contains(.deletionSaved) {

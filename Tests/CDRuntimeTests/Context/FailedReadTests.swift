@@ -252,6 +252,62 @@ import Testing
     #expect(!fault.isInaccessible && !tag.isInaccessible)
   }
 
+  /// A child with an object that a getter could not read. The parent's object is a fault, which can be read again.
+  private func unreadInChild() throws -> (child: ManagedObjectContext, held: Tag) {
+    let tag = try savedTag()
+    let child = ManagedObjectContext(parent: context)
+    let held = try child.localInstance(of: tag)
+    try failToRead(held, in: child)
+    return (child, held)
+  }
+
+  private func failToRead(_ held: Tag, in child: ManagedObjectContext) throws {
+    context.refreshAllObjects()
+    child.refreshAllObjects()
+    try withoutReads { _ = held.name }
+    #expect(held.isInaccessible)
+  }
+
+  @Test func anIdentifierFindsTheObjectOfAChildAgain() throws {
+    let (child, held) = try unreadInChild()
+    #expect(try child.existingObject(with: held.objectID) === held)
+    #expect(!held.isInaccessible && held.name == "a")
+  }
+
+  @Test func aDeletionInAChildLooksForTheObjectAgain() throws {
+    let (child, held) = try unreadInChild()
+    child.delete(held)
+    try child.save()
+    try context.save()
+    #expect(try Tag.objects(in: container.newContext()).isEmpty)
+  }
+
+  @Test func aGrandchildsSaveFindsTheObjectOfAChildAgain() throws {
+    let (child, held) = try unreadInChild()
+    let grandchild = ManagedObjectContext(parent: child)
+    let theirs = try grandchild.localInstance(of: held)
+    theirs.name = "b"
+    try failToRead(held, in: child)
+    grandchild.mergePolicy = .mergeByPropertyStoreTrump
+    try grandchild.save()
+    try child.save()
+    try context.save()
+    #expect(try Tag.objects(in: container.newContext()).map(\.name) == ["b"])
+  }
+
+  @Test func whatWasSetMeanwhileInAChildIsLostLoudly() throws {
+    let (child, held) = try unreadInChild()
+    held.name = "b"
+    #expect(try child.existingObject(with: held.objectID) === held)
+    #expect(held.name == "a")
+    let lost = LostChange(entity: "Tag", property: "name", objectID: held.objectID)
+    #expect(throws: SaveError.changesLost([lost])) { try child.save() }
+    held.name = "b"
+    try child.save()
+    try context.save()
+    #expect(try Tag.objects(in: container.newContext()).map(\.name) == ["b"])
+  }
+
   @Test func whatWasSetMeanwhileIsLostLoudly() throws {
     let tag = try savedTag()
     try withoutReads { tag.name = "b" }

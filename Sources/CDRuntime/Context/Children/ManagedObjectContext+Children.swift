@@ -79,7 +79,8 @@ extension ManagedObjectContext {
     for object in pending where !kept.contains(object) {
       let isGone = object.flags.contains(.deleted)
       object.flags.subtract([
-        .inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .deleted, .listed,
+        .inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .deleted, .listed, .outdated,
+        .rowDeletedElsewhere,
       ])
       object.flags.insert(.hasParentChanges)
       // The object stays in the identity map as long as other code holds it: the parent may take the deletion back.
@@ -115,9 +116,10 @@ extension ManagedObjectContext {
   ///
   /// - Throws: The error of a store that the parent cannot read.
   private func conflict(of object: ManagedObject) throws -> SaveConflict? {
-    guard !object.flags.contains(.inserted), object.needsRow || object.flags.contains(.deleted),
-      !object.hasOnlyDerivedChanges
-    else { return nil }
+    if object.flags.contains(.inserted) { return try conflict(ofNew: object) }
+    guard object.needsRow || object.flags.contains(.deleted), !object.hasOnlyDerivedChanges else {
+      return nil
+    }
     guard let parentObject = try parentInstanceForCaller(of: object) else {
       if object.flags.contains(.deleted) { return nil }
       return object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil)
@@ -140,6 +142,26 @@ extension ManagedObjectContext {
     }
     guard isContested else { return nil }
     return object.conflict(.changed, object: mine, snapshot: snapshot, store: theirs, namesUnread: true)
+  }
+
+  /// The conflict of a new object that the parent has too: see ``parentInstance(ofNew:)``. All of its values count as changes
+  /// of both contexts. If the parent has the same values, there is no conflict, and the object becomes one with changes.
+  ///
+  /// - Throws: The error of a store that the parent cannot read.
+  private func conflict(ofNew object: ManagedObject) throws -> SaveConflict? {
+    guard !object.flags.contains(.deleted), let parentObject = try parentInstance(ofNew: object) else {
+      return nil
+    }
+    let mine = object.currentValues()
+    let theirs = parentObject.currentValues(toCompareWith: mine)
+    let plan = object.scope.plan
+    let isContested = try plan.storedSlots.contains { slot in
+      guard !plan.slots[slot].isDerived, let value = mine[slot], value != theirs[slot] else { return false }
+      return try !isClearedOnly(value, theirs[slot], plan.relationships[slot])
+    }
+    if isContested { return object.conflict(.changed, object: mine, snapshot: mine, store: theirs) }
+    try becomeUpdate(object)
+    return nil
   }
 
   /// Whether the parent may have changed a large value that an object has not read. Only the version tells of a change

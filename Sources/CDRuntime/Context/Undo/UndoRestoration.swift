@@ -172,11 +172,7 @@ struct UndoRestoration {
       // Another context has inserted the row again. The object stands for that row, unless another object does.
       let known = context.registered(object.key, root: root)
       guard known == nil || known === object else { return }
-      if context.parent == nil, object.version != 0,
-        (try? context.fetchObject(object.key, object.scope.plan)) != nil
-      {
-        return
-      }
+      if object.version != 0, (try? context.fetchObject(object.key, object.scope.plan)) != nil { return }
       if known == nil { context.registry.add(object) }
       let extras = object.requireExtras()
       context.forgetChanges(of: extras)
@@ -207,6 +203,8 @@ struct UndoRestoration {
   /// knows of them; the other objects are separated from it.
   @_optimize(none)
   private mutating func removeAgain(_ object: ManagedObject, isInsertion: Bool) {
+    // The parent may have the object again. Then the save must delete it there.
+    if context.parent != nil, object.flags.contains(.inserted) { try? context.becomeUpdate(object) }
     object.mark(.deleted, in: context)
     let isDeletion = !isInsertion && !object.flags.contains(.inserted)
     for case let relationship? in object.scope.plan.relationships {

@@ -486,6 +486,178 @@ import Testing
     #expect(try names(node, "link") == ["b"])
   }
 
+  /// The store has cleared the reference with the row. The child has read the object before it had a row.
+  @Test func anInsertionThatAChildBringsBackHasANewRow() throws {
+    let node = try make("a")
+    try parent.save()
+    child.undoManager = ContextUndoManager()
+    let other = try make("b", in: child)
+    try set(copy(node), "link", other)
+    try child.save()
+    #expect(try name(other) == "b")
+    try parent.save()
+    let elsewhere = container.newContext()
+    try copy(other, in: elsewhere).setValue("theirs", forKey: "name")
+    child.perform { child.delete(other) }
+    try child.save()
+    try parent.save()
+    child.undo()
+    try child.save()
+    try parent.save()
+    #expect(try names(node, "link") == ["b"])
+    let fresh = container.newContext()
+    #expect(try names(copy(node, in: fresh), "link") == ["b"])
+    // It knows the former row, and not the new one.
+    #expect(throws: SaveError.self) { try elsewhere.save() }
+  }
+
+  /// How the changes of a child's object end, of which a refresh has found that the parent has deleted it.
+  enum End: CaseIterable { case none, save, rollback, merge }
+
+  /// The parent has taken the deletion back.
+  @Test(arguments: End.allCases) func anUndoFindsWhatAnEarlierRefreshHasFoundDeleted(end: End) throws {
+    let node = try make("a")
+    try parent.save()
+    let held = try copy(node)
+    try held.setValue("b", forKey: "name")
+    parent.delete(node)
+    if end == .merge {
+      child.mergeChanges(from: ObjectChanges(deleted: ManagedObjectIDs([node.objectID])))
+    } else {
+      child.refresh(held, mergeChanges: true)
+    }
+    parent.rollback()
+    switch end {
+    case .none: break
+    case .save, .merge: try child.save()
+    case .rollback: child.rollback()
+    }
+    child.undoManager = ContextUndoManager()
+    child.perform { child.delete(held) }
+    child.undo()
+    let result = end == .rollback ? "a" : "b"
+    #expect(!held.isDeleted)
+    #expect(try all(child) == [result])
+    try child.save()
+    try parent.save()
+    #expect(try all(container.newContext()) == [result])
+  }
+
+  /// An object whose deletion the child has saved and undone. After the undo, the parent has taken the deletion back too.
+  private func broughtBackByBoth() throws -> (node: ManagedObject, held: ManagedObject) {
+    let node = try make("a")
+    try parent.save()
+    let held = try copy(node)
+    child.undoManager = ContextUndoManager()
+    child.perform { child.delete(held) }
+    try child.save()
+    child.undo()
+    parent.rollback()
+    #expect(try name(node) == "a" && name(held) == "a")
+    return (node, held)
+  }
+
+  @Test(arguments: ["a", "parent's"], [true, false])
+  func whatTheParentHasTakenBackTooIsAConflictIfItDiffers(theirs: String, isMerging: Bool) throws {
+    let (node, held) = try broughtBackByBoth()
+    try node.setValue(theirs, forKey: "name")
+    do {
+      try child.save()
+      #expect(theirs == "a")
+    } catch SaveError.conflict(let conflicts) {
+      #expect(theirs != "a" && conflicts.map(\.objectID) == [node.objectID])
+      #expect(conflicts.first?.reason == .changed && conflicts.first?.keys == ["name"])
+      #expect(try name(node) == theirs)
+      child.refresh(held, mergeChanges: isMerging)
+      try child.save()
+    }
+    let result = isMerging ? "a" : theirs
+    #expect(!child.hasChanges && !held.isInserted)
+    #expect(try name(node) == result && name(held) == result)
+    try parent.save()
+    #expect(try all(container.newContext()) == [result])
+  }
+
+  @Test(arguments: [true, false])
+  func aPolicyDecidesAboutWhatTheParentHasTakenBackToo(isOfParent: Bool) throws {
+    let (node, held) = try broughtBackByBoth()
+    try node.setValue("parent's", forKey: "name")
+    child.mergePolicy = isOfParent ? .mergeByPropertyStoreTrump : .mergeByPropertyObjectTrump
+    try child.save()
+    let result = isOfParent ? "parent's" : "a"
+    #expect(try name(node) == result && name(held) == result)
+  }
+
+  @Test(arguments: [true, false])
+  func aSecondDeletionReachesTheParentThatHasTakenBackTheFirst(isRedo: Bool) throws {
+    let (node, held) = try broughtBackByBoth()
+    if isRedo { child.redo() } else { child.delete(held) }
+    #expect(held.isDeleted && child.hasChanges)
+    try child.save()
+    #expect(node.isDeleted)
+    try parent.save()
+    #expect(try all(container.newContext()) == [])
+  }
+
+  /// The object has a row, so that its delete rules apply.
+  @Test func aSecondDeletionIsRefusedByItsRules() throws {
+    let (node, held) = try broughtBackByBoth()
+    try set(make("m"), "group", node)
+    child.delete(held)
+    #expect(throws: SaveError.self) { try child.save() }
+    #expect(!node.isDeleted)
+  }
+
+  /// The policy has brought the first object back before it throws about the second one.
+  @Test func whatAPolicyHasBroughtBackInVainIsAConflict() throws {
+    let (first, second) = (try make("a"), try make("b"))
+    try parent.save()
+    for object in [first, second] { try copy(object).setValue("mine", forKey: "name") }
+    parent.delete(first)
+    try second.setValue("parent's", forKey: "name")
+    let undecided = second.objectID
+    child.mergePolicy = MergePolicy { conflict in
+      if conflict.objectID == undecided { throw SaveError.conflict([conflict]) }
+      return .objectWins
+    }
+    #expect(throws: SaveError.self) { try child.save() }
+    parent.rollback()
+    try first.setValue("parent's", forKey: "name")
+    child.mergePolicy = .error
+    let error = #expect(throws: SaveError.self) { try child.save() }
+    guard case .conflict(let conflicts) = error else {
+      Issue.record("It is \(String(describing: error)).")
+      return
+    }
+    #expect(conflicts.map(\.objectID) == [first.objectID])
+    #expect(try name(first) == "parent's")
+  }
+
+  /// Another context inserts the row again, before the undo or after it.
+  @Test(arguments: [true, false]) func theUndoOfAChildFindsTheRowOfOthers(isBefore: Bool) throws {
+    let node = try make("a")
+    try parent.save()
+    let other = container.newContext()
+    other.mergePolicy = .overwrite
+    try copy(node, in: other).setValue("theirs", forKey: "name")
+    let held = try copy(node)
+    child.undoManager = ContextUndoManager()
+    child.perform { child.delete(held) }
+    try child.save()
+    try parent.save()
+    if isBefore { try other.save() }
+    child.undo()
+    #expect(try name(held) == "a" && held.isInserted != isBefore)
+    if !isBefore {
+      try other.save()
+      #expect(throws: SaveError.self) { try child.save() }
+      child.refresh(held, mergeChanges: true)
+    }
+    try child.save()
+    try parent.save()
+    #expect(try all(container.newContext()) == ["a"])
+  }
+
   @Test func aReferenceThatTheParentsSaveHasClearedIsNoConflict() throws {
     let (node, other) = (try make("a"), try make("b"))
     try parent.save()

@@ -312,16 +312,17 @@ struct ExternalDataTests {
     #expect(try pixels(try fresh.existingObject(with: photo.objectID)) == Data())
   }
 
-  /// Another context has inserted the row again, so that nothing is lost.
-  @Test func aRowThatIsThereIsNotInsertedAgain() throws {
+  /// Another context has inserted the row again, before the undo or after it, so that nothing is lost.
+  @Test(arguments: [true, false]) func aRowThatIsThereIsNotInsertedAgain(isBefore: Bool) throws {
     defer { removeFiles() }
     let (context, photo, other, same) = try undoneWithoutFile()
     context.mergePolicy = .overwrite
     #expect(try pixels(photo) == bytes(100_000, 1))
     try photo.setValue("again", forKey: "title")
-    try context.save()
+    if isBefore { try context.save() }
     other.mergePolicy = .overwrite
     other.undo()
+    if !isBefore { try context.save() }
     try other.save()
     #expect(try same.value(forKey: "title") == .attribute(.string("a")))
     let fresh = try container().newContext()
