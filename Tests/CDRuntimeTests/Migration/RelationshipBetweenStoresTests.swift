@@ -35,8 +35,22 @@ import Testing
     try context.save()
   }
 
-  private func context(_ model: ManagedObjectModel) throws -> ManagedObjectContext {
-    ManagedObjectContext(try PersistentStoreCoordinator(model: model, stores: stores()))
+  private func context(
+    _ model: ManagedObjectModel, _ names: [String] = ["X", "Y"]
+  ) throws -> ManagedObjectContext {
+    ManagedObjectContext(try PersistentStoreCoordinator(model: model, stores: stores(names)))
+  }
+
+  /// The reasons for which stores are refused.
+  private func refusal(_ model: ManagedObjectModel, _ names: [String] = ["X", "Y"]) -> String {
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: stores(names))
+    }
+    guard case .notProven(let reasons)? = error?.reason else {
+      Issue.record("another error: \(String(describing: error))")
+      return ""
+    }
+    return reasons.joined(separator: "; ")
   }
 
   @discardableResult
@@ -286,5 +300,98 @@ import Testing
     let refusal = try #require(report.refusal)
     #expect(refusal.reason == .relationshipLeavesStore(relationship: "items", from: "X", to: "Y"))
     #expect(refusal.description.contains("'items: nil' in the mapping"))
+  }
+
+  // MARK: Objects that other stores refer to
+
+  /// The new store of the authors gives them the keys that the old ones had.
+  @Test(arguments: ["X", "Y"]) func noReferenceLeadsToAnObjectOfTheNewStore(_ first: String) throws {
+    func version(_ number: Int, _ store: String) -> ModelVersion {
+      Self.version(
+        number,
+        [
+          entity("Note", [Self.text], relationships: [toOne("author", "Author", inverse: "notes")]),
+          entity("Author", [Self.text], relationships: [toMany("notes", "Note", inverse: "author")]),
+          entity("Folder", [Self.text]),
+        ],
+        [
+          "X": store == "X" ? ["Folder", "Author"] : ["Folder"],
+          "Y": store == "Y" ? ["Note", "Author"] : ["Note"],
+        ])
+    }
+    let (old, new) = (version(1, first), version(2, first == "X" ? "Y" : "X"))
+    try fill(old) { context in
+      let author = try add("Author", "Old", to: context)
+      try add("Note", "N", to: context).setValue(.object(author), forKey: "author")
+    }
+    let rules = MappingRules(source: 1, destination: 2, drops: ["\(first).Author"])
+    let context = try self.context(MigrationFixture.model([old, new], mappings: [rules]))
+    try add("Author", "New", to: context)
+    try context.save()
+    let authors = try texts("Note", "author", context)
+    #expect(authors.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  private static func owners(
+    _ number: Int, _ owner: String, _ configurations: [String: [String]]
+  ) -> ModelVersion {
+    version(
+      number,
+      [
+        entity("Person", [text]), entity("Company", [text]),
+        entity("Note", [text], relationships: [toOne("owner", owner, inverse: nil)]),
+      ], configurations)
+  }
+
+  private func fillOwners(_ old: ModelVersion) throws {
+    try fill(old) { context in
+      let person = try add("Person", "P", to: context)
+      try add("Company", "C", to: context)
+      try add("Note", "N", to: context).setValue(.object(person), forKey: "owner")
+    }
+  }
+
+  /// A person and a company of another store have the same key.
+  @Test(arguments: [false, true]) func noReferenceLeadsToAnotherEntity(inNewTables: Bool) throws {
+    let configurations = ["X": ["Person", "Company"], "Y": ["Note"]]
+    let old = Self.owners(1, "Person", configurations)
+    let new = Self.owners(2, "Company", configurations)
+    try fillOwners(old)
+    var rule = EntityRule(destination: "Note", drops: ["owner"])
+    if inNewTables { rule.filter = try FetchPredicate(format: "text != 'x'") }
+    let rules = MappingRules(source: 1, destination: 2, entities: [rule])
+    let context = try self.context(MigrationFixture.model([old, new], mappings: [rules]))
+    let owners = try texts("Note", "owner", context)
+    #expect(owners.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  /// The store with the references stores the same as before, and would not be migrated.
+  @Test func objectsWithReferencesOfAnotherStoreAreNotLost() throws {
+    let old = Self.owners(1, "Person", ["X": ["Person", "Company"], "Y": ["Note"]])
+    let new = Self.owners(2, "Person", ["X": ["Company"], "Y": ["Note"], "Z": ["Person"]])
+    try fillOwners(old)
+    var rules = MappingRules(source: 1, destination: 2, drops: ["X.Person"])
+    let names = ["X", "Y", "Z"]
+    for stores in [names, ["X"]] {
+      let text = refusal(MigrationFixture.model([old, new], mappings: [rules]), stores)
+      #expect(text.contains("'Note.owner'") && text.contains("'owner: nil'"), "\(text)")
+    }
+    let kept = try texts("Note", "owner", context(MigrationFixture.model([old])))
+    #expect(kept == [.attribute(.string("P"))])
+
+    let rule = EntityRule(
+      destination: "Note", relationships: [PropertyMapping(name: "owner", value: .null)])
+    rules.entities = [rule]
+    let context = try self.context(MigrationFixture.model([old, new], mappings: [rules]), names)
+    try add("Person", "New", to: context)
+    try context.save()
+    let owners = try texts("Note", "owner", context)
+    #expect(owners.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
   }
 }

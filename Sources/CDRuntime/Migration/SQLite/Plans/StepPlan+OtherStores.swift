@@ -1,0 +1,79 @@
+import CDMapping
+import CDModel
+
+// The references between this store and the other stores of the coordinator. No step moves objects between stores, and no
+// store learns which keys the migration of another one gives to objects.
+extension StepPlan {
+  /// Whether references to objects of a source entity keep their keys. The objects belong to another store before the step,
+  /// after it, or both.
+  ///
+  /// In a new store, or in the table of an entity that no mapping makes of them, unrelated objects have these keys.
+  @_optimize(none)
+  func keepsOuterKeys(of old: EntityPlan, as new: EntityPlan) -> Bool {
+    guard old.storeIndex != 0, new.storeIndex != 0 else { return false }
+    return mapping.entityMappings.contains { each in
+      guard let from = each.source.flatMap(source.entity),
+        let to = each.destination.flatMap(destination.entity)
+      else { return false }
+      return old.subtree.contains(from.index) && new.subtree.contains(to.index)
+    }
+  }
+
+  /// The relationships of other stores that keep the keys of a source entity's objects, and lead to a destination entity
+  /// after the step. Each has the destination entity whose table contains the keys.
+  @_optimize(none)
+  private func keptReferences(
+    to old: EntityPlan, as new: EntityPlan
+  ) -> [(holder: EntityPlan, relationship: RelationshipPlan)] {
+    var found: [(holder: EntityPlan, relationship: RelationshipPlan)] = []
+    for each in mapping.entityMappings {
+      guard let from = each.source.flatMap(source.entity), from.storeIndex != 0,
+        let holder = each.destination.flatMap(destination.entity), holder.storeIndex != 0
+      else { continue }
+      for rule in each.relationships {
+        guard case .objects(let value) = rule.value, let before = plainRelationship(value, of: from),
+          let after = holder.slot(rule.name)?.relationship,
+          source.graph.holdsRows(of: before.description, from.name),
+          destination.graph.holdsRows(of: after.description, holder.name),
+          source.entities[before.destination].subtree.contains(old.index),
+          destination.entities[after.destination].subtree.contains(new.index)
+        else { continue }
+        found.append((holder, after))
+      }
+    }
+    return found
+  }
+
+  /// The error for references of another store to objects that this store loses, because their entity leaves it and a rule
+  /// confirms the loss. Nil if there are none.
+  ///
+  /// The other store may have nothing to migrate. Then it would keep the references, and they would lead to objects of the
+  /// store that gets the entity.
+  @_optimize(none)
+  var leavingError: MigrationError? {
+    for each in mapping.entityMappings {
+      guard let from = each.source.flatMap(source.entity), from.storeIndex == 0,
+        let to = each.destination.flatMap(destination.entity), to.storeIndex != 0,
+        // Without a rule, the step is refused if there are objects.
+        !leaving.contains(where: { $0 === from }),
+        let reference = keptReferences(to: from, as: to).first(where: { !isInSameStore($0.holder, to) })
+      else { continue }
+      let (path, name) = (reference.relationship.path, reference.relationship.name)
+      let reason =
+        "'\(path)' of another store refers to objects of '\(from.name)', which this store loses; write '\(name): nil' "
+        + "in the mapping of '\(reference.relationship.owner)'"
+      return error(.notProven([reason]), to.name)
+    }
+    return nil
+  }
+
+  /// Whether two entities of the destination, neither of which belongs to this store, belong to the same one. If the
+  /// coordinator has no store for them, the configurations tell.
+  @_optimize(none)
+  private func isInSameStore(_ entity: EntityPlan, _ other: EntityPlan) -> Bool {
+    if entity.storeIndex != nil || other.storeIndex != nil { return entity.storeIndex == other.storeIndex }
+    let names = destination.graph.configurations(of: entity.name)
+    let others = destination.graph.configurations(of: other.name)
+    return names.isEmpty ? others.isEmpty : names.contains { others.contains($0) }
+  }
+}
