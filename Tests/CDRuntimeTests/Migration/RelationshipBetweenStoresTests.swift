@@ -376,11 +376,11 @@ import Testing
     try fillOwners(old)
     var rules = MappingRules(source: 1, destination: 2, drops: ["X.Person"])
     let names = ["X", "Y", "Z"]
-    for stores in [names, ["X"]] {
-      let text = refusal(MigrationFixture.model([old, new], mappings: [rules]), stores)
+    for opened in [names, ["X"]] {
+      let text = refusal(MigrationFixture.model([old, new], mappings: [rules]), opened)
       #expect(text.contains("'Note.owner'") && text.contains("'owner: nil'"), "\(text)")
     }
-    let kept = try texts("Note", "owner", context(MigrationFixture.model([old])))
+    let kept = try texts("Note", "owner", self.context(MigrationFixture.model([old])))
     #expect(kept == [.attribute(.string("P"))])
 
     let rule = EntityRule(
@@ -393,5 +393,64 @@ import Testing
     #expect(owners.isEmpty)
     let defects = try context.persistentStoreCoordinator.verify()
     #expect(defects.isEmpty)
+  }
+
+  // MARK: Rules that need another store
+
+  /// A version of the albums whose mapping reads an album of the other store in the rule of its items.
+  private func reading(_ rule: EntityRule) throws -> ManagedObjectModel {
+    let old = Self.albums(1)
+    try fill(old) { context in
+      let item = try add("Item", "I", to: context)
+      try add("Album", "A", to: context).setValue(.objects([item]), forKey: "items")
+    }
+    let new = Self.albums(2, [attribute("note", .string, isOptional: true)])
+    return MigrationFixture.model(
+      [old, new], mappings: [MappingRules(source: 1, destination: 2, entities: [rule])])
+  }
+
+  @Test(arguments: ["album.text == 'A'", "album != nil"])
+  func aFilterDoesNotReadAnotherStore(_ format: String) throws {
+    let model = try reading(EntityRule(destination: "Item", filter: try FetchPredicate(format: format)))
+    for names in [["Y", "X"], ["Y"]] {
+      let text = refusal(model, names)
+      #expect(text.contains("the filter of 'Item'") && text.contains("'Item.album'"), "\(text)")
+    }
+    let items = try texts("Album", "items", context(MigrationFixture.model([Self.albums(1)])))
+    #expect(items == [.attribute(.string("I"))])
+  }
+
+  @Test(arguments: ["album.text", "TERNARY(album.text MATCHES 'A', 'y', 'n')"])
+  func aRuleDoesNotReadAnotherStore(_ format: String) throws {
+    let value = PropertyMapping(name: "note", value: try ValueExpression(format: format))
+    let model = try reading(EntityRule(destination: "Item", attributes: [value]))
+    let text = refusal(model, ["Y", "X"])
+    #expect(text.contains("the rule for 'note' of 'Item'") && text.contains("'Item.album'"), "\(text)")
+  }
+
+  @Test(arguments: [false, true]) func codeOfTheAppDoesNotReadAnotherStore(fetches: Bool) throws {
+    let model = try reading(EntityRule(destination: "Item", name: "Item", isCustom: true))
+    let descriptions = stores(["Y", "X"]).map { description in
+      var result = description
+      result.migrationPolicies["Item", from: 1, to: 2] = {
+        TestPolicy(create: { item, mapping, manager in
+          _ = try manager.makeDestinationInstance(for: item, in: mapping)
+          if fetches {
+            _ = try manager.sourceContext.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+          } else {
+            _ = try item.value(forKey: "album")
+          }
+        })
+      }
+      return result
+    }
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: descriptions)
+    }
+    let text = try #require(error).description
+    let expected = fetches ? "no store of the coordinator contains 'Album'" : "'Item.album' could not be read"
+    #expect(text.contains(expected), "\(text)")
+    let items = try texts("Album", "items", context(MigrationFixture.model([Self.albums(1)])))
+    #expect(items == [.attribute(.string("I"))])
   }
 }

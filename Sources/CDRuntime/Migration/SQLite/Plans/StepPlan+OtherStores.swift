@@ -60,8 +60,8 @@ extension StepPlan {
       else { continue }
       let (path, name) = (reference.relationship.path, reference.relationship.name)
       let reason =
-        "'\(path)' of another store refers to objects of '\(from.name)', which this store loses; write '\(name): nil' "
-        + "in the mapping of '\(reference.relationship.owner)'"
+        "'\(path)' of another store refers to objects of '\(from.name)', which this store loses; write "
+        + "'\(name): nil' in the mapping of '\(reference.relationship.owner)'"
       return error(.notProven([reason]), to.name)
     }
     return nil
@@ -75,5 +75,63 @@ extension StepPlan {
     let names = destination.graph.configurations(of: entity.name)
     let others = destination.graph.configurations(of: other.name)
     return names.isEmpty ? others.isEmpty : names.contains { others.contains($0) }
+  }
+}
+
+// The rules that need objects of another store.
+extension StepPlan {
+  /// The error for a rule of this store that reads objects of another one; nil if there is none.
+  ///
+  /// While a store is migrated, empty stores take the places of the others. A rule would find no object in them: a filter
+  /// would exclude objects, for example.
+  @_optimize(none)
+  var readError: MigrationError? {
+    for sourceMapping in sourceMappings {
+      let entity = sourceMapping.destination.name
+      for (rule, part) in rules(of: sourceMapping) {
+        guard let read = Self.outerRelationship(in: part, of: sourceMapping.source, source) else { continue }
+        let reason =
+          "\(rule) of '\(entity)' reads objects of another store by '\(read.path)'; let it read only "
+          + "properties of this store"
+        return error(.notProven([reason]), entity)
+      }
+    }
+    return nil
+  }
+
+  /// The expressions that a step evaluates for each object of a mapping, with their descriptions.
+  @_optimize(none)
+  private func rules(of sourceMapping: SourceMapping) -> [(rule: String, part: ExpressionPart)] {
+    var found: [(rule: String, part: ExpressionPart)] = []
+    if let filter = sourceMapping.mapping.filter { found.append(("the filter", .predicate(filter))) }
+    for each in sourceMapping.mapping.attributes {
+      found.append(("the rule for '\(each.name)'", .value(each.value)))
+    }
+    for each in sourceMapping.mapping.relationships {
+      // The references themselves are copied. They are in this store, or not needed here.
+      guard case .objects(let value) = each.value,
+        plainRelationship(value, of: sourceMapping.source) == nil
+      else { continue }
+      found.append(("the rule for '\(each.name)'", .value(value)))
+    }
+    return found
+  }
+
+  /// The first relationship on the paths of an expression that leads to another store; nil if there is none.
+  @_optimize(none)
+  static func outerRelationship(
+    in part: ExpressionPart, of entity: EntityPlan, _ model: ModelPlan
+  ) -> RelationshipPlan? {
+    var walk = KeyPathWalk()
+    walk.visit(part)
+    for path in walk.paths {
+      var entity = entity
+      for case .key(let key) in path {
+        guard let relationship = entity.slot(key)?.relationship else { break }
+        if !relationship.isWithinStore { return relationship }
+        entity = model.entities[relationship.destination]
+      }
+    }
+    return nil
   }
 }

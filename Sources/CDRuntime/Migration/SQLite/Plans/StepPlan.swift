@@ -329,7 +329,7 @@ final class StepPlan {
           to: configurationName(of: new, in: destination)),
         moved.name.entity)
     }
-    return inverseError ?? leavingError
+    return inverseError ?? leavingError ?? readError
   }
 
   /// The error for a relationship of this store that would follow the rule for an inverse of another store. That store
