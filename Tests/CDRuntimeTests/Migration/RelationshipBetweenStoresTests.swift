@@ -453,4 +453,76 @@ import Testing
     let items = try texts("Album", "items", context(MigrationFixture.model([Self.albums(1)])))
     #expect(items == [.attribute(.string("I"))])
   }
+
+  // MARK: Derived attributes that read another store
+
+  /// Albums whose text is mandatory from the second version on.
+  ///
+  /// - Parameter derivation: The derivation of the attribute `count`; nil if there is none.
+  private static func counted(_ number: Int, _ derivation: String?) throws -> ModelVersion {
+    var attributes = [attribute("text", .string, isOptional: number == 1)]
+    if let derivation {
+      var count = attribute("count", .int64, isOptional: true)
+      count.derivation = try ValueExpression(format: derivation)
+      attributes.append(count)
+    }
+    return version(
+      number,
+      [
+        entity("Album", attributes, relationships: [toMany("items", "Item", inverse: "album")]),
+        entity("Item", [text], relationships: [toOne("album", "Album", inverse: "items")]),
+      ],
+      ["X": ["Album"], "Y": ["Item"]])
+  }
+
+  /// Returns a model whose step needs a new file for the store of the albums, after the stores were filled.
+  private func counting(
+    from first: String?, to second: String?, album: Bool = true, albums: FetchPredicate? = nil,
+    items: FetchPredicate? = nil
+  ) throws -> ManagedObjectModel {
+    let (old, new) = (try Self.counted(1, first), try Self.counted(2, second))
+    try fill(old) { context in
+      let items = try ["1", "2"].map { try add("Item", $0, to: context) }
+      if album { try add("Album", "A", to: context).setValue(.objects(items), forKey: "items") }
+    }
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: "text ?? '-'"))
+    var rules = [EntityRule(destination: "Album", filter: albums, attributes: [text])]
+    if let items { rules.append(EntityRule(destination: "Item", filter: items)) }
+    return MigrationFixture.model(
+      [old, new], mappings: [MappingRules(source: 1, destination: 2, entities: rules)])
+  }
+
+  @Test(arguments: [false, true]) func aValueThatIsDerivedFromAnotherStoreStays(inNewTables: Bool) throws {
+    let filter = try inNewTables ? FetchPredicate(format: "text != 'x'") : nil
+    let model = try counting(from: "items.@count", to: "items.@count", albums: filter)
+    let context = try self.context(model)
+    let albums = try context.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+    let counts = try albums.map { try $0.value(forKey: "count") }
+    #expect(counts == [.attribute(.int(2))])
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  /// The attribute is new, is derived in another way, or reads items that a filter may exclude.
+  @Test(arguments: [nil, "items.@count + 1", "items.@count"] as [String?])
+  func aValueIsNotDerivedFromAnEmptyStore(_ first: String?) throws {
+    let items = try first == "items.@count" ? FetchPredicate(format: "text != 'x'") : nil
+    let model = try counting(from: first, to: "items.@count", items: items)
+    let text = refusal(model)
+    #expect(text.contains("'count' of 'Album'") && text.contains("'Album.items'"), "\(text)")
+    let context = try self.context(MigrationFixture.model([Self.counted(1, first)]))
+    let found = try texts("Album", "items", context)
+    #expect(found.count == 2)
+  }
+
+  @Test func anAttributeIsDerivedFromAnotherStoreAfterTheMigration() throws {
+    let context = try self.context(try counting(from: nil, to: "items.@count", album: false))
+    let items = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))
+    let album = try add("Album", "A", to: context)
+    try album.setValue(.objects(items), forKey: "items")
+    try context.save()
+    #expect(try album.value(forKey: "count") == .attribute(.int(2)))
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
 }

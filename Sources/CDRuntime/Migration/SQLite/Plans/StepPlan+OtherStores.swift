@@ -135,3 +135,124 @@ extension StepPlan {
     return nil
   }
 }
+
+// Derived attributes that read another store. No step can compute them.
+extension StepPlan {
+  /// A derived attribute whose derivation reads another store.
+  struct OuterDerivation {
+    /// The relationship that leads to the other store.
+    let relationship: RelationshipPlan
+    /// Whether migrated objects have the value of the old version, and the step changes nothing that the derivation reads.
+    let isKept: Bool
+  }
+
+  /// The derived attributes of an entity of the destination that read another store, by their slots.
+  @_optimize(none)
+  func outerDerivations(of entity: EntityPlan) -> [Int: OuterDerivation] {
+    var found: [Int: OuterDerivation] = [:]
+    for number in entity.derivedSlots {
+      let slot = entity.slots[number]
+      guard slot.isStored, let derivation = slot.attribute?.derivation,
+        let relationship = Self.outerRelationship(in: .value(derivation), of: entity, destination)
+      else { continue }
+      let column = entity.columns[slot.columns.lowerBound]
+      let isKept = sourceMappings.allSatisfy { sourceMapping in
+        sourceMapping.destination !== entity
+          || !sourceMapping.isCustom && copiedDerived(column, for: sourceMapping) != nil
+      }
+      found[number] = OuterDerivation(
+        relationship: relationship, isKept: isKept && keepsProperties(readBy: derivation, of: entity))
+    }
+    return found
+  }
+
+  /// Whether an object of the destination was created from an object of the source. Its key tells, because the app's own
+  /// code gives other keys to further objects.
+  @_optimize(none)
+  func isMigrated(_ key: ObjectKey, of entity: EntityPlan) -> Bool {
+    guard hasCustom else { return true }
+    return sourceMappings.contains { sourceMapping in
+      let old = key - sourceMapping.offset
+      return sourceMapping.destination === entity && old > 0
+        && old < nextSourceKeys[sourceMapping.source.root] ?? 0
+    }
+  }
+
+  /// The error for an object whose derived attribute reads another store and does not keep its value.
+  @_optimize(none)
+  func derivationError(
+    _ slot: PropertyPlan, _ derivation: OuterDerivation, of entity: EntityPlan, _ key: ObjectKey
+  ) -> MigrationError {
+    let reason =
+      "'\(slot.name)' of '\(entity.name)' is derived from objects of another store by "
+      + "'\(derivation.relationship.path)', and would have to be computed again; keep the attribute, its derivation "
+      + "and the values that it reads, or make it an attribute that is not derived"
+    return error(.notProven([reason]), entity.name, key)
+  }
+
+  /// Whether the step, in this store and in the others, keeps all values and objects that a derivation reads.
+  @_optimize(none)
+  private func keepsProperties(readBy derivation: ValueExpression, of entity: EntityPlan) -> Bool {
+    var walk = KeyPathWalk()
+    walk.visit(derivation)
+    return walk.paths.allSatisfy { path in
+      var entity = entity
+      for case .key(let key) in path {
+        guard let slot = entity.slot(key) else { break }
+        if slot.isDerived || !keepsProperty(key, of: entity) { return false }
+        guard let relationship = slot.relationship else { break }
+        entity = destination.entities[relationship.destination]
+        if !keepsObjects(of: entity) { return false }
+      }
+      return true
+    }
+  }
+
+  /// Whether all mappings copy a property to the objects of an entity.
+  @_optimize(none)
+  private func keepsProperty(_ name: String, of entity: EntityPlan) -> Bool {
+    mappings(to: entity).allSatisfy { each in
+      each.attributes.allSatisfy { attribute in
+        attribute.name != name && !attribute.name.hasPrefix(name + ".") || isCopied(attribute, by: each)
+      }
+        && each.relationships.allSatisfy { relationship in
+          relationship.name != name || relationship.value == .objects(.keyPath(name))
+        }
+    }
+  }
+
+  /// Whether a mapping copies an attribute or a field. An integer of a wider type is the same value.
+  @_optimize(none)
+  private func isCopied(_ attribute: PropertyMapping, by entityMapping: EntityMapping) -> Bool {
+    let own = ValueExpression.keyPath(attribute.name)
+    if attribute.value == own { return true }
+    guard case .cast(let inner, .attribute(let type), otherwise: nil) = attribute.value.kind, inner == own,
+      let entity = entityMapping.source,
+      case .attribute(let old)? = source.graph.property(attribute.name, of: entity)
+    else { return false }
+    return TypeRules.isExact(old.type, as: type) && TypeRules.isExact(type, as: .int64)
+  }
+
+  /// Whether rules migrate all objects of an entity, and no others become objects of it.
+  @_optimize(none)
+  private func keepsObjects(of entity: EntityPlan) -> Bool {
+    let own = mappings(to: entity)
+    let roots = Set(own.compactMap { $0.source.flatMap(source.entity)?.root })
+    let isComplete = mapping.entityMappings.allSatisfy { each in
+      guard each.destination == nil, let removed = each.source.flatMap(source.entity) else { return true }
+      return !roots.contains(removed.root)
+    }
+    return isComplete && own.allSatisfy { $0.kind != .custom && $0.filter == nil }
+      && !mapping.duplicates.contains { rule in
+        destination.entity(rule.entity)?.root == entity.root
+      }
+  }
+
+  /// The mappings that create objects of an entity of the destination and of its subentities, in any store.
+  @_optimize(none)
+  private func mappings(to entity: EntityPlan) -> [EntityMapping] {
+    mapping.entityMappings.filter { each in
+      each.destination.flatMap(destination.entity).map { entity.subtree.contains($0.index) } ?? false
+    }
+  }
+}
