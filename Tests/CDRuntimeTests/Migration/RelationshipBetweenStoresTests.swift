@@ -525,4 +525,51 @@ import Testing
     let defects = try context.persistentStoreCoordinator.verify()
     #expect(defects.isEmpty)
   }
+
+  // MARK: Duplicates
+
+  /// A rule for duplicates deletes the second album if both have the same text.
+  private func duplicates(_ second: String, _ rules: [EntityRule] = []) throws -> ManagedObjectModel {
+    let old = Self.albums(1)
+    try fill(old) { context in
+      let item = try add("Item", "I", to: context)
+      for text in ["A", second] {
+        let album = try add("Album", text, to: context)
+        if text == second { try album.setValue(.objects([item]), forKey: "items") }
+      }
+    }
+    var new = Self.albums(2)
+    new.entities[0].uniquenessConstraints = [["text"]]
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: rules,
+      duplicates: [DuplicateRule(entity: "Album", properties: ["text"], survivor: .keepFirst)])
+    return MigrationFixture.model([old, new], mappings: [rules])
+  }
+
+  @Test func noDuplicateIsDeletedThatAnotherStoreRefersTo() throws {
+    let text = refusal(try duplicates("A"))
+    #expect(text.contains("'Item.album' of another store") && text.contains("'album: nil'"), "\(text)")
+    let albums = try texts("Item", "album", context(MigrationFixture.model([Self.albums(1)])))
+    #expect(albums == [.attribute(.string("A"))])
+  }
+
+  @Test func objectsThatAreUniqueKeepTheirReferences() throws {
+    let context = try self.context(try duplicates("B"))
+    let albums = try texts("Item", "album", context)
+    #expect(albums == [.attribute(.string("B"))])
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  @Test func duplicatesAreDeletedIfNoReferencesStay() throws {
+    let rule = EntityRule(
+      destination: "Item", relationships: [PropertyMapping(name: "album", value: .null)])
+    let context = try self.context(try duplicates("A", [rule]))
+    let found = try context.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+    #expect(found.count == 1)
+    let albums = try texts("Item", "album", context)
+    #expect(albums.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
 }

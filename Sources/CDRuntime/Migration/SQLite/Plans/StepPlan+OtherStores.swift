@@ -67,6 +67,23 @@ extension StepPlan {
     return nil
   }
 
+  /// Throws an error if another store refers to objects of an entity, of which a rule for duplicates deletes some. It would
+  /// keep the references to the deleted objects.
+  ///
+  /// - Parameter key: The key of an object that the rule deletes.
+  @_optimize(none)
+  func checkDuplicates(of entity: EntityPlan, deleting key: ObjectKey?) throws(MigrationError) {
+    for each in sourceMappings where entity.subtree.contains(each.destination.index) {
+      guard let reference = keptReferences(to: each.source, as: each.destination).first else { continue }
+      let (path, name) = (reference.relationship.path, reference.relationship.name)
+      let reason =
+        "'\(path)' of another store refers to objects of '\(entity.name)', of which a rule would delete "
+        + "duplicates; make the objects unique with the old version, or write '\(name): nil' in the mapping of "
+        + "'\(reference.relationship.owner)'"
+      throw error(.notProven([reason]), entity.name, key)
+    }
+  }
+
   /// Whether two entities of the destination, neither of which belongs to this store, belong to the same one. If the
   /// coordinator has no store for them, the configurations tell.
   @_optimize(none)
@@ -185,8 +202,8 @@ extension StepPlan {
   ) -> MigrationError {
     let reason =
       "'\(slot.name)' of '\(entity.name)' is derived from objects of another store by "
-      + "'\(derivation.relationship.path)', and would have to be computed again; keep the attribute, its derivation "
-      + "and the values that it reads, or make it an attribute that is not derived"
+      + "'\(derivation.relationship.path)', and would have to be computed again; keep the attribute, its "
+      + "derivation and the values that it reads, or make it an attribute that is not derived"
     return error(.notProven([reason]), entity.name, key)
   }
 
