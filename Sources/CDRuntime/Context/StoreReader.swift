@@ -77,8 +77,13 @@ final class StoreReader {
 
   // MARK: Stores
 
+  /// Whether empty stores take the places of all stores except the first one, which a migration reads.
+  var hasStandIns = false
+
   /// Whether one of the stores holds an entity's objects.
-  func hasStore(of plan: EntityPlan) -> Bool { stores.store(of: plan) != nil }
+  func hasStore(of plan: EntityPlan) -> Bool {
+    stores.store(of: plan) != nil && (!hasStandIns || plan.storeIndex == 0)
+  }
 
   /// Whether stores were removed that the reader still has.
   @inline(__always) var hasRemovedStores: Bool { engine.removalCount != stores.removals }

@@ -35,8 +35,22 @@ import Testing
     try context.save()
   }
 
-  private func context(_ model: ManagedObjectModel) throws -> ManagedObjectContext {
-    ManagedObjectContext(try PersistentStoreCoordinator(model: model, stores: stores()))
+  private func context(
+    _ model: ManagedObjectModel, _ names: [String] = ["X", "Y"]
+  ) throws -> ManagedObjectContext {
+    ManagedObjectContext(try PersistentStoreCoordinator(model: model, stores: stores(names)))
+  }
+
+  /// The reasons for which stores are refused.
+  private func refusal(_ model: ManagedObjectModel, _ names: [String] = ["X", "Y"]) -> String {
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: stores(names))
+    }
+    guard case .notProven(let reasons)? = error?.reason else {
+      Issue.record("another error: \(String(describing: error))")
+      return ""
+    }
+    return reasons.joined(separator: "; ")
   }
 
   @discardableResult
@@ -286,6 +300,277 @@ import Testing
     let refusal = try #require(report.refusal)
     #expect(refusal.reason == .relationshipLeavesStore(relationship: "items", from: "X", to: "Y"))
     #expect(refusal.description.contains("'items: nil' in the mapping"))
+  }
+
+  // MARK: Objects that other stores refer to
+
+  /// The new store of the authors gives them the keys that the old ones had.
+  @Test(arguments: ["X", "Y"]) func noReferenceLeadsToAnObjectOfTheNewStore(_ first: String) throws {
+    func version(_ number: Int, _ store: String) -> ModelVersion {
+      Self.version(
+        number,
+        [
+          entity("Note", [Self.text], relationships: [toOne("author", "Author", inverse: "notes")]),
+          entity("Author", [Self.text], relationships: [toMany("notes", "Note", inverse: "author")]),
+          entity("Folder", [Self.text]),
+        ],
+        [
+          "X": store == "X" ? ["Folder", "Author"] : ["Folder"],
+          "Y": store == "Y" ? ["Note", "Author"] : ["Note"],
+        ])
+    }
+    let (old, new) = (version(1, first), version(2, first == "X" ? "Y" : "X"))
+    try fill(old) { context in
+      let author = try add("Author", "Old", to: context)
+      try add("Note", "N", to: context).setValue(.object(author), forKey: "author")
+    }
+    let rules = MappingRules(source: 1, destination: 2, drops: ["\(first).Author"])
+    let context = try self.context(MigrationFixture.model([old, new], mappings: [rules]))
+    try add("Author", "New", to: context)
+    try context.save()
+    let authors = try texts("Note", "author", context)
+    #expect(authors.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  private static func owners(
+    _ number: Int, _ owner: String, _ configurations: [String: [String]]
+  ) -> ModelVersion {
+    version(
+      number,
+      [
+        entity("Person", [text]), entity("Company", [text]),
+        entity("Note", [text], relationships: [toOne("owner", owner, inverse: nil)]),
+      ], configurations)
+  }
+
+  private func fillOwners(_ old: ModelVersion) throws {
+    try fill(old) { context in
+      let person = try add("Person", "P", to: context)
+      try add("Company", "C", to: context)
+      try add("Note", "N", to: context).setValue(.object(person), forKey: "owner")
+    }
+  }
+
+  /// A person and a company of another store have the same key.
+  @Test(arguments: [false, true]) func noReferenceLeadsToAnotherEntity(inNewTables: Bool) throws {
+    let configurations = ["X": ["Person", "Company"], "Y": ["Note"]]
+    let old = Self.owners(1, "Person", configurations)
+    let new = Self.owners(2, "Company", configurations)
+    try fillOwners(old)
+    var rule = EntityRule(destination: "Note", drops: ["owner"])
+    if inNewTables { rule.filter = try FetchPredicate(format: "text != 'x'") }
+    let rules = MappingRules(source: 1, destination: 2, entities: [rule])
+    let context = try self.context(MigrationFixture.model([old, new], mappings: [rules]))
+    let owners = try texts("Note", "owner", context)
+    #expect(owners.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  /// The store with the references stores the same as before, and would not be migrated.
+  @Test func objectsWithReferencesOfAnotherStoreAreNotLost() throws {
+    let old = Self.owners(1, "Person", ["X": ["Person", "Company"], "Y": ["Note"]])
+    let new = Self.owners(2, "Person", ["X": ["Company"], "Y": ["Note"], "Z": ["Person"]])
+    try fillOwners(old)
+    var rules = MappingRules(source: 1, destination: 2, drops: ["X.Person"])
+    let names = ["X", "Y", "Z"]
+    for opened in [names, ["X"]] {
+      let text = refusal(MigrationFixture.model([old, new], mappings: [rules]), opened)
+      #expect(text.contains("'Note.owner'") && text.contains("'owner: nil'"), "\(text)")
+    }
+    let kept = try texts("Note", "owner", self.context(MigrationFixture.model([old])))
+    #expect(kept == [.attribute(.string("P"))])
+
+    let rule = EntityRule(
+      destination: "Note", relationships: [PropertyMapping(name: "owner", value: .null)])
+    rules.entities = [rule]
+    let context = try self.context(MigrationFixture.model([old, new], mappings: [rules]), names)
+    try add("Person", "New", to: context)
+    try context.save()
+    let owners = try texts("Note", "owner", context)
+    #expect(owners.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  // MARK: Rules that need another store
+
+  /// A version of the albums whose mapping reads an album of the other store in the rule of its items.
+  private func reading(_ rule: EntityRule) throws -> ManagedObjectModel {
+    let old = Self.albums(1)
+    try fill(old) { context in
+      let item = try add("Item", "I", to: context)
+      try add("Album", "A", to: context).setValue(.objects([item]), forKey: "items")
+    }
+    let new = Self.albums(2, [attribute("note", .string, isOptional: true)])
+    return MigrationFixture.model(
+      [old, new], mappings: [MappingRules(source: 1, destination: 2, entities: [rule])])
+  }
+
+  @Test(arguments: ["album.text == 'A'", "album != nil"])
+  func aFilterDoesNotReadAnotherStore(_ format: String) throws {
+    let model = try reading(EntityRule(destination: "Item", filter: try FetchPredicate(format: format)))
+    for names in [["Y", "X"], ["Y"]] {
+      let text = refusal(model, names)
+      #expect(text.contains("the filter of 'Item'") && text.contains("'Item.album'"), "\(text)")
+    }
+    let items = try texts("Album", "items", context(MigrationFixture.model([Self.albums(1)])))
+    #expect(items == [.attribute(.string("I"))])
+  }
+
+  @Test(arguments: ["album.text", "TERNARY(album.text MATCHES 'A', 'y', 'n')"])
+  func aRuleDoesNotReadAnotherStore(_ format: String) throws {
+    let value = PropertyMapping(name: "note", value: try ValueExpression(format: format))
+    let model = try reading(EntityRule(destination: "Item", attributes: [value]))
+    let text = refusal(model, ["Y", "X"])
+    #expect(text.contains("the rule for 'note' of 'Item'") && text.contains("'Item.album'"), "\(text)")
+  }
+
+  @Test(arguments: [false, true]) func codeOfTheAppDoesNotReadAnotherStore(fetches: Bool) throws {
+    let model = try reading(EntityRule(destination: "Item", name: "Item", isCustom: true))
+    let descriptions = stores(["Y", "X"]).map { description in
+      var result = description
+      result.migrationPolicies["Item", from: 1, to: 2] = {
+        TestPolicy(create: { item, mapping, manager in
+          _ = try manager.makeDestinationInstance(for: item, in: mapping)
+          if fetches {
+            _ = try manager.sourceContext.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+          } else {
+            _ = try item.value(forKey: "album")
+          }
+        })
+      }
+      return result
+    }
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: model, stores: descriptions)
+    }
+    let text = try #require(error).description
+    let expected = fetches ? "no store of the coordinator contains 'Album'" : "'Item.album' could not be read"
+    #expect(text.contains(expected), "\(text)")
+    let items = try texts("Album", "items", context(MigrationFixture.model([Self.albums(1)])))
+    #expect(items == [.attribute(.string("I"))])
+  }
+
+  // MARK: Derived attributes that read another store
+
+  /// Albums whose text is mandatory from the second version on.
+  ///
+  /// - Parameter derivation: The derivation of the attribute `count`; nil if there is none.
+  private static func counted(_ number: Int, _ derivation: String?) throws -> ModelVersion {
+    var attributes = [attribute("text", .string, isOptional: number == 1)]
+    if let derivation {
+      var count = attribute("count", .int64, isOptional: true)
+      count.derivation = try ValueExpression(format: derivation)
+      attributes.append(count)
+    }
+    return version(
+      number,
+      [
+        entity("Album", attributes, relationships: [toMany("items", "Item", inverse: "album")]),
+        entity("Item", [text], relationships: [toOne("album", "Album", inverse: "items")]),
+      ],
+      ["X": ["Album"], "Y": ["Item"]])
+  }
+
+  /// Returns a model whose step needs a new file for the store of the albums, after the stores were filled.
+  private func counting(
+    from first: String?, to second: String?, album: Bool = true, albums: FetchPredicate? = nil,
+    items: FetchPredicate? = nil
+  ) throws -> ManagedObjectModel {
+    let (old, new) = (try Self.counted(1, first), try Self.counted(2, second))
+    try fill(old) { context in
+      let items = try ["1", "2"].map { try add("Item", $0, to: context) }
+      if album { try add("Album", "A", to: context).setValue(.objects(items), forKey: "items") }
+    }
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: "text ?? '-'"))
+    var rules = [EntityRule(destination: "Album", filter: albums, attributes: [text])]
+    if let items { rules.append(EntityRule(destination: "Item", filter: items)) }
+    return MigrationFixture.model(
+      [old, new], mappings: [MappingRules(source: 1, destination: 2, entities: rules)])
+  }
+
+  @Test(arguments: [false, true]) func aValueThatIsDerivedFromAnotherStoreStays(inNewTables: Bool) throws {
+    let filter = try inNewTables ? FetchPredicate(format: "text != 'x'") : nil
+    let model = try counting(from: "items.@count", to: "items.@count", albums: filter)
+    let context = try self.context(model)
+    let albums = try context.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+    let counts = try albums.map { try $0.value(forKey: "count") }
+    #expect(counts == [.attribute(.int(2))])
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  /// The attribute is new, is derived in another way, or reads items that a filter may exclude.
+  @Test(arguments: [nil, "items.@count + 1", "items.@count"] as [String?])
+  func aValueIsNotDerivedFromAnEmptyStore(_ first: String?) throws {
+    let items = try first == "items.@count" ? FetchPredicate(format: "text != 'x'") : nil
+    let model = try counting(from: first, to: "items.@count", items: items)
+    let text = refusal(model)
+    #expect(text.contains("'count' of 'Album'") && text.contains("'Album.items'"), "\(text)")
+    let context = try self.context(MigrationFixture.model([Self.counted(1, first)]))
+    let found = try texts("Album", "items", context)
+    #expect(found.count == 2)
+  }
+
+  @Test func anAttributeIsDerivedFromAnotherStoreAfterTheMigration() throws {
+    let context = try self.context(try counting(from: nil, to: "items.@count", album: false))
+    let items = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))
+    let album = try add("Album", "A", to: context)
+    try album.setValue(.objects(items), forKey: "items")
+    try context.save()
+    #expect(try album.value(forKey: "count") == .attribute(.int(2)))
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  // MARK: Duplicates
+
+  /// A rule for duplicates deletes the second album if both have the same text.
+  private func duplicates(_ second: String, _ rules: [EntityRule] = []) throws -> ManagedObjectModel {
+    let old = Self.albums(1)
+    try fill(old) { context in
+      let item = try add("Item", "I", to: context)
+      for text in ["A", second] {
+        let album = try add("Album", text, to: context)
+        if text == second { try album.setValue(.objects([item]), forKey: "items") }
+      }
+    }
+    var new = Self.albums(2)
+    new.entities[0].uniquenessConstraints = [["text"]]
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: rules,
+      duplicates: [DuplicateRule(entity: "Album", properties: ["text"], survivor: .keepFirst)])
+    return MigrationFixture.model([old, new], mappings: [rules])
+  }
+
+  @Test func noDuplicateIsDeletedThatAnotherStoreRefersTo() throws {
+    let text = refusal(try duplicates("A"))
+    #expect(text.contains("'Item.album' of another store") && text.contains("'album: nil'"), "\(text)")
+    let albums = try texts("Item", "album", context(MigrationFixture.model([Self.albums(1)])))
+    #expect(albums == [.attribute(.string("A"))])
+  }
+
+  @Test func objectsThatAreUniqueKeepTheirReferences() throws {
+    let context = try self.context(try duplicates("B"))
+    let albums = try texts("Item", "album", context)
+    #expect(albums == [.attribute(.string("B"))])
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  @Test func duplicatesAreDeletedIfNoReferencesStay() throws {
+    let rule = EntityRule(
+      destination: "Item", relationships: [PropertyMapping(name: "album", value: .null)])
+    let context = try self.context(try duplicates("A", [rule]))
+    let found = try context.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+    #expect(found.count == 1)
+    let albums = try texts("Item", "album", context)
+    #expect(albums.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
   }
 
   // MARK: One of the stores

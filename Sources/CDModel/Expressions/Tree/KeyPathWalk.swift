@@ -31,7 +31,7 @@ package struct KeyPathWalk {
     }
   }
 
-  private mutating func visit(_ part: ExpressionPart) {
+  package mutating func visit(_ part: ExpressionPart) {
     switch part {
     case .value(let value): visit(value)
     case .predicate(let predicate): predicate.forEachPart { visit($0) }

@@ -3,10 +3,33 @@ extension ManagedObject {
   /// The object of a to-one relationship.
   final func relatedObject(_ relationship: RelationshipPlan) -> ManagedObject? {
     guard let context = scope.context else { return nil }
-    if case .inverseReference = relationship.storage { return context.partner(of: self, relationship) }
+    if case .inverseReference = relationship.storage {
+      noteStandIn(relationship, context)
+      return context.partner(of: self, relationship)
+    }
     _willRead()
     let key = referenceKey(relationship.slot)
-    return key == 0 ? nil : context.object(key, relationship)
+    if key == 0 { return nil }
+    noteStandIn(relationship, context)
+    return context.object(key, relationship)
+  }
+
+  /// Reports that the app's own code of a migration reads objects of another store, in whose place it has an empty one.
+  @inline(__always) private func noteStandIn(
+    _ relationship: RelationshipPlan, _ context: ManagedObjectContext
+  ) {
+    if !relationship.isWithinStore, context.storeReader.hasStandIns {
+      reportStandIn(relationship, context)
+    }
+  }
+
+  @inline(never) private func reportStandIn(
+    _ relationship: RelationshipPlan, _ context: ManagedObjectContext
+  ) {
+    context.observe(
+      ObservedError(
+        reason: .readFailed("its objects are in another store, which this migration cannot read"),
+        entity: relationship.owner, property: relationship.name, objectID: objectID))
   }
 
   final func setRelatedObject(_ object: ManagedObject?, _ relationship: RelationshipPlan) {
@@ -23,6 +46,7 @@ extension ManagedObject {
   /// The objects of a to-many relationship.
   final func relatedObjects(_ relationship: RelationshipPlan) -> [ManagedObject] {
     guard let context = scope.context, !flags.contains(.inaccessible) else { return [] }
+    noteStandIn(relationship, context)
     return context.objects(of: self, relationship)
   }
 

@@ -62,6 +62,7 @@ final class CustomWork: MigrationWork {
     self.session = session
     self.store = store
     self.source = ManagedObjectContext(source)
+    self.source.storeReader.hasStandIns = true
     self.destination = ManagedObjectContext(destination, importTarget: store)
     firstFreeKeys = store.nextKeys
     associations = try Associations(session)

@@ -223,6 +223,8 @@ struct StepCopy {
     }
     guard let former else { return nil }
     let pairs = plan.pairs(former, of: sourceMapping.source)
+    // This store cannot read objects of another one.
+    guard pairs.target.storeIndex == 0 else { return nil }
     let new = plan.destination.entities[relationship.destination]
     let found = try session.key(
       SQLText(

@@ -106,8 +106,9 @@ struct StepDerivation {
       for entity in model.entities
       where entity.storeIndex == 0 && !entity.derivedSlots.isEmpty && !entity.description.isAbstract {
         session.entity = entity.name
+        let outer = plan.outerDerivations(of: entity)
         var last: ObjectKey = 0
-        while let rows = try batch(entity, after: &last, coordinator, evaluator, &result) {
+        while let rows = try batch(entity, outer, after: &last, coordinator, evaluator, &result) {
           // Only statements look for a cancellation, and a batch without changes runs none.
           try session.checkCancelled()
           try write(rows, of: entity, session)
@@ -153,11 +154,13 @@ struct StepDerivation {
 
   /// Reads the next rows of an entity.
   ///
+  /// - Parameter outer: The derived attributes that read another store, by their slots.
   /// - Returns: The values of each row that differ from the stored ones; nil if there are no further rows.
   @_optimize(none)
   private func batch(
-    _ entity: EntityPlan, after last: inout ObjectKey, _ coordinator: PersistentStoreCoordinator,
-    _ evaluator: PredicateEvaluator, _ passResult: inout PassResult
+    _ entity: EntityPlan, _ outer: [Int: StepPlan.OuterDerivation], after last: inout ObjectKey,
+    _ coordinator: PersistentStoreCoordinator, _ evaluator: PredicateEvaluator,
+    _ passResult: inout PassResult
   ) throws -> [Row]? {
     let context = ManagedObjectContext(coordinator)
     let reader = try context.reader()
@@ -175,6 +178,11 @@ struct StepDerivation {
           let derivation = attribute.derivation,
           slot.isStored
         else { continue }
+        // The other stores are empty here. To an object that the app's own code adds, they cannot refer.
+        if let outer = outer[number], plan.isMigrated(object.objectID.key, of: entity) {
+          if outer.isKept { continue }
+          throw plan.derivationError(slot, outer, of: entity, object.objectID.key)
+        }
         // A random value would be another one in each pass.
         if passResult.isComplete, derivation.isRandom { continue }
         do {

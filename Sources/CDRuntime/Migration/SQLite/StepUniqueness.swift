@@ -63,6 +63,8 @@ struct StepUniqueness {
     let hasDeleted = try session.number("SELECT count(*) FROM temp.gone") > 0
     if isCounted || hasDeleted { try session.log?.countDuplicates(rule, session) }
     if hasDeleted {
+      let key = try session.key("SELECT min(pk) FROM temp.gone")
+      try plan.checkDuplicates(of: entity, deleting: key)
       try redirect(to: entity)
       try session.execute("DELETE FROM \(newTable(entity.table)) WHERE _pk IN (SELECT pk FROM temp.gone)")
     }

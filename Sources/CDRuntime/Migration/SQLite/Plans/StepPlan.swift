@@ -312,7 +312,7 @@ final class StepPlan {
   // MARK: Relationships
 
   /// The error for a relationship whose references or pairs would have to go to another store, or come from there; nil if
-  /// there is none.
+  /// there is none. Also the errors for rules that need another store, and for a loss that would damage one.
   ///
   /// The names and the kinds of both sides decide which store has them. This store cannot read what the other one has, so
   /// both refuse the step, whether they have references or not.
@@ -329,7 +329,7 @@ final class StepPlan {
           to: configurationName(of: new, in: destination)),
         moved.name.entity)
     }
-    return inverseError
+    return inverseError ?? leavingError ?? readError
   }
 
   /// The error for a relationship of this store that would follow the rule for an inverse of another store. That store
@@ -482,7 +482,7 @@ extension StepPlan {
   /// Whether all objects of a source entity become objects of a destination entity and keep their keys.
   @_optimize(none)
   func keepsAll(_ old: EntityPlan, as new: EntityPlan) -> Bool {
-    guard old.storeIndex == 0, new.storeIndex == 0 else { return true }
+    guard old.storeIndex == 0, new.storeIndex == 0 else { return keepsOuterKeys(of: old, as: new) }
     return old.subtree.allSatisfy { kind in
       source.entities[kind].description.isAbstract
         || sourceMappings.contains {
@@ -533,7 +533,9 @@ extension StepPlan {
   /// entity. Nil if the numbers differ, or if not all objects are migrated by rules alone.
   @_optimize(none)
   func commonOffset(of old: EntityPlan, as new: EntityPlan) -> Int64? {
-    guard old.storeIndex == 0, new.storeIndex == 0 else { return 0 }
+    guard old.storeIndex == 0, new.storeIndex == 0 else {
+      return keepsOuterKeys(of: old, as: new) ? 0 : nil
+    }
     var offsets: Set<Int64> = []
     for kind in old.subtree where !source.entities[kind].description.isAbstract {
       // A to-one relationship leads to the object of the first mapping.

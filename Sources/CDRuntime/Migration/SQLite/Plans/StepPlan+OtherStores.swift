@@ -1,0 +1,275 @@
+import CDMapping
+import CDModel
+
+// The references between this store and the other stores of the coordinator. No step moves objects between stores, and no
+// store learns which keys the migration of another one gives to objects.
+extension StepPlan {
+  /// Whether references to objects of a source entity keep their keys. The objects belong to another store before the step,
+  /// after it, or both.
+  ///
+  /// In a new store, or in the table of an entity that no mapping makes of them, unrelated objects have these keys.
+  @_optimize(none)
+  func keepsOuterKeys(of old: EntityPlan, as new: EntityPlan) -> Bool {
+    guard old.storeIndex != 0, new.storeIndex != 0 else { return false }
+    return mapping.entityMappings.contains { each in
+      guard let from = each.source.flatMap(source.entity),
+        let to = each.destination.flatMap(destination.entity)
+      else { return false }
+      return old.subtree.contains(from.index) && new.subtree.contains(to.index)
+    }
+  }
+
+  /// The relationships of other stores that keep the keys of a source entity's objects, and lead to a destination entity
+  /// after the step. Each has the destination entity whose table contains the keys.
+  @_optimize(none)
+  private func keptReferences(
+    to old: EntityPlan, as new: EntityPlan
+  ) -> [(holder: EntityPlan, relationship: RelationshipPlan)] {
+    var found: [(holder: EntityPlan, relationship: RelationshipPlan)] = []
+    for each in mapping.entityMappings {
+      guard let from = each.source.flatMap(source.entity), from.storeIndex != 0,
+        let holder = each.destination.flatMap(destination.entity), holder.storeIndex != 0
+      else { continue }
+      for rule in each.relationships {
+        guard case .objects(let value) = rule.value, let before = plainRelationship(value, of: from),
+          let after = holder.slot(rule.name)?.relationship,
+          source.graph.holdsRows(of: before.description, from.name),
+          destination.graph.holdsRows(of: after.description, holder.name),
+          source.entities[before.destination].subtree.contains(old.index),
+          destination.entities[after.destination].subtree.contains(new.index)
+        else { continue }
+        found.append((holder, after))
+      }
+    }
+    return found
+  }
+
+  /// The error for references of another store to objects that this store loses, because their entity leaves it and a rule
+  /// confirms the loss. Nil if there are none.
+  ///
+  /// The other store may have nothing to migrate. Then it would keep the references, and they would lead to objects of the
+  /// store that gets the entity.
+  @_optimize(none)
+  var leavingError: MigrationError? {
+    for each in mapping.entityMappings {
+      guard let from = each.source.flatMap(source.entity), from.storeIndex == 0,
+        let to = each.destination.flatMap(destination.entity), to.storeIndex != 0,
+        // Without a rule, the step is refused if there are objects.
+        !leaving.contains(where: { $0 === from }),
+        let reference = keptReferences(to: from, as: to).first(where: { !isInSameStore($0.holder, to) })
+      else { continue }
+      let (path, name) = (reference.relationship.path, reference.relationship.name)
+      let reason =
+        "'\(path)' of another store refers to objects of '\(from.name)', which this store loses; write "
+        + "'\(name): nil' in the mapping of '\(reference.relationship.owner)'"
+      return error(.notProven([reason]), to.name)
+    }
+    return nil
+  }
+
+  /// Throws an error if another store refers to objects of an entity, of which a rule for duplicates deletes some. It would
+  /// keep the references to the deleted objects.
+  ///
+  /// - Parameter key: The key of an object that the rule deletes.
+  @_optimize(none)
+  func checkDuplicates(of entity: EntityPlan, deleting key: ObjectKey?) throws(MigrationError) {
+    for each in sourceMappings where entity.subtree.contains(each.destination.index) {
+      guard let reference = keptReferences(to: each.source, as: each.destination).first else { continue }
+      let (path, name) = (reference.relationship.path, reference.relationship.name)
+      let reason =
+        "'\(path)' of another store refers to objects of '\(entity.name)', of which a rule would delete "
+        + "duplicates; make the objects unique with the old version, or write '\(name): nil' in the mapping of "
+        + "'\(reference.relationship.owner)'"
+      throw error(.notProven([reason]), entity.name, key)
+    }
+  }
+
+  /// Whether two entities of the destination, neither of which belongs to this store, belong to the same one. If the
+  /// coordinator has no store for them, the configurations tell.
+  @_optimize(none)
+  private func isInSameStore(_ entity: EntityPlan, _ other: EntityPlan) -> Bool {
+    if entity.storeIndex != nil || other.storeIndex != nil { return entity.storeIndex == other.storeIndex }
+    let names = destination.graph.configurations(of: entity.name)
+    let others = destination.graph.configurations(of: other.name)
+    return names.isEmpty ? others.isEmpty : names.contains { others.contains($0) }
+  }
+}
+
+// The rules that need objects of another store.
+extension StepPlan {
+  /// The error for a rule of this store that reads objects of another one; nil if there is none.
+  ///
+  /// While a store is migrated, empty stores take the places of the others. A rule would find no object in them: a filter
+  /// would exclude objects, for example.
+  @_optimize(none)
+  var readError: MigrationError? {
+    for sourceMapping in sourceMappings {
+      let entity = sourceMapping.destination.name
+      for (rule, part) in rules(of: sourceMapping) {
+        guard let read = Self.outerRelationship(in: part, of: sourceMapping.source, source) else { continue }
+        let reason =
+          "\(rule) of '\(entity)' reads objects of another store by '\(read.path)'; let it read only "
+          + "properties of this store"
+        return error(.notProven([reason]), entity)
+      }
+    }
+    return nil
+  }
+
+  /// The expressions that a step evaluates for each object of a mapping, with their descriptions.
+  @_optimize(none)
+  private func rules(of sourceMapping: SourceMapping) -> [(rule: String, part: ExpressionPart)] {
+    var found: [(rule: String, part: ExpressionPart)] = []
+    if let filter = sourceMapping.mapping.filter { found.append(("the filter", .predicate(filter))) }
+    for each in sourceMapping.mapping.attributes {
+      found.append(("the rule for '\(each.name)'", .value(each.value)))
+    }
+    for each in sourceMapping.mapping.relationships {
+      // The references themselves are copied. They are in this store, or not needed here.
+      guard case .objects(let value) = each.value,
+        plainRelationship(value, of: sourceMapping.source) == nil
+      else { continue }
+      found.append(("the rule for '\(each.name)'", .value(value)))
+    }
+    return found
+  }
+
+  /// The first relationship on the paths of an expression that leads to another store; nil if there is none.
+  @_optimize(none)
+  static func outerRelationship(
+    in part: ExpressionPart, of entity: EntityPlan, _ model: ModelPlan
+  ) -> RelationshipPlan? {
+    var walk = KeyPathWalk()
+    walk.visit(part)
+    for path in walk.paths {
+      var entity = entity
+      for case .key(let key) in path {
+        guard let relationship = entity.slot(key)?.relationship else { break }
+        if !relationship.isWithinStore { return relationship }
+        entity = model.entities[relationship.destination]
+      }
+    }
+    return nil
+  }
+}
+
+// Derived attributes that read another store. No step can compute them.
+extension StepPlan {
+  /// A derived attribute whose derivation reads another store.
+  struct OuterDerivation {
+    /// The relationship that leads to the other store.
+    let relationship: RelationshipPlan
+    /// Whether migrated objects have the value of the old version, and the step changes nothing that the derivation reads.
+    let isKept: Bool
+  }
+
+  /// The derived attributes of an entity of the destination that read another store, by their slots.
+  @_optimize(none)
+  func outerDerivations(of entity: EntityPlan) -> [Int: OuterDerivation] {
+    var found: [Int: OuterDerivation] = [:]
+    for number in entity.derivedSlots {
+      let slot = entity.slots[number]
+      guard slot.isStored, let derivation = slot.attribute?.derivation,
+        let relationship = Self.outerRelationship(in: .value(derivation), of: entity, destination)
+      else { continue }
+      let column = entity.columns[slot.columns.lowerBound]
+      let isKept = sourceMappings.allSatisfy { sourceMapping in
+        sourceMapping.destination !== entity
+          || !sourceMapping.isCustom && copiedDerived(column, for: sourceMapping) != nil
+      }
+      found[number] = OuterDerivation(
+        relationship: relationship, isKept: isKept && keepsProperties(readBy: derivation, of: entity))
+    }
+    return found
+  }
+
+  /// Whether an object of the destination was created from an object of the source. Its key tells, because the app's own
+  /// code gives other keys to further objects.
+  @_optimize(none)
+  func isMigrated(_ key: ObjectKey, of entity: EntityPlan) -> Bool {
+    guard hasCustom else { return true }
+    return sourceMappings.contains { sourceMapping in
+      let old = key - sourceMapping.offset
+      return sourceMapping.destination === entity && old > 0
+        && old < nextSourceKeys[sourceMapping.source.root] ?? 0
+    }
+  }
+
+  /// The error for an object whose derived attribute reads another store and does not keep its value.
+  @_optimize(none)
+  func derivationError(
+    _ slot: PropertyPlan, _ derivation: OuterDerivation, of entity: EntityPlan, _ key: ObjectKey
+  ) -> MigrationError {
+    let reason =
+      "'\(slot.name)' of '\(entity.name)' is derived from objects of another store by "
+      + "'\(derivation.relationship.path)', and would have to be computed again; keep the attribute, its "
+      + "derivation and the values that it reads, or make it an attribute that is not derived"
+    return error(.notProven([reason]), entity.name, key)
+  }
+
+  /// Whether the step, in this store and in the others, keeps all values and objects that a derivation reads.
+  @_optimize(none)
+  private func keepsProperties(readBy derivation: ValueExpression, of entity: EntityPlan) -> Bool {
+    var walk = KeyPathWalk()
+    walk.visit(derivation)
+    return walk.paths.allSatisfy { path in
+      var entity = entity
+      for case .key(let key) in path {
+        guard let slot = entity.slot(key) else { break }
+        if slot.isDerived || !keepsProperty(key, of: entity) { return false }
+        guard let relationship = slot.relationship else { break }
+        entity = destination.entities[relationship.destination]
+        if !keepsObjects(of: entity) { return false }
+      }
+      return true
+    }
+  }
+
+  /// Whether all mappings copy a property to the objects of an entity.
+  @_optimize(none)
+  private func keepsProperty(_ name: String, of entity: EntityPlan) -> Bool {
+    mappings(to: entity).allSatisfy { each in
+      each.attributes.allSatisfy { attribute in
+        attribute.name != name && !attribute.name.hasPrefix(name + ".") || isCopied(attribute, by: each)
+      }
+        && each.relationships.allSatisfy { relationship in
+          relationship.name != name || relationship.value == .objects(.keyPath(name))
+        }
+    }
+  }
+
+  /// Whether a mapping copies an attribute or a field. An integer of a wider type is the same value.
+  @_optimize(none)
+  private func isCopied(_ attribute: PropertyMapping, by entityMapping: EntityMapping) -> Bool {
+    let own = ValueExpression.keyPath(attribute.name)
+    if attribute.value == own { return true }
+    guard case .cast(let inner, .attribute(let type), otherwise: nil) = attribute.value.kind, inner == own,
+      let entity = entityMapping.source,
+      case .attribute(let old)? = source.graph.property(attribute.name, of: entity)
+    else { return false }
+    return TypeRules.isExact(old.type, as: type) && TypeRules.isExact(type, as: .int64)
+  }
+
+  /// Whether rules migrate all objects of an entity, and no others become objects of it.
+  @_optimize(none)
+  private func keepsObjects(of entity: EntityPlan) -> Bool {
+    let own = mappings(to: entity)
+    let roots = Set(own.compactMap { $0.source.flatMap(source.entity)?.root })
+    let isComplete = mapping.entityMappings.allSatisfy { each in
+      guard each.destination == nil, let removed = each.source.flatMap(source.entity) else { return true }
+      return !roots.contains(removed.root)
+    }
+    return isComplete && own.allSatisfy { $0.kind != .custom && $0.filter == nil }
+      && !mapping.duplicates.contains { rule in
+        destination.entity(rule.entity)?.root == entity.root
+      }
+  }
+
+  /// The mappings that create objects of an entity of the destination and of its subentities, in any store.
+  @_optimize(none)
+  private func mappings(to entity: EntityPlan) -> [EntityMapping] {
+    mapping.entityMappings.filter { each in
+      each.destination.flatMap(destination.entity).map { entity.subtree.contains($0.index) } ?? false
+    }
+  }
+}
