@@ -118,7 +118,8 @@ extension PersistentStoreCoordinator {
       findings += try incompleteSaves(session)
     }
     for root in plan.entities where root.root == root.index && engine.stores.store(of: root) != nil {
-      try verifyRows(of: root, isReadable: { engine.stores.store(of: $0) != nil }) { findings.append($0) }
+      try verifyRows(
+        of: root, isReadable: { engine.stores.store(of: $0) != nil }, { findings.append($0) })
     }
     return findings
   }

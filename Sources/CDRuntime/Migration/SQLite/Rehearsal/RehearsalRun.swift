@@ -320,7 +320,7 @@ struct RehearsalRun {
         throw MigrationError(migration.url, .cancelled)
       }
       // The other stores are empty here.
-      try coordinator.verifyRows(of: root, isReadable: { $0.storeIndex == 0 }) { problems.add($0) }
+      try coordinator.verifyRows(of: root, isReadable: { $0.storeIndex == 0 }, { problems.add($0) })
     }
     report.brokenRules = problems.all
   }
