@@ -27,8 +27,11 @@ package final class ObjectImport {
   private var reserved: [Int: ObjectKey] = [:]
   /// Mandatory references that have no value yet.
   private var unset: [(slot: PropertyPlan, entity: EntityPlan, key: ObjectKey)] = []
-  /// Objects that were in the store before and that references lead to, by relationship.
-  private var formerTargets: [(relationship: RelationshipPlan, keys: Set<ObjectKey>)] = []
+  /// Objects that were in the store before, and whose number of related objects has changed, by relationship.
+  private var counted: [(relationship: RelationshipPlan, keys: Set<ObjectKey>)] = []
+  /// Objects that were in the store before, and whose relationships have changed, by the name of the relationship and the
+  /// index of their entity. Empty if no attribute of the model is derived.
+  private var changed: [String: [Int: KeyRanges]] = [:]
   private var pendingCount = 0
   private var pendingBytes = 0
   /// The number of inserted objects.
@@ -140,10 +143,14 @@ package final class ObjectImport {
       run.stores.store(of: model.entities[relationship.destination]) != nil,
       try key < firstKey(of: model.entities[relationship.destination])
     else { return }
-    if let index = formerTargets.firstIndex(where: { $0.relationship === inverse }) {
-      formerTargets[index].keys.insert(key)
+    noteCounted(key, inverse)
+  }
+
+  private func noteCounted(_ key: ObjectKey, _ relationship: RelationshipPlan) {
+    if let index = counted.firstIndex(where: { $0.relationship === relationship }) {
+      counted[index].keys.insert(key)
     } else {
-      formerTargets.append((inverse, [key]))
+      counted.append((relationship, [key]))
     }
   }
 
@@ -263,6 +270,30 @@ package final class ObjectImport {
     pendingBytes = 0
     if context.hasChanges { try context.save() }
     context.reset()
+    try noteChanges()
+  }
+
+  /// Notes the changes of objects that were in the store before: a new object may take what they had.
+  ///
+  /// The history names these objects as it does after a save. Their rules and their derived attributes are looked at in the
+  /// end, because later objects of the import may change them again.
+  private func noteChanges() throws {
+    let changes = target.changes
+    target.changes.removeAll(keepingCapacity: true)
+    for (key, slots, isWritten) in changes {
+      let plan = model.entities[key.entity]
+      guard try !isNew(key.key, root: plan.root) else { continue }
+      let properties = plan.slots.filter { slots.contains($0.number) }
+      if isWritten { run.noteUpdated([key], properties.map(\.name)) }
+      for property in properties {
+        if model.hasDerivedSlots {
+          changed[property.name, default: [:]][key.entity, default: KeyRanges()].append(key.key)
+        }
+        guard let relationship = property.relationship, BatchRun.hasCountRule(relationship) else { continue }
+        if case .reference = relationship.storage { continue }
+        noteCounted(key.key, relationship)
+      }
+    }
   }
 
   // MARK: The end
@@ -272,7 +303,8 @@ package final class ObjectImport {
   fileprivate func finish() throws -> Int {
     try save()
     // The import cannot begin again, as other batches do if somebody has saved meanwhile.
-    try run.willRead(from: Array(inserted.keys).sorted().map { model.entities[$0] })
+    let read = Set(inserted.keys).union(changed.values.flatMap(\.keys))
+    try run.willRead(from: read.sorted().map { model.entities[$0] })
     try checkUnset()
     for (root, bounds) in bounds {
       reserved[root] = max(bounds.last + 1, firstKeys[root] ?? 1, reserved[root] ?? 1)
@@ -282,7 +314,7 @@ package final class ObjectImport {
       for range in KeyRanges.normalized(keys.ranges) { run.noteInserted(range, of: model.entities[entity]) }
     }
     for entity in Array(inserted.keys).sorted() { try appendPositions(of: model.entities[entity]) }
-    for (relationship, keys) in formerTargets { try run.checkCounts(of: relationship, of: Array(keys)) }
+    for (relationship, keys) in counted { try run.checkCounts(of: relationship, of: keys.sorted()) }
     for entity in Array(inserted.keys).sorted() {
       let plan = model.entities[entity]
       for case let relationship? in plan.relationships where BatchRun.hasCountRule(relationship) {
@@ -292,18 +324,35 @@ package final class ObjectImport {
         } else if run.stores.store(of: model.entities[relationship.destination]) == nil {
           continue
         }
-        try forEachChunk(of: entity) { try run.checkCounts(of: relationship, of: $0) }
+        try forEachChunk(of: inserted[entity]) { try run.checkCounts(of: relationship, of: $0) }
       }
     }
     if model.hasDerivedSlots {
       for entity in Array(inserted.keys).sorted() {
-        try forEachChunk(of: entity) { keys in
+        try forEachChunk(of: inserted[entity]) { keys in
           let keys = keys.map { FetchedKey(key: $0, entity: entity) }
           try run.derive(new: keys, own: [], others: run.dependents(of: keys, nil))
         }
       }
+      try deriveForChanged()
     }
     return count
+  }
+
+  /// Computes the derived attributes that depend on the relationships of objects that were in the store before.
+  ///
+  /// Both ends of a pair that no longer exists have changed. So the objects that have read the pair are found from these
+  /// ends, by the relationships that exist now.
+  @_optimize(none)
+  private func deriveForChanged() throws {
+    for (name, entities) in changed.orderedByKey() {
+      for (entity, keys) in entities.orderedByKey() {
+        try forEachChunk(of: keys) { keys in
+          let keys = keys.map { FetchedKey(key: $0, entity: entity) }
+          try run.derive(own: [], others: keys + run.dependents(of: keys, [name]))
+        }
+      }
+    }
   }
 
   private func checkUnset() throws {
@@ -333,9 +382,9 @@ package final class ObjectImport {
     }
   }
 
-  private func forEachChunk(of entity: Int, _ body: ([ObjectKey]) throws -> Void) throws {
+  private func forEachChunk(of all: KeyRanges?, _ body: ([ObjectKey]) throws -> Void) throws {
     var keys: [ObjectKey] = []
-    for range in inserted[entity]?.ranges ?? [] {
+    for range in KeyRanges.normalized(all?.ranges ?? []) {
       for key in range {
         keys.append(key)
         if keys.count == Self.chunk {
@@ -354,6 +403,9 @@ extension ObjectImport {
     /// The key and the references of the object that is about to be inserted.
     var key: ObjectKey = 0
     var references: [(slot: Int, key: ObjectKey)] = []
+    /// The objects with rows that the last save has changed, with the changed properties. Nothing of an object is written if
+    /// only the reference of its partner has changed.
+    var changes: [(key: FetchedKey, slots: SlotSet, isWritten: Bool)] = []
     private let writer: any StoreWriteSession
     private let files: ListedFiles
     /// The slots of mandatory references in the entity's own table, by the index of the entity.
@@ -409,10 +461,30 @@ extension ObjectImport {
     func index(_ relationship: RelationshipPlan) throws {}
 
     func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {
+      for object in context.pending where object.flags.isDisjoint(with: [.inserted, .deleted]) {
+        guard let extras = object.extras else { continue }
+        try checkReferences(of: object, extras.changed)
+        let isWritten =
+          object.flags.contains(.updated) || extras.toMany.contains(where: { $0.state.isChanged })
+        changes.append(
+          (FetchedKey(key: object.key, entity: object.scope.plan.index), extras.changed, isWritten))
+      }
       let run = try SaveRun(
         context: context, session: writer, plan: plan,
         changeCount: context.pendingChanges.changeCount)
       try run.writeInTransaction()
+    }
+
+    /// Throws if an object has lost a mandatory reference, because a new object has taken its partner.
+    private func checkReferences(of object: ManagedObject, _ changed: SlotSet) throws {
+      let plan = object.scope.plan
+      for slot in mandatorySlots[plan.index] where changed.contains(slot) && object.referenceKey(slot) == 0 {
+        throw BatchError.invalid([
+          BatchMistake(
+            entity: plan.name, property: plan.slots[slot].name, reason: .missingValue,
+            objectID: object.objectID)
+        ])
+      }
     }
   }
 }
