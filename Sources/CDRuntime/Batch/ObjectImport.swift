@@ -32,6 +32,8 @@ package final class ObjectImport {
   /// Objects that were in the store before, and whose relationships have changed, by the name of the relationship and the
   /// index of their entity. Empty if no attribute of the model is derived.
   private var changed: [String: [Int: KeyRanges]] = [:]
+  /// The keys of inserted objects with a derived value that the caller has given, by the index of their entity and the slot.
+  private var given: [Int: [Int: KeyRanges]] = [:]
   private var pendingCount = 0
   private var pendingBytes = 0
   /// The number of inserted objects.
@@ -93,6 +95,12 @@ package final class ObjectImport {
     return true
   }
 
+  /// Whether the import computes the value of a derived attribute:
+  /// see ``ManagedObjectContext/canDeriveAgain(_:ofEntity:)``. The caller gives any other value.
+  package func computes(_ attribute: String, ofEntity name: String) -> Bool {
+    context.canDeriveAgain(attribute, ofEntity: name)
+  }
+
   private func plan(_ name: String) throws -> EntityPlan {
     guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
     return plan
@@ -104,13 +112,16 @@ package final class ObjectImport {
   ///   - key: An unused key, not below ``firstKey(ofEntity:)``.
   ///   - references: Keys of related objects, by the names of relationships for which ``isReference(_:ofEntity:)`` is
   ///     true. The caller makes sure that these objects exist in the end.
+  ///   - derived: Values of derived attributes for which ``computes(_:ofEntity:)`` is false. If a value is not given, it is
+  ///     computed.
   ///   - size: The approximate number of bytes of the values.
   ///   - fill: Sets the attributes.
   /// - Returns: The identifier of the object.
   /// - Throws: The errors of `fill`, and those of ``ManagedObjectContext/save()`` for this object and others before it.
   @discardableResult
   package func insert(
-    entity name: String, key: Int64, references: [(relationship: String, key: Int64)], size: Int,
+    entity name: String, key: Int64, references: [(relationship: String, key: Int64)],
+    derived: [(attribute: String, value: AttributeValue)] = [], size: Int,
     _ fill: (ManagedObject) throws -> Void
   ) throws -> ManagedObjectID {
     let plan = try plan(name)
@@ -129,6 +140,13 @@ package final class ObjectImport {
     let object = try context.insert(entityNamed: name)
     for slot in target.unset(of: object) { unset.append((plan.slots[slot], plan, key)) }
     try fill(object)
+    for (attribute, value) in derived {
+      guard let slot = plan.slot(attribute), slot.isStored, let value = slot.storageType?.fitted(value),
+        value != .null || slot.attribute?.isOptional == true
+      else { continue }
+      object.setStoredValues([slot.number: value])
+      given[plan.index, default: [:]][slot.number, default: KeyRanges()].append(key)
+    }
     inserted[plan.index, default: KeyRanges()].append(key)
     let known = bounds[plan.root] ?? (key, key)
     bounds[plan.root] = (min(known.first, key), max(known.last, key))
@@ -327,6 +345,7 @@ package final class ObjectImport {
         try forEachChunk(of: inserted[entity]) { try run.checkCounts(of: relationship, of: $0) }
       }
     }
+    run.givenValues = given.mapValues { $0.mapValues { KeyRanges.normalized($0.ranges) } }
     if model.hasDerivedSlots {
       for entity in Array(inserted.keys).sorted() {
         try forEachChunk(of: inserted[entity]) { keys in
@@ -551,6 +570,18 @@ extension ManagedObjectContext {
     case .referencesOfOthers: return found.isOrdered && !isOutside
     case .join(_, let isSource): return isSource || found.isOrdered && !isOutside
     }
+  }
+
+  /// Whether the value of a derived attribute can be computed again from the objects of this context's stores.
+  ///
+  /// This is not so if the value depends on the time or on chance, or on objects of a store that this context does not have.
+  /// A dump has such a value, and an import stores it as it is.
+  package func canDeriveAgain(_ attribute: String, ofEntity name: String) -> Bool {
+    guard let plan = model.entity(name), let derivation = plan.slot(attribute)?.attribute?.derivation else {
+      return false
+    }
+    return derivation.isRepeatable
+      && plan.entities(readBy: derivation, among: model.entities).allSatisfy { storeReader.hasStore(of: $0) }
   }
 
   /// The objects of a relationship for which ``leadsOutside(_:ofEntity:)`` is true, in the relationship's order. Empty if
