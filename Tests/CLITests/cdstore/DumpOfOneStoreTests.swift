@@ -154,6 +154,26 @@ import Testing
     }
   }
 
+  @Test func aFetchHasTheReferencesToo() throws {
+    try fill()
+    let before = try description(context())
+    let rows = try succeed("fetch", "notes", "Note", "--format", "json")
+    #expect(rows.contains(#""reviewer":{"$otherStore":"Person/p2"}"#), "\(rows)")
+    #expect(try succeed("fetch", "notes", "Note", "--format", "csv").contains(",Person/p2"))
+    // A store with the model and no objects.
+    let dump = try run("dump", "notes").output.split(separator: "\n")
+    let header = try #require(dump.first)
+    _ = try succeed("load", "notes2", "-", input: "\(header)\n{\"@end\":{\"objects\":0}}\n")
+    let loaded = try run("load", "notes2", "-", input: rows)
+    #expect(loaded.status == 0 && loaded.errors.contains("1 reference of 'Note.reviewer' leads"), "\(loaded)")
+    // The orders on the other side have no place in such rows.
+    func ofNotes(_ lines: [String]) -> [String] {
+      let keys = ["author", "reviewer", "markedBy", "seenBy", "keeper"]
+      return lines.filter { line in keys.contains { line.contains(".\($0) = ") } }
+    }
+    #expect(try ofNotes(description(context(notes: "notes2"))) == ofNotes(before))
+  }
+
   @Test func aURIOfTheOtherStoreIsAReference() throws {
     try fill()
     let both = try context()
