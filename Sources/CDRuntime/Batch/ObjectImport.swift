@@ -470,7 +470,8 @@ extension ObjectImport {
           }
         }
         for other in others {
-          guard let inverse, let position = other.inversePosition else { continue }
+          // Without an order, the rows of the join table have no position.
+          guard let inverse, inverse.isOrdered, let position = other.inversePosition else { continue }
           try writer.setPosition(position, of: key, inverse, of: other.number, isNew: false)
         }
       }

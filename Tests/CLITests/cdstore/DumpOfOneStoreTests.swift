@@ -17,6 +17,7 @@ import Testing
         relationships:
           notes: { to: [Note], inverse: author, ordered: true }
           marks: { to: [Note], inverse: markedBy, ordered: true }
+          likes: { to: [Note], inverse: likedBy }
           desk: { to: "Note?", inverse: keeper }
       Guest: { parent: Person }
       Note:
@@ -26,6 +27,7 @@ import Testing
           reviewer: { to: "Person?", inverse: none }
           markedBy: { to: [Person], inverse: marks, ordered: true, count: 0...3 }
           seenBy: { to: [Person], inverse: none }
+          likedBy: { to: [Person], inverse: likes }
           keeper: { to: "Person?", inverse: desk }
           answers: { to: [Note], inverse: question }
           question: { to: "Note?", inverse: answers }
@@ -194,6 +196,20 @@ import Testing
         "Note new.question = ", "Note new.reviewer = ", "Note new.seenBy = Person Ada",
       ])
     #expect(try fresh.persistentStoreCoordinator.verify().isEmpty)
+  }
+
+  /// Such as a dump from the time when the other side was ordered.
+  @Test func aPositionOnASideWithoutOrderIsIgnored() throws {
+    try fill()
+    let person = #"{"$otherStore": "Person/p1", "position": 7}"#
+    let result = try run(
+      "load", "notes", "-",
+      input: #"{"@entity": "Note", "text": "new", "author": \#(person), "likedBy": [\#(person)]}"#)
+    #expect(result.status == 0, "\(result)")
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Note", where: try FetchPredicate(format: "text == 'new'"))
+    let note = try #require(context().fetch(request).first)
+    #expect(try note.value(forKey: "likedBy").objects.count == 1)
   }
 
   @Test func mistakesInReferencesHaveLines() throws {
