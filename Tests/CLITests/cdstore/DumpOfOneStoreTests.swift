@@ -208,7 +208,8 @@ import Testing
     #expect(result.status == 0, "\(result)")
     let request = FetchRequest<ManagedObject>(
       entityName: "Note", where: try FetchPredicate(format: "text == 'new'"))
-    let note = try #require(context().fetch(request).first)
+    let both = try context()
+    let note = try #require(both.fetch(request).first)
     #expect(try note.value(forKey: "likedBy").objects.count == 1)
   }
 
