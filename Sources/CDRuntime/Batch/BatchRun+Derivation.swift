@@ -111,7 +111,9 @@ extension BatchRun {
     let failures = reading.readFailures.count
     var values: [(column: String, value: AttributeValue)] = []
     var unchanged: [(column: String, value: AttributeValue)] = []
+    let given = givenValues[own.index] ?? [:]
     for slot in own.derivedSlots.map({ own.slots[$0] }) {
+      if let keys = given[slot.number], KeyRanges.contains(key.key, in: keys) { continue }
       let column = own.columns[slot.columns.lowerBound].name
       if let value = try reading.derivedValue(of: object, slot, evaluator) {
         values.append((column, value))

@@ -22,6 +22,9 @@ final class BatchRun {
   /// The updated objects, by the name of the changed property.
   private var changedProperties: [String: [Int: KeyRanges]] = [:]
   private var deleted: [Int: KeyRanges] = [:]
+  /// The keys of new objects with a derived value that is not computed, by the index of the entity and the slot. The ranges
+  /// are normalized.
+  var givenValues: [Int: [Int: [ClosedRange<ObjectKey>]]] = [:]
   /// Whether the batch can run again. The rows of some sequences can be read only once.
   private(set) var isRepeatable = true
   /// Whether to keep others from saving before the batch reads rows that decide about its changes.

@@ -27,8 +27,13 @@ package final class ObjectImport {
   private var reserved: [Int: ObjectKey] = [:]
   /// Mandatory references that have no value yet.
   private var unset: [(slot: PropertyPlan, entity: EntityPlan, key: ObjectKey)] = []
-  /// Objects that were in the store before and that references lead to, by relationship.
-  private var formerTargets: [(relationship: RelationshipPlan, keys: Set<ObjectKey>)] = []
+  /// Objects that were in the store before, and whose number of related objects has changed, by relationship.
+  private var counted: [(relationship: RelationshipPlan, keys: Set<ObjectKey>)] = []
+  /// Objects that were in the store before, and whose relationships have changed, by the name of the relationship and the
+  /// index of their entity. Empty if no attribute of the model is derived.
+  private var changed: [String: [Int: KeyRanges]] = [:]
+  /// The keys of inserted objects with a derived value that the caller has given, by the index of their entity and the slot.
+  private var given: [Int: [Int: KeyRanges]] = [:]
   private var pendingCount = 0
   private var pendingBytes = 0
   /// The number of inserted objects.
@@ -90,6 +95,12 @@ package final class ObjectImport {
     return true
   }
 
+  /// Whether the import computes the value of a derived attribute:
+  /// see ``ManagedObjectContext/canDeriveAgain(_:ofEntity:)``. The caller gives any other value.
+  package func computes(_ attribute: String, ofEntity name: String) -> Bool {
+    context.canDeriveAgain(attribute, ofEntity: name)
+  }
+
   private func plan(_ name: String) throws -> EntityPlan {
     guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
     return plan
@@ -101,13 +112,16 @@ package final class ObjectImport {
   ///   - key: An unused key, not below ``firstKey(ofEntity:)``.
   ///   - references: Keys of related objects, by the names of relationships for which ``isReference(_:ofEntity:)`` is
   ///     true. The caller makes sure that these objects exist in the end.
+  ///   - derived: Values of derived attributes for which ``computes(_:ofEntity:)`` is false. If a value is not given, it is
+  ///     computed.
   ///   - size: The approximate number of bytes of the values.
   ///   - fill: Sets the attributes.
   /// - Returns: The identifier of the object.
   /// - Throws: The errors of `fill`, and those of ``ManagedObjectContext/save()`` for this object and others before it.
   @discardableResult
   package func insert(
-    entity name: String, key: Int64, references: [(relationship: String, key: Int64)], size: Int,
+    entity name: String, key: Int64, references: [(relationship: String, key: Int64)],
+    derived: [(attribute: String, value: AttributeValue)] = [], size: Int,
     _ fill: (ManagedObject) throws -> Void
   ) throws -> ManagedObjectID {
     let plan = try plan(name)
@@ -126,6 +140,13 @@ package final class ObjectImport {
     let object = try context.insert(entityNamed: name)
     for slot in target.unset(of: object) { unset.append((plan.slots[slot], plan, key)) }
     try fill(object)
+    for (attribute, value) in derived {
+      guard let slot = plan.slot(attribute), slot.isStored, let value = slot.storageType?.fitted(value),
+        value != .null || slot.attribute?.isOptional == true
+      else { continue }
+      object.setStoredValues([slot.number: value])
+      given[plan.index, default: [:]][slot.number, default: KeyRanges()].append(key)
+    }
     inserted[plan.index, default: KeyRanges()].append(key)
     let known = bounds[plan.root] ?? (key, key)
     bounds[plan.root] = (min(known.first, key), max(known.last, key))
@@ -140,10 +161,14 @@ package final class ObjectImport {
       run.stores.store(of: model.entities[relationship.destination]) != nil,
       try key < firstKey(of: model.entities[relationship.destination])
     else { return }
-    if let index = formerTargets.firstIndex(where: { $0.relationship === inverse }) {
-      formerTargets[index].keys.insert(key)
+    noteCounted(key, inverse)
+  }
+
+  private func noteCounted(_ key: ObjectKey, _ relationship: RelationshipPlan) {
+    if let index = counted.firstIndex(where: { $0.relationship === relationship }) {
+      counted[index].keys.insert(key)
     } else {
-      formerTargets.append((inverse, [key]))
+      counted.append((relationship, [key]))
     }
   }
 
@@ -263,6 +288,30 @@ package final class ObjectImport {
     pendingBytes = 0
     if context.hasChanges { try context.save() }
     context.reset()
+    try noteChanges()
+  }
+
+  /// Notes the changes of objects that were in the store before: a new object may take what they had.
+  ///
+  /// The history names these objects as it does after a save. Their rules and their derived attributes are looked at in the
+  /// end, because later objects of the import may change them again.
+  private func noteChanges() throws {
+    let changes = target.changes
+    target.changes.removeAll(keepingCapacity: true)
+    for (key, slots, isWritten) in changes {
+      let plan = model.entities[key.entity]
+      guard try !isNew(key.key, root: plan.root) else { continue }
+      let properties = plan.slots.filter { slots.contains($0.number) }
+      if isWritten { run.noteUpdated([key], properties.map(\.name)) }
+      for property in properties {
+        if model.hasDerivedSlots {
+          changed[property.name, default: [:]][key.entity, default: KeyRanges()].append(key.key)
+        }
+        guard let relationship = property.relationship, BatchRun.hasCountRule(relationship) else { continue }
+        if case .reference = relationship.storage { continue }
+        noteCounted(key.key, relationship)
+      }
+    }
   }
 
   // MARK: The end
@@ -272,7 +321,8 @@ package final class ObjectImport {
   fileprivate func finish() throws -> Int {
     try save()
     // The import cannot begin again, as other batches do if somebody has saved meanwhile.
-    try run.willRead(from: Array(inserted.keys).sorted().map { model.entities[$0] })
+    let read = Set(inserted.keys).union(changed.values.flatMap(\.keys))
+    try run.willRead(from: read.sorted().map { model.entities[$0] })
     try checkUnset()
     for (root, bounds) in bounds {
       reserved[root] = max(bounds.last + 1, firstKeys[root] ?? 1, reserved[root] ?? 1)
@@ -282,7 +332,7 @@ package final class ObjectImport {
       for range in KeyRanges.normalized(keys.ranges) { run.noteInserted(range, of: model.entities[entity]) }
     }
     for entity in Array(inserted.keys).sorted() { try appendPositions(of: model.entities[entity]) }
-    for (relationship, keys) in formerTargets { try run.checkCounts(of: relationship, of: Array(keys)) }
+    for (relationship, keys) in counted { try run.checkCounts(of: relationship, of: keys.sorted()) }
     for entity in Array(inserted.keys).sorted() {
       let plan = model.entities[entity]
       for case let relationship? in plan.relationships where BatchRun.hasCountRule(relationship) {
@@ -292,18 +342,36 @@ package final class ObjectImport {
         } else if run.stores.store(of: model.entities[relationship.destination]) == nil {
           continue
         }
-        try forEachChunk(of: entity) { try run.checkCounts(of: relationship, of: $0) }
+        try forEachChunk(of: inserted[entity]) { try run.checkCounts(of: relationship, of: $0) }
       }
     }
+    run.givenValues = given.mapValues { $0.mapValues { KeyRanges.normalized($0.ranges) } }
     if model.hasDerivedSlots {
       for entity in Array(inserted.keys).sorted() {
-        try forEachChunk(of: entity) { keys in
+        try forEachChunk(of: inserted[entity]) { keys in
           let keys = keys.map { FetchedKey(key: $0, entity: entity) }
           try run.derive(new: keys, own: [], others: run.dependents(of: keys, nil))
         }
       }
+      try deriveForChanged()
     }
     return count
+  }
+
+  /// Computes the derived attributes that depend on the relationships of objects that were in the store before.
+  ///
+  /// Both ends of a pair that no longer exists have changed. So the objects that have read the pair are found from these
+  /// ends, by the relationships that exist now.
+  @_optimize(none)
+  private func deriveForChanged() throws {
+    for (name, entities) in changed.orderedByKey() {
+      for (entity, keys) in entities.orderedByKey() {
+        try forEachChunk(of: keys) { keys in
+          let keys = keys.map { FetchedKey(key: $0, entity: entity) }
+          try run.derive(own: [], others: keys + run.dependents(of: keys, [name]))
+        }
+      }
+    }
   }
 
   private func checkUnset() throws {
@@ -333,9 +401,9 @@ package final class ObjectImport {
     }
   }
 
-  private func forEachChunk(of entity: Int, _ body: ([ObjectKey]) throws -> Void) throws {
+  private func forEachChunk(of all: KeyRanges?, _ body: ([ObjectKey]) throws -> Void) throws {
     var keys: [ObjectKey] = []
-    for range in inserted[entity]?.ranges ?? [] {
+    for range in KeyRanges.normalized(all?.ranges ?? []) {
       for key in range {
         keys.append(key)
         if keys.count == Self.chunk {
@@ -354,6 +422,9 @@ extension ObjectImport {
     /// The key and the references of the object that is about to be inserted.
     var key: ObjectKey = 0
     var references: [(slot: Int, key: ObjectKey)] = []
+    /// The objects with rows that the last save has changed, with the changed properties. Nothing of an object is written if
+    /// only the reference of its partner has changed.
+    var changes: [(key: FetchedKey, slots: SlotSet, isWritten: Bool)] = []
     private let writer: any StoreWriteSession
     private let files: ListedFiles
     /// The slots of mandatory references in the entity's own table, by the index of the entity.
@@ -399,7 +470,8 @@ extension ObjectImport {
           }
         }
         for other in others {
-          guard let inverse, let position = other.inversePosition else { continue }
+          // Without an order, the rows of the join table have no position.
+          guard let inverse, inverse.isOrdered, let position = other.inversePosition else { continue }
           try writer.setPosition(position, of: key, inverse, of: other.number, isNew: false)
         }
       }
@@ -409,10 +481,30 @@ extension ObjectImport {
     func index(_ relationship: RelationshipPlan) throws {}
 
     func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {
+      for object in context.pending where object.flags.isDisjoint(with: [.inserted, .deleted]) {
+        guard let extras = object.extras else { continue }
+        try checkReferences(of: object, extras.changed)
+        let isWritten =
+          object.flags.contains(.updated) || extras.toMany.contains(where: { $0.state.isChanged })
+        changes.append(
+          (FetchedKey(key: object.key, entity: object.scope.plan.index), extras.changed, isWritten))
+      }
       let run = try SaveRun(
         context: context, session: writer, plan: plan,
         changeCount: context.pendingChanges.changeCount)
       try run.writeInTransaction()
+    }
+
+    /// Throws if an object has lost a mandatory reference, because a new object has taken its partner.
+    private func checkReferences(of object: ManagedObject, _ changed: SlotSet) throws {
+      let plan = object.scope.plan
+      for slot in mandatorySlots[plan.index] where changed.contains(slot) && object.referenceKey(slot) == 0 {
+        throw BatchError.invalid([
+          BatchMistake(
+            entity: plan.name, property: plan.slots[slot].name, reason: .missingValue,
+            objectID: object.objectID)
+        ])
+      }
     }
   }
 }
@@ -479,6 +571,18 @@ extension ManagedObjectContext {
     case .referencesOfOthers: return found.isOrdered && !isOutside
     case .join(_, let isSource): return isSource || found.isOrdered && !isOutside
     }
+  }
+
+  /// Whether the value of a derived attribute can be computed again from the objects of this context's stores.
+  ///
+  /// This is not so if the value depends on the time or on chance, or on objects of a store that this context does not have.
+  /// A dump has such a value, and an import stores it as it is.
+  package func canDeriveAgain(_ attribute: String, ofEntity name: String) -> Bool {
+    guard let plan = model.entity(name), let derivation = plan.slot(attribute)?.attribute?.derivation else {
+      return false
+    }
+    return derivation.isRepeatable
+      && plan.entities(readBy: derivation, among: model.entities).allSatisfy { storeReader.hasStore(of: $0) }
   }
 
   /// The objects of a relationship for which ``leadsOutside(_:ofEntity:)`` is true, in the relationship's order. Empty if

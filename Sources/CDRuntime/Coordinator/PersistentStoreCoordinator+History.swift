@@ -22,7 +22,8 @@ extension PersistentStoreCoordinator {
   ///   - token: The point after which to begin; nil for everything that the stores still have.
   ///   - author: The author of the saves to return; nil for all authors.
   ///   - limit: The maximum number of transactions for each store; nil for all.
-  /// - Throws: ``HistoryError/expiredToken(storeID:)`` if some of the transactions have been purged, or ``StoreError``.
+  /// - Throws: ``HistoryError/expiredToken(storeID:)`` if some of the transactions have been purged, or if the token names none
+  ///   of the stores; ``StoreError``.
   public func history(
     after token: HistoryToken? = nil, author: String? = nil, limit: Int? = nil
   ) throws -> [HistoryTransaction] {

@@ -68,3 +68,24 @@ struct DerivationTrigger: Sendable {
     return properties.contains(where: hasChanged)
   }
 }
+
+extension EntityPlan {
+  /// The entities whose objects a derivation of this entity reads through relationships.
+  ///
+  /// - Parameter entities: All entities of the model.
+  @_optimize(none)
+  func entities(readBy derivation: ValueExpression, among entities: [EntityPlan]) -> [EntityPlan] {
+    var walk = KeyPathWalk()
+    walk.visit(derivation)
+    var result: [EntityPlan] = []
+    for path in walk.paths {
+      var current = self
+      for case .key(let key) in path {
+        guard let relationship = current.slot(key)?.relationship else { break }
+        current = entities[relationship.destination]
+        result.append(current)
+      }
+    }
+    return result
+  }
+}

@@ -184,31 +184,12 @@ private struct RepeatedDerivations {
       for number in entity.derivedSlots {
         let slot = entity.slots[number]
         guard slot.isStored, let derivation = slot.attribute?.derivation, derivation.isRepeatable,
-          Self.entities(readBy: derivation, of: entity, entities).allSatisfy(isReadable)
+          entity.entities(readBy: derivation, among: entities).allSatisfy(isReadable)
         else { continue }
         attributes[index, default: []].append(slot)
       }
     }
     self.attributes = attributes
-  }
-
-  /// The entities whose objects a derivation reads through relationships.
-  @_optimize(none)
-  private static func entities(
-    readBy derivation: ValueExpression, of entity: EntityPlan, _ entities: [EntityPlan]
-  ) -> [EntityPlan] {
-    var walk = KeyPathWalk()
-    walk.visit(derivation)
-    var result: [EntityPlan] = []
-    for path in walk.paths {
-      var current = entity
-      for case .key(let key) in path {
-        guard let relationship = current.slot(key)?.relationship else { break }
-        current = entities[relationship.destination]
-        result.append(current)
-      }
-    }
-    return result
   }
 
   /// Calls a function with each derived value of an object that differs from what its derivation gives.

@@ -12,7 +12,7 @@ struct Dump: ParsableCommand {
       'cdstore load' creates the same store from the output: the same values, relationships, orders and identifiers. The \
       first line describes the store and contains its model. The last line has the number of objects. Each line \
       between them is an object, with exact values: a date is {"$referenceDate": seconds since 2001}, and a value of an \
-      enumeration is the name of its case. Derived attributes are left out, because 'cdstore load' computes them. \
+      enumeration is the name of its case. A derived value is left out if 'cdstore load' can compute it again. \
       Objects are in the order of the entities in the model; subentities follow their parent entity. They are read one \
       after another, so that a large store needs little memory. The command fails if a value cannot be read, and names it.
 

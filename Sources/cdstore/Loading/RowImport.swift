@@ -280,12 +280,15 @@ struct RowImport {
     throws
   {
     var attributes: [(name: String, value: AttributeValue)] = []
+    var derived: [(attribute: String, value: AttributeValue)] = []
     var references: [(relationship: String, key: Int64)] = []
     for member in row.members where !member.key.hasPrefix("@") {
       do {
         switch graph.property(member.key, of: row.entity) {
-        // A row of a fetch has them, but they are computed again.
-        case .attribute(let attribute)? where attribute.derivation != nil: break
+        case .attribute(let attribute)? where attribute.derivation != nil:
+          // A row of a fetch has all derived values, but most of them are computed again.
+          if attribute.isTransient || objects.computes(member.key, ofEntity: row.entity) { continue }
+          derived.append((member.key, try reading.value(member.value, attribute)))
         case .attribute(let attribute)?:
           attributes.append((member.key, try reading.value(member.value, attribute)))
         case .relationship(let relationship)?:
@@ -321,7 +324,9 @@ struct RowImport {
       attributes.append((idAttribute, .string(id)))
     }
     var objectID: ManagedObjectID?
-    try objects.insert(entity: row.entity, key: key, references: references, size: size) { object in
+    try objects.insert(
+      entity: row.entity, key: key, references: references, derived: derived, size: size
+    ) { object in
       objectID = object.objectID
       lines[object.objectID] = line
       for attribute in attributes {

@@ -3,8 +3,9 @@ import CDRuntime
 
 /// Writes objects as the lines of a dump, from which ``RowImport`` makes the same objects.
 ///
-/// A line has all that no other line has: attributes that are stored and not derived, to-one relationships in the object's
-/// own row, ordered relationships, and the pairs of a many-to-many relationship on one side.
+/// A line has all that no other line has: stored attributes, to-one relationships in the object's own row, ordered
+/// relationships, and the pairs of a many-to-many relationship on one side. It lacks the derived values that can be computed
+/// from the other lines.
 struct DumpRows {
   private let context: ManagedObjectContext
   private let values: ValueJSON
@@ -17,7 +18,9 @@ struct DumpRows {
   init(of entity: String, _ graph: EntityGraph, in context: ManagedObjectContext) {
     self.context = context
     values = ValueJSON(graph: graph, isExact: true)
-    attributes = graph.attributes(of: entity).filter { !$0.isTransient && $0.derivation == nil }
+    attributes = graph.attributes(of: entity).filter {
+      !$0.isTransient && !context.canDeriveAgain($0.name, ofEntity: entity)
+    }
     relationships = graph.relationships(of: entity).filter { context.isListed($0.name, ofEntity: entity) }
     outside = Set(relationships.map(\.name).filter { context.leadsOutside($0, ofEntity: entity) })
     self.entity = entity

@@ -36,8 +36,10 @@ struct RowJSON {
       members.append(JSONValue.Member(attribute.name, values.json(value, attribute)))
     }
     for relationship in graph.relationships(of: entity) {
-      if leadsOutside(relationship.name, object) {
-        members.append(JSONValue.Member(relationship.name, relationship.isToMany ? .array([]) : .null))
+      if let references = try outsideReferences(relationship.name, object) {
+        let json = references.map(OutsideForm.json)
+        members.append(
+          JSONValue.Member(relationship.name, relationship.isToMany ? .array(json) : json.first ?? .null))
         continue
       }
       let value = try object.value(forKey: relationship.name)
@@ -57,7 +59,9 @@ struct RowJSON {
   func cells(_ object: ManagedObject, of entity: String) throws -> [String] {
     [id(object)]
       + (try columns(entity).map { name -> String in
-        if leadsOutside(name, object) { return "" }
+        if let references = try outsideReferences(name, object) {
+          return references.first.map(OutsideForm.text) ?? ""
+        }
         return switch try object.value(forKey: name) {
         case .attribute(let value): ValueJSON.text(value)
         case .object(let related): related.map(id) ?? ""
@@ -66,9 +70,15 @@ struct RowJSON {
       })
   }
 
-  /// Whether a property is a relationship to objects of a store that is not open. Reading it would be an error.
-  private func leadsOutside(_ property: String, _ object: ManagedObject) -> Bool {
-    object.managedObjectContext?.leadsOutside(property, ofEntity: object.entity.name) ?? false
+  /// The objects of a relationship to a store that is not open; nil for any other property. Reading them would be an error.
+  /// Empty if the other store contains the relationship.
+  private func outsideReferences(
+    _ property: String, _ object: ManagedObject
+  ) throws -> [OutsideReference]? {
+    guard let context = object.managedObjectContext,
+      context.leadsOutside(property, ofEntity: object.entity.name)
+    else { return nil }
+    return try context.outsideReferences(of: object, property)
   }
 
   private func columns(_ entity: String) -> [String] {

@@ -16,12 +16,14 @@ struct OutsideForm {
   init(_ graph: EntityGraph) { self.graph = graph }
 
   static func json(_ reference: OutsideReference) -> JSONValue {
-    var members = [JSONValue.Member(tag, .string("\(reference.entity)/p\(reference.number)"))]
+    var members = [JSONValue.Member(tag, .string(text(reference)))]
     if let position = reference.inversePosition {
       members.append(JSONValue.Member(Self.position, .int(position)))
     }
     return .object(members)
   }
+
+  static func text(_ reference: OutsideReference) -> String { "\(reference.entity)/p\(reference.number)" }
 
   /// Whether JSON has the form of such a reference, even if it is not a valid one.
   static func isReference(_ json: JSONValue) -> Bool { json[tag] != nil }

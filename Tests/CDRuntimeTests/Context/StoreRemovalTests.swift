@@ -186,6 +186,23 @@ import Testing
     try context.save()
   }
 
+  /// Relationships that lead to the other store read as empty for a batch too, which reads within its transaction.
+  @Test func aBatchNeedsOnlyTheStoreOfItsObjects() throws {
+    let coordinator = try PersistentStoreCoordinator(
+      model: DiaryStores.model,
+      stores: [
+        PersistentStoreDescription(.inMemory, configuration: "People"),
+        PersistentStoreDescription(.inMemory, configuration: "Notes"),
+      ])
+    let context = PersistentContainer(coordinator).newContext()
+    let (_, note) = try DiaryStores.fill(context)
+    try context.save()
+    try coordinator.removePersistentStore(withID: note.objectID.storeID)
+    let people = FetchRequest<ManagedObject>(entityName: "Person")
+    #expect(try context.execute(BatchDeleteRequest(people)).count == 1)
+    #expect(try context.count(for: people) == 0)
+  }
+
   @Test func theOnlyStoreCanGo() throws {
     let store = try TemporaryStore()
     let container = try store.container()

@@ -172,6 +172,14 @@ final class SQLiteDatabase: StoreEngine {
 
   private static func prepare(_ connection: SQLiteConnection, toWrite set: SQLiteStoreSet) throws {
     for store in set.all { try connection.execute("PRAGMA \(set.schema(of: store)).synchronous = NORMAL") }
+    // A batch also reads with this connection.
+    try createAbsentTables(of: set, connection)
+  }
+
+  /// Creates empty temporary tables in place of the tables of missing stores. So a relationship to an entity of a missing
+  /// store reads as empty in every statement.
+  private static func createAbsentTables(of set: SQLiteStoreSet, _ connection: SQLiteConnection) throws {
+    for sql in set.absentTables { try connection.execute(sql) }
   }
 
   /// Throws an error if the calling thread is writing. A read of a store in memory would then never end: SQLite waits
@@ -220,9 +228,7 @@ final class SQLiteDatabase: StoreEngine {
     let connection = try opening?.take() ?? Self.connect(to: set, timeout)
     // The file may have been replaced since it was opened.
     for store in set.all where store.isReadOnly { try store.checkIdentity() }
-    // Empty temporary tables take the place of the tables of missing stores. So a relationship to an entity of a
-    // missing store reads as empty in every statement.
-    for sql in set.absentTables { try connection.execute(sql) }
+    try Self.createAbsentTables(of: set, connection)
     try connection.execute("PRAGMA query_only = ON")
     return connection
   }

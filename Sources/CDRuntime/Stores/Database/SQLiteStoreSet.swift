@@ -9,7 +9,7 @@ struct SQLiteStoreSet: Sendable {
   let all: [SQLiteStore]
   /// The same stores, for code that does not depend on SQLite.
   let stores: StoreSet
-  /// `CREATE TABLE` statements for the tables of missing stores, so that a reader finds them empty.
+  /// `CREATE TABLE` statements for the tables of missing stores, so that a connection finds them empty.
   let absentTables: [String]
   /// The stores that a migration may change between two reads.
   private let unlocked: [SQLiteStore]

@@ -31,6 +31,7 @@ struct HistoryReader {
     after token: HistoryToken?, author: String?, limit: Int?
   ) throws -> [HistoryTransaction] {
     var result: [HistoryTransaction] = []
+    if let token { try checkNamesAStore(token) }
     var reached = token ?? HistoryToken(saves: [:])
     try addBeginnings(to: &reached)
     for store in session.stores.all {
@@ -43,8 +44,9 @@ struct HistoryReader {
       if limit == 0 { continue }
       let origins = try session.insertionOrigins(of: store)
       let present = InsertionOrigins.Period(roots: roots(of: store), tables: origins.tables)
-      // No number follows the last one, which only another program can have written.
-      var expected = token?.saves[id].map { $0 &+ 1 }
+      // No number follows the last one, which only another program can have written. If the token does not name the store,
+      // nothing of it has been read, so that the first entry must still be there.
+      var expected: Int64? = token == nil ? nil : seen &+ 1
       var count = 0
       try session.forEachEntry(of: store, after: seen) { entry in
         // Numbers are consecutive, so a gap means that entries were purged. A purge by date can leave a gap after newer
@@ -74,6 +76,16 @@ struct HistoryReader {
     // All stores have been read up to here, also past the entries of other authors.
     if !result.isEmpty { result[result.count - 1].token = reached }
     return result
+  }
+
+  /// Throws an error if a token names only stores that are not open: it was made for other stores, such as the original of a
+  /// replica.
+  private func checkNamesAStore(_ token: HistoryToken) throws {
+    let ids = session.stores.all.map(\.storeID)
+    guard let first = ids.first, !token.saves.isEmpty,
+      !ids.contains(where: { token.saves[$0.uuidString] != nil })
+    else { return }
+    throw HistoryError.expiredToken(storeID: first)
   }
 
   /// Adds the point before the first entry of each store that a token does not name.

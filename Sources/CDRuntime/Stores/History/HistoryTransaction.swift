@@ -119,8 +119,8 @@ public struct HistoryToken: Hashable, Codable, Sendable {
 /// }
 /// ```
 public enum HistoryError: Error, Hashable, Sendable {
-  /// Entries after the token have been purged, or an older copy of the store's file has replaced the file. Read
-  /// everything again.
+  /// Entries after the token have been purged, an older copy of the store's file has replaced the file, or the token names none
+  /// of the stores. Read everything again.
   case expiredToken(storeID: UUID)
 }
 
@@ -128,7 +128,7 @@ extension HistoryError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .expiredToken(let id):
-      "the history of the store \(id) has been purged beyond the token; read all objects again, and get a new token"
+      "the history of the store \(id) lacks entries after the token; read all objects again, and get a new token"
     }
   }
 }

@@ -264,4 +264,33 @@ import Testing
     let token = try #require(try coordinator.history().first).token
     #expect(try coordinator.history(after: token).map(\.storeID) == [other])
   }
+
+  /// Nothing of a store that the token does not name has been read.
+  @Test func aTokenFromBeforeAStoreWasAddedNeedsAllOfIt() throws {
+    let container = try stores.container()
+    let coordinator = container.persistentStoreCoordinator
+    let context = container.newContext()
+    let (_, note) = try DiaryStores.fill(context)
+    try context.save()
+    let other = note.objectID.storeID
+    var token = try coordinator.currentHistoryToken()
+    token.saves[other.uuidString] = nil
+    #expect(try coordinator.history(after: token).map(\.storeID) == [other])
+    try note.setValue("Link it", forKey: "text")
+    try context.save()
+    #expect(try coordinator.history(after: token).count == 2)
+    try coordinator.purgeHistory(before: .distantFuture)
+    #expect(throws: HistoryError.expiredToken(storeID: other)) { try coordinator.history(after: token) }
+  }
+
+  @Test func aTokenOfOtherStoresIsRefused() throws {
+    let container = try stores.container()
+    let context = container.newContext()
+    _ = try DiaryStores.fill(context)
+    try context.save()
+    let token = HistoryToken(saves: [UUID().uuidString: 1])
+    #expect(throws: HistoryError.self) {
+      try container.persistentStoreCoordinator.history(after: token)
+    }
+  }
 }
