@@ -142,6 +142,45 @@ import Testing
     #expect(try Book.objects(in: fresh).allSatisfy { $0.prequel == nil })
   }
 
+  // MARK: Evaluation
+
+  /// The getter has reported the failure, and given an empty author. An evaluation must not take that for the stored one.
+  @Test func anEvaluationReadsARelatedObjectAgain() throws {
+    _ = Book(title: "a", isbn: "1", author: Author(name: "Ann", in: other), in: other)
+    try other.save()
+    let book = try #require(try Book.objects(in: context).first)
+    let author = book.author
+    context.refreshAllObjects()
+    #expect(author.isFault)
+    try withoutReads { _ = author.name }
+    #expect(author.isInaccessible && failedReads == 1)
+    // An unsaved author makes the evaluator decide.
+    _ = Author(name: "Ben", in: context)
+    #expect(try Book.count(where: \.author.name == "Ann", in: context) == 1)
+    #expect(!author.isInaccessible)
+  }
+
+  @Test func anEvaluationReadsItsObjectAgain() throws {
+    let tag = try savedTag()
+    let theirs = try #require(try other.existingObject(with: tag.objectID) as? Tag)
+    theirs.name = "b"
+    try other.save()
+    try withoutReads { _ = tag.name }
+    #expect(tag.isInaccessible)
+    let predicate = try FetchPredicate(format: "name == 'b'")
+    #expect(try PredicateEvaluator().matches(predicate, tag))
+  }
+
+  /// The store still cannot be read, so the evaluation has no result.
+  @Test func anEvaluationThatCannotReadItsObjectFails() throws {
+    let tag = try savedTag()
+    let predicate = try FetchPredicate(format: "name == 'b'")
+    try withoutReads {
+      _ = tag.name
+      #expect(throws: EvaluationError.self) { try PredicateEvaluator().matches(predicate, tag) }
+    }
+  }
+
   // MARK: Derived attributes
 
   /// Another context has given a changed object to another owner, and one of the reads that follow this fails.
