@@ -142,6 +142,53 @@ import Testing
     #expect(try Book.objects(in: fresh).allSatisfy { $0.prequel == nil })
   }
 
+  // MARK: Order
+
+  /// A store with the books "Ann" and "Zoe", whose authors have the same names.
+  private func books() throws -> (container: PersistentContainer, engine: UnreadableEngine) {
+    let (container, engine) = UnreadableEngine.container(
+      of: try PersistentContainer(scratchFor: LibraryModel.self, ScratchStore(.memory))
+        .persistentStoreCoordinator)
+    let context = container.newContext()
+    for (name, isbn) in [("Ann", "1"), ("Zoe", "2")] {
+      _ = Book(title: name, isbn: isbn, author: Author(name: name, in: context), in: context)
+    }
+    try context.save()
+    return (container, engine)
+  }
+
+  /// A book whose author could not be read would be the last one.
+  @Test(arguments: 1...12) func noAuthorIsMissedInSilenceByAnOrder(failingRead: Int) throws {
+    let (container, engine) = try books()
+    let context = container.newContext()
+    // An unsaved author makes the evaluator sort.
+    _ = Author(name: "M", in: context)
+    var request = FetchRequest<Book>()
+    request.sortKeys = [SortKey("author.name", ascending: false)]
+    request.limit = 1
+    engine.failRead(failingRead)
+    let found = try? context.fetch(request)
+    engine.failRead(0)
+    if let found { #expect(found.map(\.title) == ["Zoe"]) }
+    #expect(try context.fetch(request).map(\.title) == ["Zoe"])
+  }
+
+  /// The evaluator reads the changed book's author, and the store sorts the other book.
+  @Test(arguments: 1...12) func noAuthorOfAChangedBookIsMissedInSilence(failingRead: Int) throws {
+    let (container, engine) = try books()
+    let context = container.newContext()
+    let zoes = try #require(try Book.object(isbn: "2", in: context))
+    zoes.salesRank = 1
+    var request = FetchRequest<Book>()
+    request.sortKeys = [SortKey("author.name", ascending: false)]
+    request.limit = 1
+    engine.failRead(failingRead)
+    let found = try? context.objectIDs(for: request)
+    engine.failRead(0)
+    if let found { #expect(found == [zoes.objectID]) }
+    #expect(try context.objectIDs(for: request) == [zoes.objectID])
+  }
+
   // MARK: Evaluation
 
   /// The getter has reported the failure, and given an empty author. An evaluation must not take that for the stored one.

@@ -121,6 +121,15 @@ struct FetchRun {
     return try matching(changed.sorted { $0.key < $1.key })
   }
 
+  /// Objects in the order of the sort keys.
+  private func sorted(_ objects: [ManagedObject]) throws(EvaluationError) -> [ManagedObject] {
+    let failures = context.readFailures.count
+    let sorted = try evaluator.sorted(objects, by: sortKeys)
+    // A value that could not be read has been sorted as nil.
+    try context.checkReads(since: failures)
+    return sorted
+  }
+
   /// The range of a list that the request asks for.
   private func window<Element>(_ elements: [Element]) -> [Element] {
     if offset == 0, limit.map({ $0 >= elements.count }) ?? true { return elements }
@@ -204,6 +213,7 @@ extension FetchRun {
   func keys(
     _ query: any StoreAnswer, mergedWith changed: [ManagedObject], without keys: [ObjectKey]
   ) throws -> [FetchedKey]? {
+    let failures = context.readFailures.count
     var others: [(key: FetchedKey, values: [EvaluationValue])] = []
     for object in changed {
       let values = try sortKeys.map { key throws(EvaluationError) in
@@ -211,6 +221,7 @@ extension FetchRun {
       }
       others.append((FetchedKey(key: object.key, entity: object.scope.plan.index), values))
     }
+    try context.checkReads(since: failures)
     return try query.keys(window, mergedWith: others, without: keys) { context.reportUnusableKey($0, plan) }
   }
 
@@ -288,7 +299,7 @@ extension FetchRun {
       StoreLog.report(evaluationInMemory(query))
       let candidates = try context.objects(of: query, isSorted: false)
       try context.prefetchSeparateObjects(predicate, sortKeys, of: candidates, plan)
-      return window(try evaluator.sorted(try matching(candidates), by: sortKeys))
+      return window(try sorted(try matching(candidates)))
     }
     return try context.objects(of: query, window)
   }
@@ -324,7 +335,7 @@ extension FetchRun {
     }
     // The order of keys is the order of insertion.
     objects.sort { $0.key < $1.key }
-    return window(try evaluator.sorted(objects, by: sortKeys))
+    return window(try sorted(objects))
   }
 
   // MARK: Keys
@@ -579,7 +590,7 @@ extension FetchRun {
     if !storeDecides { objects = try matching(objects) }
     objects += try matchingChanged()
     objects.sort { $0.key < $1.key }
-    return window(try evaluator.sorted(objects, by: sortKeys))
+    return window(try sorted(objects))
   }
 
   func keys(by parent: ManagedObjectContext) throws -> [FetchedKey] {
