@@ -376,8 +376,9 @@ protocol ComparableStorage {
 extension ManagedObject: EvaluationSubject {
   /// Returns the value of a property for predicates, with all unsaved changes.
   ///
-  /// - Throws: ``EvaluationError/unknownKey(_:entity:)``, and `unsupported` for a fetched property whose fetch fails, for a
-  ///   large value that cannot be read, and for an inaccessible object whose row cannot be looked up.
+  /// - Throws: ``EvaluationError/unknownKey(_:entity:)``; `cancelled` and `matchingTooCostly` if the fetch of a fetched
+  ///   property ends so; `unsupported` for a fetched property whose fetch fails for another reason, for a large value that
+  ///   cannot be read, and for an inaccessible object whose row cannot be looked up.
   public final func evaluationValue(forKey key: String) throws(EvaluationError) -> EvaluationValue {
     if let slot = scope.plan.slot(key) { return try evaluationValue(of: slot) }
     guard let context = scope.context, let property = context.fetchedProperty(key, of: scope.plan) else {
@@ -385,6 +386,14 @@ extension ManagedObject: EvaluationSubject {
     }
     do {
       return .collection(try context.fetch(property, for: self).map { .subject($0) })
+    } catch is CancellationError {
+      throw .cancelled
+    } catch FetchError.patternTooCostly(let pattern) {
+      throw .matchingTooCostly(pattern: pattern)
+    } catch FetchError.unsupported(let construct) where construct.hasPrefix("fetched property '") {
+      // The condition reads another fetched property. Its error is reported as it is: properties that read each other
+      // would repeat the text at each level.
+      throw .unsupported(construct)
     } catch {
       throw .unsupported("fetched property '\(scope.plan.name).\(key)', whose fetch fails: \(error)")
     }
