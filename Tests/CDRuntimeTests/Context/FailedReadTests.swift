@@ -267,6 +267,25 @@ import Testing
     }
   }
 
+  /// The fetch derives the count of a changed book, and one of the reads that follow this fails.
+  @Test(arguments: 1...8) func noReviewIsMissedInSilence(failingRead: Int) throws {
+    let (container, engine) = try books()
+    let setup = container.newContext()
+    let saved = try #require(try Book.object(isbn: "1", in: setup))
+    saved.reviews = [Review(stars: 1, in: setup), Review(stars: 2, in: setup)]
+    try setup.save()
+    let context = container.newContext()
+    let book = try #require(try context.existingObject(with: saved.objectID) as? Book)
+    let review = Review(stars: 3, in: context)
+    review.book = book
+    let request = FetchRequest<Book>(where: try FetchPredicate(format: "reviewCount == 3"))
+    engine.failRead(failingRead)
+    let count = try? context.count(for: request)
+    engine.failRead(0)
+    if let count { #expect(count == 1) }
+    #expect(try context.count(for: request) == 1)
+  }
+
   // MARK: Children
 
   /// What a child changes before its parent cannot read.

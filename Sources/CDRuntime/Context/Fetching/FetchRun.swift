@@ -61,7 +61,12 @@ struct FetchRun {
         let dependencies = DependencyAnalysis(plan: plan, model: context.model, variables: Set(values.keys))
         let keyPaths = request.sortKeys.map(\.keyPath) + request.propertiesToFetch
         if dependencies.mayRead(context.model.derivedNames, predicate, keyPaths) {
+          let failures = context.readFailures.count
           context.deriveLineageForFetch()
+          // An attribute has its former value if its derivation could not read the store.
+          do throws(EvaluationError) {
+            try context.checkReads(since: failures)
+          } catch { throw FetchError(error) }
         }
       }
     }
