@@ -120,8 +120,8 @@ final class ContextActivity {
   func fetch<R>(_ property: String, of entity: EntityPlan, _ body: () throws -> R) throws -> R {
     guard fetchDepth < Self.maximumNestedFetches else {
       throw FetchError.evaluation(
-        "'\(entity.name).\(property)' is the last of \(fetchDepth + 1) fetched properties that read each other; "
-          + "no condition may lead back to its own property")
+        "'\(entity.name).\(property)' is the last of \(fetchDepth + 1) fetched properties that read each "
+          + "other; no condition may lead back to its own property")
     }
     fetchDepth += 1
     defer { fetchDepth -= 1 }

@@ -585,14 +585,28 @@ extension FetchRun {
     context.noticeDeletions()
     // The child's objects with changes are among them, even if the changes do not count.
     if isParents { return context.childInstances(of: try run(in: parent).objects()) }
+    guard storeDecides, variables["FETCH_SOURCE"] == nil else {
+      return try objects(by: parent, parentDecides: false)
+    }
+    do {
+      return try objects(by: parent, parentDecides: true)
+    } catch FetchError.evaluation, FetchError.patternTooCostly {
+      // The parent also evaluates objects that the child has changed or deleted. Their values in the parent do not count.
+      return try MatchBudget.run(isCancellable: true, isAnew: true) {
+        try objects(by: parent, parentDecides: false)
+      }
+    }
+  }
+
+  /// - Parameter parentDecides: Whether the parent evaluates the predicate for objects that the child has not changed.
+  private func objects(by parent: ManagedObjectContext, parentDecides: Bool) throws -> [ManagedObject] {
     var request = parentRequest()
     (request.limit, request.offset, request.sortKeys) = (nil, 0, [])
-    let storeDecides = storeDecides && variables["FETCH_SOURCE"] == nil
-    if !storeDecides { request.predicate = nil }
+    if !parentDecides { request.predicate = nil }
     let parentObjects = try FetchRun(request, of: plan, in: parent).objects()
     var objects = context.childInstances(of: parentObjects)
     objects = objects.filter { !$0.isPending && !$0.isDeleted }
-    if !storeDecides { objects = try matching(objects) }
+    if !parentDecides { objects = try matching(objects) }
     objects += try matchingChanged()
     objects.sort { $0.key < $1.key }
     return window(try sorted(objects))
