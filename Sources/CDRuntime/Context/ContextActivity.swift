@@ -25,10 +25,16 @@ final class ContextActivity {
   private var doomed: [ObjectIdentifier: Bool] = [:]
   /// Whether derived attributes are being computed.
   private(set) var isDeriving = false
+  /// The number of fetched properties that are being fetched, each read by the condition of the one before.
+  private var fetchDepth = 0
 
   /// The most saves that may run at once, each called by ``ManagedObjectLifecycle/didSave()`` of the one before. Each
   /// of them needs stack space.
   private static let maximumNestedSaves = 32
+
+  /// The most fetched properties that may be fetched at once, because each fetch needs stack space. A condition that reads
+  /// its own property would never end.
+  private static let maximumNestedFetches = 16
 
   /// Whether a save is running. The save's own changes do not start an undo group.
   var isSaving: Bool { saveDepth > 0 }
@@ -106,5 +112,19 @@ final class ContextActivity {
     isDeriving = true
     defer { isDeriving = false }
     body()
+  }
+
+  /// Fetches the objects of a fetched property.
+  ///
+  /// - Throws: ``FetchError/evaluation(_:)`` if too many are being fetched.
+  func fetch<R>(_ property: String, of entity: EntityPlan, _ body: () throws -> R) throws -> R {
+    guard fetchDepth < Self.maximumNestedFetches else {
+      throw FetchError.evaluation(
+        "'\(entity.name).\(property)' is the last of \(fetchDepth + 1) fetched properties that read each "
+          + "other; no condition may lead back to its own property")
+    }
+    fetchDepth += 1
+    defer { fetchDepth -= 1 }
+    return try body()
   }
 }

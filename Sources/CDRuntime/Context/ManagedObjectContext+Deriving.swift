@@ -16,7 +16,7 @@ extension ManagedObjectContext {
   }
 
   /// Computes derived attributes for a fetch that includes unsaved changes. If a derivation fails, the attribute
-  /// keeps its value: the save reports the error.
+  /// keeps its value: the save reports the error. The fetch reports reads that have failed.
   func deriveForFetch() {
     // A derivation may fetch: that fetch reads the current values.
     guard !activity.isDeriving else { return }

@@ -589,11 +589,15 @@ extension ManagedObjectContext {
     return nil
   }
 
+  /// - Throws: The errors of the fetch; ``FetchError/evaluation(_:)`` if the conditions of too many fetched properties read
+  ///   each other.
   func fetch(_ property: FetchedPropertyDescription, for object: ManagedObject) throws -> [ManagedObject] {
     guard let plan = model.entity(property.entity) else { throw unknownEntity(property.entity) }
     var request = FetchRequest<ManagedObject>(entityName: property.entity, where: property.predicate)
     request.sortKeys = property.sort
     request.limit = property.limit
-    return try FetchRun(request, of: plan, in: self, fetchSource: object).objects()
+    return try activity.fetch(property.name, of: object.scope.plan) {
+      try FetchRun(request, of: plan, in: self, fetchSource: object).objects()
+    }
   }
 }

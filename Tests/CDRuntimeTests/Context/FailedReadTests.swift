@@ -142,6 +142,92 @@ import Testing
     #expect(try Book.objects(in: fresh).allSatisfy { $0.prequel == nil })
   }
 
+  // MARK: Order
+
+  /// A store with the books "Ann" and "Zoe", whose authors have the same names.
+  private func books() throws -> (container: PersistentContainer, engine: UnreadableEngine) {
+    let (container, engine) = UnreadableEngine.container(
+      of: try PersistentContainer(scratchFor: LibraryModel.self, ScratchStore(.memory))
+        .persistentStoreCoordinator)
+    let context = container.newContext()
+    for (name, isbn) in [("Ann", "1"), ("Zoe", "2")] {
+      _ = Book(title: name, isbn: isbn, author: Author(name: name, in: context), in: context)
+    }
+    try context.save()
+    return (container, engine)
+  }
+
+  /// A book whose author could not be read would be the last one.
+  @Test(arguments: 1...12) func noAuthorIsMissedInSilenceByAnOrder(failingRead: Int) throws {
+    let (container, engine) = try books()
+    let context = container.newContext()
+    // An unsaved author makes the evaluator sort.
+    _ = Author(name: "M", in: context)
+    var request = FetchRequest<Book>()
+    request.sortKeys = [SortKey("author.name", ascending: false)]
+    request.limit = 1
+    engine.failRead(failingRead)
+    let found = try? context.fetch(request)
+    engine.failRead(0)
+    if let found { #expect(found.map(\.title) == ["Zoe"]) }
+    #expect(try context.fetch(request).map(\.title) == ["Zoe"])
+  }
+
+  /// The evaluator reads the changed book's author, and the store sorts the other book.
+  @Test(arguments: 1...12) func noAuthorOfAChangedBookIsMissedInSilence(failingRead: Int) throws {
+    let (container, engine) = try books()
+    let context = container.newContext()
+    let zoes = try #require(try Book.object(isbn: "2", in: context))
+    zoes.salesRank = 1
+    var request = FetchRequest<Book>()
+    request.sortKeys = [SortKey("author.name", ascending: false)]
+    request.limit = 1
+    engine.failRead(failingRead)
+    let found = try? context.objectIDs(for: request)
+    engine.failRead(0)
+    if let found { #expect(found == [zoes.objectID]) }
+    #expect(try context.objectIDs(for: request) == [zoes.objectID])
+  }
+
+  // MARK: Evaluation
+
+  /// The getter has reported the failure, and given an empty author. An evaluation must not take that for the stored one.
+  @Test func anEvaluationReadsARelatedObjectAgain() throws {
+    _ = Book(title: "a", isbn: "1", author: Author(name: "Ann", in: other), in: other)
+    try other.save()
+    let book = try #require(try Book.objects(in: context).first)
+    let author = book.author
+    context.refreshAllObjects()
+    #expect(author.isFault)
+    try withoutReads { _ = author.name }
+    #expect(author.isInaccessible && failedReads == 1)
+    // An unsaved author makes the evaluator decide.
+    _ = Author(name: "Ben", in: context)
+    #expect(try Book.count(where: \.author.name == "Ann", in: context) == 1)
+    #expect(!author.isInaccessible)
+  }
+
+  @Test func anEvaluationReadsItsObjectAgain() throws {
+    let tag = try savedTag()
+    let theirs = try #require(try other.existingObject(with: tag.objectID) as? Tag)
+    theirs.name = "b"
+    try other.save()
+    try withoutReads { _ = tag.name }
+    #expect(tag.isInaccessible)
+    let predicate = try FetchPredicate(format: "name == 'b'")
+    #expect(try PredicateEvaluator().matches(predicate, tag))
+  }
+
+  /// The store still cannot be read, so the evaluation has no result.
+  @Test func anEvaluationThatCannotReadItsObjectFails() throws {
+    let tag = try savedTag()
+    let predicate = try FetchPredicate(format: "name == 'b'")
+    try withoutReads {
+      _ = tag.name
+      #expect(throws: EvaluationError.self) { try PredicateEvaluator().matches(predicate, tag) }
+    }
+  }
+
   // MARK: Derived attributes
 
   /// Another context has given a changed object to another owner, and one of the reads that follow this fails.
@@ -179,6 +265,25 @@ import Testing
     } catch {
       #expect(error is StoreError || error is FetchError)
     }
+  }
+
+  /// The fetch derives the count of a changed book, and one of the reads that follow this fails.
+  @Test(arguments: 1...8) func noReviewIsMissedInSilence(failingRead: Int) throws {
+    let (container, engine) = try books()
+    let setup = container.newContext()
+    let saved = try #require(try Book.object(isbn: "1", in: setup))
+    saved.reviews = [Review(stars: 1, in: setup), Review(stars: 2, in: setup)]
+    try setup.save()
+    let context = container.newContext()
+    let book = try #require(try context.existingObject(with: saved.objectID) as? Book)
+    let review = Review(stars: 3, in: context)
+    review.book = book
+    let request = FetchRequest<Book>(where: try FetchPredicate(format: "reviewCount == 3"))
+    engine.failRead(failingRead)
+    let count = try? context.count(for: request)
+    engine.failRead(0)
+    if let count { #expect(count == 1) }
+    #expect(try context.count(for: request) == 1)
   }
 
   // MARK: Children

@@ -61,7 +61,12 @@ struct FetchRun {
         let dependencies = DependencyAnalysis(plan: plan, model: context.model, variables: Set(values.keys))
         let keyPaths = request.sortKeys.map(\.keyPath) + request.propertiesToFetch
         if dependencies.mayRead(context.model.derivedNames, predicate, keyPaths) {
+          let failures = context.readFailures.count
           context.deriveLineageForFetch()
+          // An attribute has its former value if its derivation could not read the store.
+          do throws(EvaluationError) {
+            try context.checkReads(since: failures)
+          } catch { throw FetchError(error) }
         }
       }
     }
@@ -119,6 +124,15 @@ struct FetchRun {
   private func matchingChanged() throws(EvaluationError) -> [ManagedObject] {
     let changed = pending.filter { !$0.isDeleted && isWanted($0) }
     return try matching(changed.sorted { $0.key < $1.key })
+  }
+
+  /// Objects in the order of the sort keys.
+  private func sorted(_ objects: [ManagedObject]) throws(EvaluationError) -> [ManagedObject] {
+    let failures = context.readFailures.count
+    let sorted = try evaluator.sorted(objects, by: sortKeys)
+    // A value that could not be read has been sorted as nil.
+    try context.checkReads(since: failures)
+    return sorted
   }
 
   /// The range of a list that the request asks for.
@@ -204,6 +218,7 @@ extension FetchRun {
   func keys(
     _ query: any StoreAnswer, mergedWith changed: [ManagedObject], without keys: [ObjectKey]
   ) throws -> [FetchedKey]? {
+    let failures = context.readFailures.count
     var others: [(key: FetchedKey, values: [EvaluationValue])] = []
     for object in changed {
       let values = try sortKeys.map { key throws(EvaluationError) in
@@ -211,6 +226,7 @@ extension FetchRun {
       }
       others.append((FetchedKey(key: object.key, entity: object.scope.plan.index), values))
     }
+    try context.checkReads(since: failures)
     return try query.keys(window, mergedWith: others, without: keys) { context.reportUnusableKey($0, plan) }
   }
 
@@ -288,7 +304,7 @@ extension FetchRun {
       StoreLog.report(evaluationInMemory(query))
       let candidates = try context.objects(of: query, isSorted: false)
       try context.prefetchSeparateObjects(predicate, sortKeys, of: candidates, plan)
-      return window(try evaluator.sorted(try matching(candidates), by: sortKeys))
+      return window(try sorted(try matching(candidates)))
     }
     return try context.objects(of: query, window)
   }
@@ -324,7 +340,7 @@ extension FetchRun {
     }
     // The order of keys is the order of insertion.
     objects.sort { $0.key < $1.key }
-    return window(try evaluator.sorted(objects, by: sortKeys))
+    return window(try sorted(objects))
   }
 
   // MARK: Keys
@@ -569,17 +585,31 @@ extension FetchRun {
     context.noticeDeletions()
     // The child's objects with changes are among them, even if the changes do not count.
     if isParents { return context.childInstances(of: try run(in: parent).objects()) }
+    guard storeDecides, variables["FETCH_SOURCE"] == nil else {
+      return try objects(by: parent, parentDecides: false)
+    }
+    do {
+      return try objects(by: parent, parentDecides: true)
+    } catch FetchError.evaluation, FetchError.patternTooCostly {
+      // The parent also evaluates objects that the child has changed or deleted. Their values in the parent do not count.
+      return try MatchBudget.run(isCancellable: true, isAnew: true) {
+        try objects(by: parent, parentDecides: false)
+      }
+    }
+  }
+
+  /// - Parameter parentDecides: Whether the parent evaluates the predicate for objects that the child has not changed.
+  private func objects(by parent: ManagedObjectContext, parentDecides: Bool) throws -> [ManagedObject] {
     var request = parentRequest()
     (request.limit, request.offset, request.sortKeys) = (nil, 0, [])
-    let storeDecides = storeDecides && variables["FETCH_SOURCE"] == nil
-    if !storeDecides { request.predicate = nil }
+    if !parentDecides { request.predicate = nil }
     let parentObjects = try FetchRun(request, of: plan, in: parent).objects()
     var objects = context.childInstances(of: parentObjects)
     objects = objects.filter { !$0.isPending && !$0.isDeleted }
-    if !storeDecides { objects = try matching(objects) }
+    if !parentDecides { objects = try matching(objects) }
     objects += try matchingChanged()
     objects.sort { $0.key < $1.key }
-    return window(try evaluator.sorted(objects, by: sortKeys))
+    return window(try sorted(objects))
   }
 
   func keys(by parent: ManagedObjectContext) throws -> [FetchedKey] {

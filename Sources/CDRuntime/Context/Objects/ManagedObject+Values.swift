@@ -376,8 +376,9 @@ protocol ComparableStorage {
 extension ManagedObject: EvaluationSubject {
   /// Returns the value of a property for predicates, with all unsaved changes.
   ///
-  /// - Throws: ``EvaluationError/unknownKey(_:entity:)``, and `unsupported` for a fetched property whose fetch fails, and
-  ///   for a large value that cannot be read.
+  /// - Throws: ``EvaluationError/unknownKey(_:entity:)``; `cancelled` and `matchingTooCostly` if the fetch of a fetched
+  ///   property ends so; `unsupported` for a fetched property whose fetch fails for another reason, for a large value that
+  ///   cannot be read, and for an inaccessible object whose row cannot be looked up.
   public final func evaluationValue(forKey key: String) throws(EvaluationError) -> EvaluationValue {
     if let slot = scope.plan.slot(key) { return try evaluationValue(of: slot) }
     guard let context = scope.context, let property = context.fetchedProperty(key, of: scope.plan) else {
@@ -385,6 +386,14 @@ extension ManagedObject: EvaluationSubject {
     }
     do {
       return .collection(try context.fetch(property, for: self).map { .subject($0) })
+    } catch is CancellationError {
+      throw .cancelled
+    } catch FetchError.patternTooCostly(let pattern) {
+      throw .matchingTooCostly(pattern: pattern)
+    } catch FetchError.unsupported(let construct) where construct.hasPrefix("fetched property '") {
+      // The condition reads another fetched property. Its error is reported as it is: properties that read each other
+      // would repeat the text at each level.
+      throw .unsupported(construct)
     } catch {
       throw .unsupported("fetched property '\(scope.plan.name).\(key)', whose fetch fails: \(error)")
     }
@@ -411,6 +420,7 @@ extension ManagedObject: EvaluationSubject {
   }
 
   private final func evaluationValue(of slot: PropertyPlan) throws(EvaluationError) -> EvaluationValue {
+    if flags.contains(.inaccessible) { try lookUpAgain(self, for: slot) }
     if flags.contains(.fault), slot.relationship == nil {
       _willRead()
       // Another context has deleted the row, and the reference that has led here is not up to date.
@@ -446,14 +456,21 @@ extension ManagedObject: EvaluationSubject {
       }
       guard let related = relatedObject(relationship) else { return .null }
       if related.isInaccessible {
-        // Perhaps a getter could not read it, although its row is there.
-        if let context = scope.context, context.activity.isDeriving {
-          do { try context.fireForCaller(related) } catch { throw unreadable(slot, error) }
-        }
+        try lookUpAgain(related, for: slot)
         if related.isInaccessible { return .null }
       }
       return .subject(related)
     }
+  }
+
+  /// Looks up the row of an inaccessible object. Perhaps an earlier read has failed although the row is there: a store
+  /// that evaluates the same condition reads the row.
+  ///
+  /// - Parameter slot: The property of this object that is evaluated.
+  @inline(never)
+  private final func lookUpAgain(_ object: ManagedObject, for slot: PropertyPlan) throws(EvaluationError) {
+    guard let context = scope.context else { return }
+    do { try context.fireForCaller(object) } catch { throw unreadable(slot, error) }
   }
 
   private final func unreadable(_ slot: PropertyPlan, _ error: any Error) -> EvaluationError {

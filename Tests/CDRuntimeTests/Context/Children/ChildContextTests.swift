@@ -303,6 +303,33 @@ import Testing
     #expect(try child.fetch(request).isEmpty)
   }
 
+  /// The condition has no result for the parent's value, which the child has changed or deleted.
+  @Test(arguments: [false, true], [false, true])
+  func valuesThatTheChildHasReplacedFailNoFetch(isDeleted: Bool, isUnsaved: Bool) throws {
+    let container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Item", attributes: [AttributeDescription(name: "number", type: .int64)])
+    ])
+    let parent = container.newContext()
+    let item = try parent.insert(entityNamed: "Item")
+    try item.setValue(0, forKey: "number")
+    if !isUnsaved { try parent.save() }
+    let child = ManagedObjectContext(parent: parent)
+    let copy = try child.localInstance(of: item)
+    if isDeleted { child.delete(copy) } else { try copy.setValue(2, forKey: "number") }
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Item", where: try FetchPredicate(format: "10 / number == 5"))
+    #expect(throws: FetchError.self) { try parent.fetch(request) }
+    #expect(try child.fetch(request) == (isDeleted ? [] : [copy]))
+    #expect(try child.count(for: request) == (isDeleted ? 0 : 1))
+    let grandchild = ManagedObjectContext(parent: child)
+    #expect(try grandchild.fetch(request).map(\.objectID) == (isDeleted ? [] : [copy.objectID]))
+    // A value that the child has not changed counts.
+    try child.insert(entityNamed: "Item").setValue(5, forKey: "number")
+    try parent.insert(entityNamed: "Item").setValue(0, forKey: "number")
+    #expect(throws: FetchError.self) { try child.fetch(request) }
+  }
+
   @Test func derivedValuesCountTheParentsUnsavedChanges() throws {
     book.reviews = [Review(stars: 5, in: parent)]
     let sum = AggregateRequest<Book>([.sum(of: "reviewCount", as: "n")])

@@ -55,4 +55,65 @@ import Testing
       where: try FetchPredicate(format: "neighbours.@count == 3 AND ANY neighbours.age == 9"))
     #expect(try context.count(for: request) == 3)
   }
+
+  // MARK: Fetches that fail
+
+  /// A container of nodes, each of which has fetched properties with the given conditions.
+  private func container(_ conditions: [(name: String, condition: String)]) throws -> PersistentContainer {
+    let properties = try conditions.map {
+      FetchedPropertyDescription(
+        name: $0.name, entity: "Node", predicate: try FetchPredicate(format: $0.condition))
+    }
+    return try PersistentContainer(
+      scratchOf: [
+        EntityDescription(
+          name: "Node", attributes: [AttributeDescription(name: "text", type: .string)],
+          fetchedProperties: properties)
+      ])
+  }
+
+  @Test func aConditionThatReadsItsOwnPropertyHasNoResult() throws {
+    let container = try container([
+      ("others", "others.@count >= 0"), ("left", "ANY right.text != ''"), ("right", "ANY left.text != ''"),
+    ])
+    let context = container.newContext()
+    let node = try context.insert(entityNamed: "Node")
+    try node.setValue("a", forKey: "text")
+    try context.save()
+    for name in ["others", "left", "right"] {
+      let error = #expect(throws: FetchError.self) { try node.value(forKey: name) }
+      let message = error.map { "\($0)" } ?? ""
+      #expect(message.contains("'Node.\(name)'"), "\(message)")
+      // The levels do not add to the message.
+      #expect(message.ranges(of: "whose fetch fails").count == 1, "\(message)")
+    }
+    #expect(throws: FetchError.self) {
+      try context.objects(forEntityNamed: "Node", format: "others.@count == 1")
+    }
+  }
+
+  /// Each of the properties reads the next one, and the last one reads no other.
+  @Test func conditionsMayReadOtherProperties() throws {
+    let container = try container(
+      (1...16).map { ("p\($0)", $0 == 16 ? "text == 'a'" : "ANY p\($0 + 1).text == 'a'") })
+    let context = container.newContext()
+    let node = try context.insert(entityNamed: "Node")
+    try node.setValue("a", forKey: "text")
+    try context.save()
+    #expect(try node.value(forKey: "p1").objects == [node])
+  }
+
+  @Test(.timeLimit(.minutes(10))) func aConditionReportsAPatternThatIsTooCostly() throws {
+    let pattern = "(a+)+$"
+    let container = try container([("matching", "text MATCHES '\(pattern)'")])
+    let context = container.newContext()
+    for number in 0..<60 {
+      let text = String(repeating: "a", count: 20) + "-\(number)"
+      try context.insert(entityNamed: "Node").setValue(text, forKey: "text")
+    }
+    try context.save()
+    #expect(throws: FetchError.patternTooCostly(pattern: pattern)) {
+      try context.objects(forEntityNamed: "Node", format: "matching.@count == 0")
+    }
+  }
 }
