@@ -139,6 +139,7 @@ extension ManagedObjectContext {
       // The history, which may have been read with the values, may have made the object a fault.
       guard let index = waiting[key], canRead(attribute.slot, group[index]), group[index].version == version
       else { continue }
+      group[index].setUnreadable(attribute.slot, false)
       group[index].setStoredValues([attribute.slot: value])
     }
     return found.last.flatMap { waiting[$0.key] }.map { $0 + 1 } ?? group.count

@@ -362,6 +362,14 @@ extension ManagedObjectContext {
     extras.partners.removeAll()
   }
 
+  /// Forgets the changes of an object that keeps its values.
+  func forgetChangesKeepingValues(of extras: ObjectExtras) {
+    // What was set replaces values that could not be read.
+    if !extras.unreadable.isEmpty { extras.unreadable.removeAll(where: extras.changed.contains) }
+    forgetChanges(of: extras)
+  }
+
+  /// Forgets the changes of an object that gets its former values back.
   func forgetChanges(of extras: ObjectExtras) {
     extras.changed = SlotSet()
     if !extras.old.isEmpty { extras.old.removeAll() }

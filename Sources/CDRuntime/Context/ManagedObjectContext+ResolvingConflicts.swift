@@ -555,7 +555,7 @@ extension ManagedObjectContext {
     if object.version == 0 { object.version = 1 }
     if registered(object.key, root: object.scope.plan.root) == nil { registry.add(object) }
     let extras = object.requireExtras()
-    forgetChanges(of: extras)
+    forgetChangesKeepingValues(of: extras)
     for (slot, state) in extras.toMany {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       var keys = state.keys?.keys ?? state.added.keys

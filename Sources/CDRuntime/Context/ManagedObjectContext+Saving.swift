@@ -230,11 +230,7 @@ extension ManagedObjectContext {
   private func forgetSaved(_ object: ManagedObject, except unwritten: SlotSet = SlotSet()) {
     object.flags.subtract([.inserted, .draft, .tracked, .reinserted, .updated, .changedOutsideRow, .listed])
     guard let extras = object.extras else { return }
-    if !extras.unreadable.isEmpty {
-      // What the save has written replaces them.
-      extras.unreadable.removeAll(where: extras.changed.contains)
-    }
-    forgetChanges(of: extras)
+    forgetChangesKeepingValues(of: extras)
     for entry in extras.toMany where !unwritten.contains(entry.slot) { entry.state.didSave() }
     if extras.hasOutdatedPartners {
       extras.partners = extras.partners.filter { unwritten.contains($0.key) }
@@ -253,7 +249,7 @@ extension ManagedObjectContext {
     if undoManager == nil { registry.remove(object) }
     object.flags.become([.deletionSaved, .inaccessible])
     guard let extras = object.extras else { return }
-    forgetChanges(of: extras)
+    forgetChangesKeepingValues(of: extras)
     extras.toMany.removeAll()
     extras.partners.removeAll()
   }

@@ -85,6 +85,7 @@ final class PendingChanges {
   func reset() -> [ManagedObject] {
     contestedReferrers.removeAll()
     pairsOfLostRows.removeAll()
+    formerStorages.removeAll()
     return revert()
   }
 
@@ -137,6 +138,7 @@ final class PendingChanges {
     if objects.isEmpty {
       contestedReferrers.removeAll()
       pairsOfLostRows.removeAll()
+      formerStorages.removeAll()
     }
     if contestedRoots.isEmpty { return nil }
     defer { contestedRoots.removeAll() }

@@ -52,7 +52,14 @@ extension ManagedObjectContext {
     let changes = self.changes(of: SavePlan(pending))
     let (mark, count) = (pendingChanges.changeCount, pending.count)
     parent.undoManager?.beginUndoGrouping()
-    withExtendedLifetime(needed) { pushChanges(own, to: parent) }
+    withExtendedLifetime(needed) {
+      pushChanges(own, to: parent)
+      // Hooks and observers of the parent may have changed objects again whose changes had been pushed. What the parent has
+      // already is no change there.
+      if pendingChanges.changeCount != mark, pendingChanges.revertCount == reverts {
+        pushChanges(own.filter(\.isPending), to: parent)
+      }
+    }
     parent.undoManager?.endUndoGrouping()
     let isChanged = pendingChanges.changeCount != mark || pending.count != count
     finishSaveToParent(keeping: isChanged ? objectsChangedMeanwhile(besides: own) : [])
@@ -86,7 +93,7 @@ extension ManagedObjectContext {
       // The object stays in the identity map as long as other code holds it: the parent may take the deletion back.
       if isGone { object.flags.become([.deletionSaved, .inaccessible]) }
       guard let extras = object.extras else { continue }
-      forgetChanges(of: extras)
+      forgetChangesKeepingValues(of: extras)
       // From now on the relationships are read from the parent.
       extras.toMany.removeAll()
       extras.partners.removeAll()

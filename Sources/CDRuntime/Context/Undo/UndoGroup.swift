@@ -182,9 +182,10 @@ final class UndoGroup {
       entries[index].denials = entries[index].denials.filter { object.storedValue($0.key) != $0.value }
       guard entries[index].existed, object.exists else { continue }
       object._willRead()
-      let storages = entries[index].unencodable
+      let (storages, given) = (entries[index].unencodable, entries[index].given)
       entries[index].values = entries[index].values.filter { slot, value in
         object.storedValue(slot) != value || object.hasOtherStorage(slot, than: value, storages[slot])
+          || object.givesLackingValue(slot) != given.contains(slot)
       }
       entries[index].lists = entries[index].lists.filter { entries[index].listsAfter[$0.key] != $0.value }
     }

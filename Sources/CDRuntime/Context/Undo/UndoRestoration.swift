@@ -175,7 +175,7 @@ struct UndoRestoration {
       if object.version != 0, (try? context.fetchObject(object.key, object.scope.plan)) != nil { return }
       if known == nil { context.registry.add(object) }
       let extras = object.requireExtras()
-      context.forgetChanges(of: extras)
+      context.forgetChangesKeepingValues(of: extras)
       extras.toMany.removeAll()
       extras.partners.removeAll()
       // Rows may still refer to the object, even if it never had a row itself.
@@ -264,12 +264,17 @@ struct UndoRestoration {
     let object = entry.object
     object._willRead()
     var attributes: [Int: AttributeValue] = [:]
-    for (slot, value) in entry.values.orderedByKey() {
+    for (slot, former) in entry.values.orderedByKey() {
       guard let relationship = object.scope.plan.relationships[slot] else {
-        // A save has written another value in the place of one that could not be read.
-        if entry.unreadable.contains(slot), !isUnsaved(slot, object) { continue }
+        var value = former
+        if entry.unreadable.contains(slot), !object.flags.contains(.inserted) {
+          // The value of the row could not be read, or has been read since. If there is no change, a save has replaced it.
+          guard let stored = object.extras?.oldValue(slot) else { continue }
+          value = stored
+        }
         if object.storedValue(slot) == value,
-          !object.hasOtherStorage(slot, than: value, entry.unencodable[slot])
+          !object.hasOtherStorage(slot, than: value, entry.unencodable[slot]),
+          object.givesLackingValue(slot) == entry.given.contains(slot)
         {
           continue
         }
@@ -278,7 +283,7 @@ struct UndoRestoration {
         continue
       }
       var key: ObjectKey = 0
-      if case .int(let number) = value { key = number }
+      if case .int(let number) = former { key = number }
       if key != 0, !canRefer(to: key, relationship), !isLost(key, of: object, relationship) {
         if relationship.description.isOptional {
           key = 0
@@ -291,17 +296,14 @@ struct UndoRestoration {
     }
     if !attributes.isEmpty { object.setStoredValues(attributes, unencodable: entry.unencodable) }
     for slot in attributes.keys { object.didChange(slot) }
-    for slot in entry.unreadable where isUnsaved(slot, object) { object.setUnreadable(slot, true) }
+    if object.flags.contains(.inserted) {
+      for slot in entry.unreadable { object.setUnreadable(slot, true) }
+    }
     if object.flags.isSuperset(of: [.inserted, .draft]) {
       object.requireExtras().assigned = entry.assigned
     } else {
       for slot in entry.values.keys where !entry.given.contains(slot) { object.extras?.assigned.remove(slot) }
     }
-  }
-
-  /// Whether an object has a change of a slot that has not been saved.
-  private func isUnsaved(_ slot: Int, _ object: ManagedObject) -> Bool {
-    object.flags.contains(.inserted) || object.extras?.changed.contains(slot) == true
   }
 
   /// Whether a reference can lead to an object again. The save would refuse a reference to a missing row.

@@ -181,10 +181,10 @@ import Testing
     #expect(!context.hasChanges)
   }
 
-  @Test func anUndoTakesBackWhatTheParentsDraftLacks() throws {
+  @Test(arguments: [0, 1]) func anUndoTakesBackWhatTheParentsDraftLacks(issue: Int) throws {
     let copy = try child.localInstance(of: magazine())
     child.undoManager = ContextUndoManager()
-    copy.issue = 1
+    copy.issue = numericCast(issue)
     child.undo()
     #expect(copy.issue == 0 && !child.hasChanges)
     try child.save()

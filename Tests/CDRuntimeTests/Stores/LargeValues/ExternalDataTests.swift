@@ -351,6 +351,47 @@ struct ExternalDataTests {
     #expect(try pixels(try container().newContext().existingObject(with: id)) == bytes(10, 2))
   }
 
+  /// The file is back when the row is read again, before the undo.
+  @Test func anUndoGivesARowTheValueThatItHasByNow() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
+    try context.save()
+    let other = try container().newContext()
+    other.undoManager = ContextUndoManager()
+    let photo = try readWithoutFile(id, other)
+    try photo.setValue(bytes(10, 2), forKey: "pixels")
+    other.refresh(photo, mergeChanges: true)
+    other.undo()
+    try other.save()
+    #expect(try pixels(try container().newContext().existingObject(with: id)) == bytes(100_000, 1))
+  }
+
+  @Test(arguments: [true, false])
+  func aValueThatReplacesOneThatCouldNotBeReadIsInsertedAgain(isUndo: Bool) throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let photo = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    let other = try container().newContext()
+    other.mergePolicy = .overwrite
+    if isUndo { other.undoManager = ContextUndoManager() }
+    let same = try readWithoutFile(photo.objectID, other)
+    if isUndo {
+      try other.perform { try same.setValue(bytes(10, 2), forKey: "pixels") }
+      other.perform { other.delete(same) }
+      try other.save()
+      other.undo()
+    } else {
+      try same.setValue(bytes(10, 2), forKey: "pixels")
+      context.delete(photo)
+      try context.save()
+    }
+    try other.save()
+    let found = try container().newContext().existingObject(with: photo.objectID)
+    #expect(try pixels(found) == bytes(10, 2))
+  }
+
   @Test func aChildDoesNotOverwriteAValueThatItsParentCouldNotRead() throws {
     defer { removeFiles() }
     let context = try container().newContext()
