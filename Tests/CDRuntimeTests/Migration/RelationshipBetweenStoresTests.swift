@@ -515,6 +515,42 @@ import Testing
     #expect(found.count == 2)
   }
 
+  /// Albums that count their items, which folders own.
+  private static func foldered(_ number: Int, _ configurations: [String: [String]]) throws -> ModelVersion {
+    var items = toMany("items", "Item", inverse: "folder")
+    items.deleteRule = .cascade
+    var entities = try counted(number, "items.@count").entities
+    entities[1].relationships.append(toOne("folder", "Folder", inverse: "items"))
+    return version(number, entities + [entity("Folder", [text], relationships: [items])], configurations)
+  }
+
+  /// The items go with their folders, or because their configuration loses the entity.
+  @Test(arguments: [false, true]) func aValueIsNotKeptWithoutTheObjectsThatItReads(isLeaving: Bool) throws {
+    let configurations = ["X": ["Album"], "Y": ["Folder", "Item"]]
+    let old = try Self.foldered(1, configurations)
+    let new = try Self.foldered(
+      2, isLeaving ? ["X": ["Album"], "Y": ["Folder"], "Z": ["Item"]] : configurations)
+    try fill(old) { context in
+      let items = try ["1", "2"].map { try add("Item", $0, to: context) }
+      try add("Album", "A", to: context).setValue(.objects(items), forKey: "items")
+      try add("Folder", "x", to: context).setValue(.objects(items), forKey: "items")
+    }
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: "text ?? '-'"))
+    var rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Album", attributes: [text])])
+    if isLeaving {
+      rules.drops = ["Y.Item"]
+    } else {
+      let filter = try FetchPredicate(format: "text != 'x'")
+      rules.entities.append(EntityRule(destination: "Folder", filter: filter))
+    }
+    let reason = refusal(
+      MigrationFixture.model([old, new], mappings: [rules]), isLeaving ? ["X", "Y", "Z"] : ["X", "Y"])
+    #expect(reason.contains("'count' of 'Album'") && reason.contains("'Album.items'"), "\(reason)")
+    let found = try texts("Album", "items", context(MigrationFixture.model([old])))
+    #expect(found.count == 2)
+  }
+
   @Test func anAttributeIsDerivedFromAnotherStoreAfterTheMigration() throws {
     let context = try self.context(try counting(from: nil, to: "items.@count", album: false))
     let items = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))

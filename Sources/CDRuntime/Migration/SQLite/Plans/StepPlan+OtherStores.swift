@@ -259,7 +259,20 @@ extension StepPlan {
       guard each.destination == nil, let removed = each.source.flatMap(source.entity) else { return true }
       return !roots.contains(removed.root)
     }
-    return isComplete && own.allSatisfy { $0.kind != .custom && $0.filter == nil }
+    // Objects are also lost with their owners in the same store, and if a configuration loses their entity.
+    let owners = Ownership(in: source.graph, mapping.entityMappings.filter { $0.source != nil }) { name in
+      guard let owner = source.entity(name) else { return false }
+      return roots.contains { source.entities[$0].storeIndex == owner.storeIndex }
+    }
+    let hasLeft = step.changes.contains { change in
+      guard case .entityLeftConfiguration(let name, _) = change.kind else { return false }
+      return destination.entity(name).map { entity.subtree.contains($0.index) } ?? false
+    }
+    return isComplete && !hasLeft
+      && own.allSatisfy { each in
+        each.kind != .custom && each.filter == nil
+          && (each.source.map { owners.excludedWithOwners[$0] == nil } ?? true)
+      }
       && !mapping.duplicates.contains { rule in
         destination.entity(rule.entity)?.root == entity.root
       }
