@@ -551,6 +551,42 @@ import Testing
     #expect(found.count == 2)
   }
 
+  /// Albums with the sum of an attribute of their items that is derived too.
+  private static func summed(_ number: Int, _ derivation: String) throws -> ModelVersion {
+    var result = try counted(number, "items.@sum.subtotal")
+    var subtotal = attribute("subtotal", .int64, isOptional: true)
+    subtotal.derivation = try ValueExpression(format: derivation)
+    result.entities[1].attributes += [attribute("price", .int64, .int(3)), subtotal]
+    return result
+  }
+
+  /// Two stores with two items of an album, and the model with a second version of it.
+  private func summing(_ second: String) throws -> ManagedObjectModel {
+    let (old, new) = (try Self.summed(1, "price * 2"), try Self.summed(2, second))
+    try fill(old) { context in
+      let items = try ["1", "2"].map { try add("Item", $0, to: context) }
+      try add("Album", "A", to: context).setValue(.objects(items), forKey: "items")
+    }
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: "text ?? '-'"))
+    let rule = EntityRule(destination: "Album", attributes: [text])
+    return MigrationFixture.model(
+      [old, new], mappings: [MappingRules(source: 1, destination: 2, entities: [rule])])
+  }
+
+  @Test func aValueThatReadsADerivedAttributeOfAnotherStoreStays() throws {
+    let context = try self.context(try summing("price * 2"))
+    let albums = try context.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+    let sums = try albums.map { try $0.value(forKey: "count") }
+    #expect(sums == [.attribute(.int(12))])
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  @Test func aValueDoesNotStayIfItReadsAnotherDerivation() throws {
+    let text = refusal(try summing("price * 3"))
+    #expect(text.contains("'count' of 'Album'") && text.contains("'Album.items'"), "\(text)")
+  }
+
   @Test func anAttributeIsDerivedFromAnotherStoreAfterTheMigration() throws {
     let context = try self.context(try counting(from: nil, to: "items.@count", album: false))
     let items = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))

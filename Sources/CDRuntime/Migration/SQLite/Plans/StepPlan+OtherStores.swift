@@ -210,19 +210,43 @@ extension StepPlan {
   /// Whether the step, in this store and in the others, keeps all values and objects that a derivation reads.
   @_optimize(none)
   private func keepsProperties(readBy derivation: ValueExpression, of entity: EntityPlan) -> Bool {
-    var walk = KeyPathWalk()
-    walk.visit(derivation)
-    return walk.paths.allSatisfy { path in
-      var entity = entity
-      for case .key(let key) in path {
-        guard let slot = entity.slot(key) else { break }
-        if slot.isDerived || !keepsProperty(key, of: entity) { return false }
-        guard let relationship = slot.relationship else { break }
-        entity = destination.entities[relationship.destination]
-        if !keepsObjects(of: entity) { return false }
+    var waiting = [(derivation: derivation, entity: entity)]
+    // A schema has no circle of derivations, but a model made by a program can have one.
+    var seen: Set<PropertyName> = []
+    while let next = waiting.popLast() {
+      var walk = KeyPathWalk()
+      walk.visit(next.derivation)
+      for path in walk.paths {
+        var entity = next.entity
+        for case .key(let key) in path {
+          guard let slot = entity.slot(key) else { break }
+          if slot.isDerived {
+            guard let read = keptDerivation(key, of: entity) else { return false }
+            let isNew = seen.insert(PropertyName(entity.name, key)).inserted
+            if isNew { waiting.append((read, entity)) }
+          } else if !keepsProperty(key, of: entity) {
+            return false
+          }
+          guard let relationship = slot.relationship else { break }
+          entity = destination.entities[relationship.destination]
+          if !keepsObjects(of: entity) { return false }
+        }
       }
-      return true
     }
+    return true
+  }
+
+  /// The derivation of an attribute; nil if the old version has another one, or if its value depends on more than objects.
+  @_optimize(none)
+  private func keptDerivation(_ name: String, of entity: EntityPlan) -> ValueExpression? {
+    guard let slot = entity.slot(name), let derivation = slot.attribute?.derivation, derivation.isRepeatable
+    else { return nil }
+    let isSame = mappings(to: entity).allSatisfy { each in
+      guard let from = each.source.flatMap(source.entity) else { return true }
+      let old = from.slot(name)
+      return old?.attribute?.derivation == derivation && old?.storageType == slot.storageType
+    }
+    return isSame ? derivation : nil
   }
 
   /// Whether all mappings copy a property to the objects of an entity.
