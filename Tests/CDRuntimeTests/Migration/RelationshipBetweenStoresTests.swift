@@ -395,6 +395,26 @@ import Testing
     #expect(defects.isEmpty)
   }
 
+  /// No note can refer to a person.
+  @Test func aStoreWithoutObjectsOfALostEntityIsMigrated() throws {
+    let old = Self.owners(1, "Person", ["X": ["Person", "Company"], "Y": ["Note"]])
+    let new = Self.owners(2, "Person", ["X": ["Company"], "Y": ["Note"], "Z": ["Person"]])
+    try fill(old) { context in
+      try add("Company", "C", to: context)
+      try add("Note", "N", to: context)
+    }
+    let rules = MappingRules(source: 1, destination: 2, drops: ["X.Person"])
+    let context = try self.context(MigrationFixture.model([old, new], mappings: [rules]), ["X", "Y", "Z"])
+    try add("Person", "P", to: context)
+    try context.save()
+    let companies = try context.fetch(FetchRequest<ManagedObject>(entityName: "Company"))
+    #expect(companies.count == 1)
+    let owners = try texts("Note", "owner", context)
+    #expect(owners.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
   // MARK: Rules that need another store
 
   /// A version of the albums whose mapping reads an album of the other store in the rule of its items.

@@ -44,13 +44,14 @@ extension StepPlan {
     return found
   }
 
-  /// The error for references of another store to objects that this store loses, because their entity leaves it and a rule
-  /// confirms the loss. Nil if there are none.
+  /// The entities whose objects this store loses although another store refers to them, because they leave it and a rule
+  /// confirms the loss. Each has the error for a store that has objects of it.
   ///
   /// The other store may have nothing to migrate. Then it would keep the references, and they would lead to objects of the
   /// store that gets the entity.
   @_optimize(none)
-  var leavingError: MigrationError? {
+  var lostTargets: [(entity: EntityPlan, error: MigrationError)] {
+    var found: [(entity: EntityPlan, error: MigrationError)] = []
     for each in mapping.entityMappings {
       guard let from = each.source.flatMap(source.entity), from.storeIndex == 0,
         let to = each.destination.flatMap(destination.entity), to.storeIndex != 0,
@@ -62,9 +63,9 @@ extension StepPlan {
       let reason =
         "'\(path)' of another store refers to objects of '\(from.name)', which this store loses; write "
         + "'\(name): nil' in the mapping of '\(reference.relationship.owner)'"
-      return error(.notProven([reason]), to.name)
+      found.append((from, error(.notProven([reason]), to.name)))
     }
-    return nil
+    return found
   }
 
   /// Throws an error if another store refers to objects of an entity, of which a rule for duplicates deletes some. It would
