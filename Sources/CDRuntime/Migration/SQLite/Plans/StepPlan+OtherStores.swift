@@ -202,9 +202,10 @@ extension StepPlan {
     _ slot: PropertyPlan, _ derivation: OuterDerivation, of entity: EntityPlan, _ key: ObjectKey
   ) -> MigrationError {
     let reason =
-      "'\(slot.name)' of '\(entity.name)' is derived from objects of another store by "
-      + "'\(derivation.relationship.path)', and would have to be computed again; keep the attribute, its "
-      + "derivation and the values that it reads, or make it an attribute that is not derived"
+      "no rule can give a value to '\(slot.name)' of '\(entity.name)': it is derived from objects of another "
+      + "store by '\(derivation.relationship.path)', and would have to be computed again; keep the "
+      + "attribute, its derivation, and the values and objects that it reads, or make it an attribute that "
+      + "is not derived"
     return error(.notProven([reason]), entity.name, key)
   }
 
