@@ -34,6 +34,8 @@ package final class ObjectImport {
   private var changed: [String: [Int: KeyRanges]] = [:]
   /// The keys of inserted objects with a derived value that the caller has given, by the index of their entity and the slot.
   private var given: [Int: [Int: KeyRanges]] = [:]
+  /// Whether the import computes a derived attribute, by the names of the entity and the attribute.
+  private var computed: [String: [String: Bool]] = [:]
   private var pendingCount = 0
   private var pendingBytes = 0
   /// The number of inserted objects.
@@ -98,7 +100,10 @@ package final class ObjectImport {
   /// Whether the import computes the value of a derived attribute:
   /// see ``ManagedObjectContext/canDeriveAgain(_:ofEntity:)``. The caller gives any other value.
   package func computes(_ attribute: String, ofEntity name: String) -> Bool {
-    context.canDeriveAgain(attribute, ofEntity: name)
+    if let known = computed[name]?[attribute] { return known }
+    let result = context.canDeriveAgain(attribute, ofEntity: name)
+    computed[name, default: [:]][attribute] = result
+    return result
   }
 
   private func plan(_ name: String) throws -> EntityPlan {

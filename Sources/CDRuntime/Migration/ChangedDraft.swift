@@ -65,8 +65,8 @@ struct ChangedDraft {
     else { return nil }
     switch error.reason {
     case .losesData, .missingValue, .invalidValue, .duplicate, .danglingReference: break
-    // A rule confirms such a loss, but no mapping leads from a draft to itself.
-    case .relationshipLeavesStore: break
+    // Only a mapping could say what happens then, but none leads from a draft to itself.
+    case .relationshipLeavesStore, .notProven: break
     default: return nil
     }
     self.error = error

@@ -395,6 +395,26 @@ import Testing
     #expect(defects.isEmpty)
   }
 
+  /// No note can refer to a person.
+  @Test func aStoreWithoutObjectsOfALostEntityIsMigrated() throws {
+    let old = Self.owners(1, "Person", ["X": ["Person", "Company"], "Y": ["Note"]])
+    let new = Self.owners(2, "Person", ["X": ["Company"], "Y": ["Note"], "Z": ["Person"]])
+    try fill(old) { context in
+      try add("Company", "C", to: context)
+      try add("Note", "N", to: context)
+    }
+    let rules = MappingRules(source: 1, destination: 2, drops: ["X.Person"])
+    let context = try self.context(MigrationFixture.model([old, new], mappings: [rules]), ["X", "Y", "Z"])
+    try add("Person", "P", to: context)
+    try context.save()
+    let companies = try context.fetch(FetchRequest<ManagedObject>(entityName: "Company"))
+    #expect(companies.count == 1)
+    let owners = try texts("Note", "owner", context)
+    #expect(owners.isEmpty)
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
   // MARK: Rules that need another store
 
   /// A version of the albums whose mapping reads an album of the other store in the rule of its items.
@@ -510,9 +530,82 @@ import Testing
     let model = try counting(from: first, to: "items.@count", items: items)
     let text = refusal(model)
     #expect(text.contains("'count' of 'Album'") && text.contains("'Album.items'"), "\(text)")
+    #expect(text.hasPrefix("no rule can give a value"), "\(text)")
     let context = try self.context(MigrationFixture.model([Self.counted(1, first)]))
     let found = try texts("Album", "items", context)
     #expect(found.count == 2)
+  }
+
+  /// Albums that count their items, which folders own.
+  private static func foldered(_ number: Int, _ configurations: [String: [String]]) throws -> ModelVersion {
+    var items = toMany("items", "Item", inverse: "folder")
+    items.deleteRule = .cascade
+    var entities = try counted(number, "items.@count").entities
+    entities[1].relationships.append(toOne("folder", "Folder", inverse: "items"))
+    return version(number, entities + [entity("Folder", [text], relationships: [items])], configurations)
+  }
+
+  /// The items go with their folders, or because their configuration loses the entity.
+  @Test(arguments: [false, true]) func aValueIsNotKeptWithoutTheObjectsThatItReads(isLeaving: Bool) throws {
+    let configurations = ["X": ["Album"], "Y": ["Folder", "Item"]]
+    let old = try Self.foldered(1, configurations)
+    let new = try Self.foldered(
+      2, isLeaving ? ["X": ["Album"], "Y": ["Folder"], "Z": ["Item"]] : configurations)
+    try fill(old) { context in
+      let items = try ["1", "2"].map { try add("Item", $0, to: context) }
+      try add("Album", "A", to: context).setValue(.objects(items), forKey: "items")
+      try add("Folder", "x", to: context).setValue(.objects(items), forKey: "items")
+    }
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: "text ?? '-'"))
+    var rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Album", attributes: [text])])
+    if isLeaving {
+      rules.drops = ["Y.Item"]
+    } else {
+      let filter = try FetchPredicate(format: "text != 'x'")
+      rules.entities.append(EntityRule(destination: "Folder", filter: filter))
+    }
+    let reason = refusal(
+      MigrationFixture.model([old, new], mappings: [rules]), isLeaving ? ["X", "Y", "Z"] : ["X", "Y"])
+    #expect(reason.contains("'count' of 'Album'") && reason.contains("'Album.items'"), "\(reason)")
+    let found = try texts("Album", "items", context(MigrationFixture.model([old])))
+    #expect(found.count == 2)
+  }
+
+  /// Albums with the sum of an attribute of their items that is derived too.
+  private static func summed(_ number: Int, _ derivation: String) throws -> ModelVersion {
+    var result = try counted(number, "items.@sum.subtotal")
+    var subtotal = attribute("subtotal", .int64, isOptional: true)
+    subtotal.derivation = try ValueExpression(format: derivation)
+    result.entities[1].attributes += [attribute("price", .int64, .int(3)), subtotal]
+    return result
+  }
+
+  /// Two stores with two items of an album, and the model with a second version of it.
+  private func summing(_ second: String) throws -> ManagedObjectModel {
+    let (old, new) = (try Self.summed(1, "price * 2"), try Self.summed(2, second))
+    try fill(old) { context in
+      let items = try ["1", "2"].map { try add("Item", $0, to: context) }
+      try add("Album", "A", to: context).setValue(.objects(items), forKey: "items")
+    }
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: "text ?? '-'"))
+    let rule = EntityRule(destination: "Album", attributes: [text])
+    return MigrationFixture.model(
+      [old, new], mappings: [MappingRules(source: 1, destination: 2, entities: [rule])])
+  }
+
+  @Test func aValueThatReadsADerivedAttributeOfAnotherStoreStays() throws {
+    let context = try self.context(try summing("price * 2"))
+    let albums = try context.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+    let sums = try albums.map { try $0.value(forKey: "count") }
+    #expect(sums == [.attribute(.int(12))])
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
+  @Test func aValueDoesNotStayIfItReadsAnotherDerivation() throws {
+    let text = refusal(try summing("price * 3"))
+    #expect(text.contains("'count' of 'Album'") && text.contains("'Album.items'"), "\(text)")
   }
 
   @Test func anAttributeIsDerivedFromAnotherStoreAfterTheMigration() throws {

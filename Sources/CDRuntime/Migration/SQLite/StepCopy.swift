@@ -599,14 +599,21 @@ extension MigrationError {
 }
 
 extension StepPlan {
-  /// Throws if the store has objects that the configurations of the new version give to another store.
+  /// Throws if the store has objects that the configurations of the new version give to another store. If a rule confirms
+  /// their loss, throws only if another store would keep its references to them.
   @_optimize(none)
   func checkLeaving(_ session: MigrationSession) throws {
-    for entity in leaving {
+    @_optimize(none)
+    func anyKey(of entity: EntityPlan) throws -> Int64? {
       let condition = entity.hasEntityColumn ? " WHERE _entity = \(SQLText.literal(entity.name))" : ""
-      let key = try session.key(
+      return try session.key(
         SQLText(text: "SELECT _pk FROM main.\(SQLText.quoted(entity.table))\(condition) LIMIT 1"))
-      if let key { throw error(.leavesStore, entity.name, key) }
+    }
+    for entity in leaving {
+      if let key = try anyKey(of: entity) { throw error(.leavesStore, entity.name, key) }
+    }
+    for lost in lostTargets {
+      if try anyKey(of: lost.entity) != nil { throw lost.error }
     }
   }
 

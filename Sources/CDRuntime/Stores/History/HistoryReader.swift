@@ -34,6 +34,8 @@ struct HistoryReader {
     if let token { try checkNamesAStore(token) }
     var reached = token ?? HistoryToken(saves: [:])
     try addBeginnings(to: &reached)
+    // The present names of the entities in entries from before a migration.
+    var names: [String: [String]] = [:]
     for store in session.stores.all {
       let id = store.storeID.uuidString
       let seen = token?.saves[id] ?? 0
@@ -63,7 +65,13 @@ struct HistoryReader {
         let period = former ?? present
         let recorded = recorded(json)
         let objects =
-          former == nil ? recorded : recorded.flatMap { followed($0, from: period, to: present) }
+          former == nil
+          ? recorded
+          : recorded.flatMap { each -> [HistoryTransaction.Recorded] in
+            let current = names[each.entityName] ?? engine.model.model.currentNames(ofEntity: each.entityName)
+            names[each.entityName] = current
+            return followed(each, as: current, from: period, to: present)
+          }
         result.append(
           HistoryTransaction(
             date: entry.date, author: entry.author, storeID: store.storeID,
@@ -129,19 +137,20 @@ struct HistoryReader {
 
   /// Returns a part of an entry from before a migration with the present entity and keys of its objects. Returns none if the
   /// model no longer has the entity.
+  ///
+  /// - Parameter candidates: The names that the entity may have now.
   @_optimize(none)
   private func followed(
-    _ recorded: HistoryTransaction.Recorded, from period: InsertionOrigins.Period,
+    _ recorded: HistoryTransaction.Recorded, as candidates: [String], from period: InsertionOrigins.Period,
     to present: InsertionOrigins.Period
   ) -> [HistoryTransaction.Recorded] {
-    let names = engine.model.model.currentNames(ofEntity: recorded.entityName).filter {
-      present.roots[$0] != nil
-    }
+    let names = candidates.filter { present.roots[$0] != nil }
     /// The record tells which of several entities has the objects now. Without a record, they are in the table of the same
     /// name.
     @_optimize(none)
     func name(of interval: InsertionOrigins.Interval) -> String? {
-      names.first { name in
+      if names.count < 2 { return names.first }
+      return names.first { name in
         present.roots[name].map { present.tables.hasRecord(of: interval, in: $0) } ?? false
       } ?? names.first
     }

@@ -55,7 +55,7 @@ struct InPlaceStep {
       findJoins(),
       keepsReferences(), changes.allSatisfy(isPossible), keepsDerivedValues(),
       // Only a step in a file looks for objects and references that no other store would get.
-      !means.isServer || plan.leaving.isEmpty && plan.relationshipError == nil
+      !means.isServer || plan.leaving.isEmpty && plan.lostTargets.isEmpty && plan.relationshipError == nil
     else { return nil }
     let used = Set(changes.map(\.old.name))
     dropped = oldSchema.layouts.map(\.name).filter { !used.contains($0) }

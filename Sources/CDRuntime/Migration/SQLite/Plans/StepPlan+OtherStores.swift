@@ -44,13 +44,14 @@ extension StepPlan {
     return found
   }
 
-  /// The error for references of another store to objects that this store loses, because their entity leaves it and a rule
-  /// confirms the loss. Nil if there are none.
+  /// The entities whose objects this store loses although another store refers to them, because they leave it and a rule
+  /// confirms the loss. Each has the error for a store that has objects of it.
   ///
   /// The other store may have nothing to migrate. Then it would keep the references, and they would lead to objects of the
   /// store that gets the entity.
   @_optimize(none)
-  var leavingError: MigrationError? {
+  var lostTargets: [(entity: EntityPlan, error: MigrationError)] {
+    var found: [(entity: EntityPlan, error: MigrationError)] = []
     for each in mapping.entityMappings {
       guard let from = each.source.flatMap(source.entity), from.storeIndex == 0,
         let to = each.destination.flatMap(destination.entity), to.storeIndex != 0,
@@ -62,9 +63,9 @@ extension StepPlan {
       let reason =
         "'\(path)' of another store refers to objects of '\(from.name)', which this store loses; write "
         + "'\(name): nil' in the mapping of '\(reference.relationship.owner)'"
-      return error(.notProven([reason]), to.name)
+      found.append((from, error(.notProven([reason]), to.name)))
     }
-    return nil
+    return found
   }
 
   /// Throws an error if another store refers to objects of an entity, of which a rule for duplicates deletes some. It would
@@ -201,28 +202,53 @@ extension StepPlan {
     _ slot: PropertyPlan, _ derivation: OuterDerivation, of entity: EntityPlan, _ key: ObjectKey
   ) -> MigrationError {
     let reason =
-      "'\(slot.name)' of '\(entity.name)' is derived from objects of another store by "
-      + "'\(derivation.relationship.path)', and would have to be computed again; keep the attribute, its "
-      + "derivation and the values that it reads, or make it an attribute that is not derived"
+      "no rule can give a value to '\(slot.name)' of '\(entity.name)': it is derived from objects of another "
+      + "store by '\(derivation.relationship.path)', and would have to be computed again; keep the "
+      + "attribute, its derivation, and the values and objects that it reads, or make it an attribute that "
+      + "is not derived"
     return error(.notProven([reason]), entity.name, key)
   }
 
   /// Whether the step, in this store and in the others, keeps all values and objects that a derivation reads.
   @_optimize(none)
   private func keepsProperties(readBy derivation: ValueExpression, of entity: EntityPlan) -> Bool {
-    var walk = KeyPathWalk()
-    walk.visit(derivation)
-    return walk.paths.allSatisfy { path in
-      var entity = entity
-      for case .key(let key) in path {
-        guard let slot = entity.slot(key) else { break }
-        if slot.isDerived || !keepsProperty(key, of: entity) { return false }
-        guard let relationship = slot.relationship else { break }
-        entity = destination.entities[relationship.destination]
-        if !keepsObjects(of: entity) { return false }
+    var waiting = [(derivation: derivation, entity: entity)]
+    // A schema has no circle of derivations, but a model made by a program can have one.
+    var seen: Set<PropertyName> = []
+    while let next = waiting.popLast() {
+      var walk = KeyPathWalk()
+      walk.visit(next.derivation)
+      for path in walk.paths {
+        var entity = next.entity
+        for case .key(let key) in path {
+          guard let slot = entity.slot(key) else { break }
+          if slot.isDerived {
+            guard let read = keptDerivation(key, of: entity) else { return false }
+            let isNew = seen.insert(PropertyName(entity.name, key)).inserted
+            if isNew { waiting.append((read, entity)) }
+          } else if !keepsProperty(key, of: entity) {
+            return false
+          }
+          guard let relationship = slot.relationship else { break }
+          entity = destination.entities[relationship.destination]
+          if !keepsObjects(of: entity) { return false }
+        }
       }
-      return true
     }
+    return true
+  }
+
+  /// The derivation of an attribute; nil if the old version has another one, or if its value depends on more than objects.
+  @_optimize(none)
+  private func keptDerivation(_ name: String, of entity: EntityPlan) -> ValueExpression? {
+    guard let slot = entity.slot(name), let derivation = slot.attribute?.derivation, derivation.isRepeatable
+    else { return nil }
+    let isSame = mappings(to: entity).allSatisfy { each in
+      guard let from = each.source.flatMap(source.entity) else { return true }
+      let old = from.slot(name)
+      return old?.attribute?.derivation == derivation && old?.storageType == slot.storageType
+    }
+    return isSame ? derivation : nil
   }
 
   /// Whether all mappings copy a property to the objects of an entity.
@@ -259,7 +285,20 @@ extension StepPlan {
       guard each.destination == nil, let removed = each.source.flatMap(source.entity) else { return true }
       return !roots.contains(removed.root)
     }
-    return isComplete && own.allSatisfy { $0.kind != .custom && $0.filter == nil }
+    // Objects are also lost with their owners in the same store, and if a configuration loses their entity.
+    let owners = Ownership(in: source.graph, mapping.entityMappings.filter { $0.source != nil }) { name in
+      guard let owner = source.entity(name) else { return false }
+      return roots.contains { source.entities[$0].storeIndex == owner.storeIndex }
+    }
+    let hasLeft = step.changes.contains { change in
+      guard case .entityLeftConfiguration(let name, _) = change.kind else { return false }
+      return destination.entity(name).map { entity.subtree.contains($0.index) } ?? false
+    }
+    return isComplete && !hasLeft
+      && own.allSatisfy { each in
+        each.kind != .custom && each.filter == nil
+          && (each.source.map { owners.excludedWithOwners[$0] == nil } ?? true)
+      }
       && !mapping.duplicates.contains { rule in
         destination.entity(rule.entity)?.root == entity.root
       }

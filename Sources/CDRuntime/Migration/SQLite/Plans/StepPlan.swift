@@ -312,7 +312,7 @@ final class StepPlan {
   // MARK: Relationships
 
   /// The error for a relationship whose references or pairs would have to go to another store, or come from there; nil if
-  /// there is none. Also the errors for rules that need another store, and for a loss that would damage one.
+  /// there is none. Also the errors for rules that need another store.
   ///
   /// The names and the kinds of both sides decide which store has them. This store cannot read what the other one has, so
   /// both refuse the step, whether they have references or not.
@@ -329,7 +329,7 @@ final class StepPlan {
           to: configurationName(of: new, in: destination)),
         moved.name.entity)
     }
-    return inverseError ?? leavingError ?? readError
+    return inverseError ?? readError
   }
 
   /// The error for a relationship of this store that would follow the rule for an inverse of another store. That store
