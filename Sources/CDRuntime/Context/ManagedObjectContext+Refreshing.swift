@@ -325,6 +325,7 @@ extension ManagedObjectContext {
     // The deleted objects are back in the relationships of other objects.
     registry.dropCaches()
     readContestedRelationships()
+    pendingChanges.forgetFormerStorages()
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
     noteDeletionsUnnotified(to: Set(insertedOrDeleted.map(\.scope.plan.root)))
     endReading()

@@ -138,7 +138,6 @@ final class PendingChanges {
     if objects.isEmpty {
       contestedReferrers.removeAll()
       pairsOfLostRows.removeAll()
-      formerStorages.removeAll()
     }
     if contestedRoots.isEmpty { return nil }
     defer { contestedRoots.removeAll() }
@@ -182,6 +181,11 @@ final class PendingChanges {
   /// Records the storage of a value before its first change.
   func noteFormerStorage(_ storage: Any?, of object: ManagedObject, _ slot: Int) {
     formerStorages[ObjectIdentifier(object), default: [:]][slot] = storage
+  }
+
+  /// Forgets the storages after a rollback, unless observers have changed objects since.
+  func forgetFormerStorages() {
+    if objects.isEmpty { formerStorages.removeAll() }
   }
 
   /// The storages of an object's values before their first changes.

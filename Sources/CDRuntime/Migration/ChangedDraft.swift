@@ -66,7 +66,7 @@ struct ChangedDraft {
     switch error.reason {
     case .losesData, .missingValue, .invalidValue, .duplicate, .danglingReference: break
     // Only a mapping could say what happens then, but none leads from a draft to itself.
-    case .relationshipLeavesStore, .leavesStore, .notProven: break
+    case .relationshipLeavesStore, .notProven: break
     default: return nil
     }
     self.error = error

@@ -52,14 +52,7 @@ extension ManagedObjectContext {
     let changes = self.changes(of: SavePlan(pending))
     let (mark, count) = (pendingChanges.changeCount, pending.count)
     parent.undoManager?.beginUndoGrouping()
-    withExtendedLifetime(needed) {
-      pushChanges(own, to: parent)
-      // Hooks and observers of the parent may have changed objects again whose changes had been pushed. What the parent has
-      // already is no change there.
-      if pendingChanges.changeCount != mark, pendingChanges.revertCount == reverts {
-        pushChanges(own.filter(\.isPending), to: parent)
-      }
-    }
+    withExtendedLifetime(needed) { pushChanges(own, to: parent) }
     parent.undoManager?.endUndoGrouping()
     let isChanged = pendingChanges.changeCount != mark || pending.count != count
     finishSaveToParent(keeping: isChanged ? objectsChangedMeanwhile(besides: own) : [])
@@ -73,6 +66,9 @@ extension ManagedObjectContext {
   }
 
   /// The objects that hooks and observers of the parent have changed here while the changes of others were pushed.
+  ///
+  /// What they change of an object that was being pushed is not kept: the object follows its parent's instance from now on, as
+  /// all pushed objects do.
   private func objectsChangedMeanwhile(besides own: [ManagedObject]) -> [ManagedObject] {
     let pushed = Set(own)
     return pending.filter {

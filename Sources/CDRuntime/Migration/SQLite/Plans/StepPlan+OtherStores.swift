@@ -57,7 +57,7 @@ extension StepPlan {
         let to = each.destination.flatMap(destination.entity), to.storeIndex != 0,
         // Without a rule, the step is refused if there are objects.
         !leaving.contains(where: { $0 === from }),
-        let reference = keptReferences(to: from, as: to).first(where: { !isInSameStore($0.holder, to) })
+        let reference = keptReferences(to: from, as: to).first(where: { !isInSameStore($0.holder, to, in: destination) })
       else { continue }
       let (path, name) = (reference.relationship.path, reference.relationship.name)
       let reason =
@@ -85,13 +85,13 @@ extension StepPlan {
     }
   }
 
-  /// Whether two entities of the destination, neither of which belongs to this store, belong to the same one. If the
-  /// coordinator has no store for them, the configurations tell.
+  /// Whether two entities of a version, neither of which belongs to this store, belong to the same one. If the coordinator
+  /// has no store for them, the configurations tell.
   @_optimize(none)
-  private func isInSameStore(_ entity: EntityPlan, _ other: EntityPlan) -> Bool {
+  private func isInSameStore(_ entity: EntityPlan, _ other: EntityPlan, in model: ModelPlan) -> Bool {
     if entity.storeIndex != nil || other.storeIndex != nil { return entity.storeIndex == other.storeIndex }
-    let names = destination.graph.configurations(of: entity.name)
-    let others = destination.graph.configurations(of: other.name)
+    let names = model.graph.configurations(of: entity.name)
+    let others = model.graph.configurations(of: other.name)
     return names.isEmpty ? others.isEmpty : names.contains { others.contains($0) }
   }
 }
@@ -288,7 +288,7 @@ extension StepPlan {
     // Objects are also lost with their owners in the same store, and if a configuration loses their entity.
     let owners = Ownership(in: source.graph, mapping.entityMappings.filter { $0.source != nil }) { name in
       guard let owner = source.entity(name) else { return false }
-      return roots.contains { source.entities[$0].storeIndex == owner.storeIndex }
+      return roots.contains { isInSameStore(source.entities[$0], owner, in: source) }
     }
     let hasLeft = step.changes.contains { change in
       guard case .entityLeftConfiguration(let name, _) = change.kind else { return false }
