@@ -57,7 +57,9 @@ extension StepPlan {
         let to = each.destination.flatMap(destination.entity), to.storeIndex != 0,
         // Without a rule, the step is refused if there are objects.
         !leaving.contains(where: { $0 === from }),
-        let reference = keptReferences(to: from, as: to).first(where: { !isInSameStore($0.holder, to, in: destination) })
+        let reference = keptReferences(to: from, as: to).first(where: {
+          !isInSameStore($0.holder, to, in: destination)
+        })
       else { continue }
       let (path, name) = (reference.relationship.path, reference.relationship.name)
       let reason =
