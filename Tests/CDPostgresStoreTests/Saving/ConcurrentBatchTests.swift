@@ -197,6 +197,46 @@ import Testing
     #expect(try others.verify() == [])
   }
 
+  /// A save refuses a reference to a missing row in its first transaction, also if it derives attributes from other objects.
+  @Test func aDanglingReferenceIsFoundBeforeAttributesAreDerivedAgain() throws {
+    let context = try context(through: proxy)
+    let shelf = try context.insert(entityNamed: "Shelf")
+    try shelf.setValue("x", forKey: "name")
+    let tag = try context.insert(entityNamed: "Tag")
+    try tag.setValue("t", forKey: "name")
+    try context.save()
+    let book = try context.addBook("a", pages: 3)
+    try book.setValue(shelf, forKey: "shelf")
+    try book.setValue([tag], forKey: "tags")
+    try store.sql("DELETE FROM \(store.table("Tag"))")
+    #expect(throws: SaveError.danglingReferences([book.objectID])) { try context.save() }
+    // The merge policy is asked, and gives the reference up.
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    let fresh = try self.context()
+    #expect(try fresh.titles("shelf.total == 3") == ["a"])
+    #expect(try fresh.titles("tags.@count == 0") == ["a"])
+  }
+
+  /// The same for a batch. It would otherwise run a second time.
+  @Test func aBatchWithADanglingReferenceRunsOnce() throws {
+    let context = try context(through: proxy)
+    let shelf = try context.insert(entityNamed: "Shelf")
+    try shelf.setValue("x", forKey: "name")
+    try context.save()
+    let id = shelf.objectID
+    context.delete(shelf)
+    try context.save()
+    _ = proxy.takeRoundTrips()
+    let rows: [[String: FetchedValue]] = [["title": .attribute(.string("a")), "shelf": .object(id)]]
+    #expect(throws: BatchError.danglingReferences(entity: "Book")) {
+      try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Book", rows: rows))
+    }
+    let begins = proxy.takeRoundTrips().joined().count { $0.hasPrefix("BEGIN") && $0.hasSuffix("READ WRITE") }
+    #expect(begins == 1)
+    #expect(try store.count("Book") == 0)
+  }
+
   private func totals(_ other: ManagedObjectContext? = nil) throws -> [String: Int64] {
     let context = try other ?? self.context()
     return try context.perform {

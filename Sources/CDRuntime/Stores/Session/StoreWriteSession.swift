@@ -161,7 +161,8 @@ package protocol StoreWriteSession: AnyObject {
   /// Adds a save to a store's history.
   ///
   /// - Parameter id: Identifies the save, among all saves of a store. A save that is written again has the same.
-  /// - Returns: The number of the save.
+  /// - Returns: The number of the save; 0 if a reference leads to a missing row. Then nothing is added, and the commit will
+  ///   throw ``ReferenceViolation``.
   func addSave(
     _ id: UUID, to store: any AttachedStore, at date: Date, origin: String, author: String?,
     _ changes: String
