@@ -26,6 +26,8 @@ final class PostgresWriteSession: StoreWriteSession {
   /// Checks references in place of foreign keys; nil if all stores have these.
   private var references: ReferenceChecks?
   private var saves: [Save] = []
+  /// Whether the transaction is known to be committed.
+  private var isCommitted = false
   /// Whether nobody knows whether the transaction was committed.
   private(set) var isUnresolved = false
 
@@ -78,6 +80,7 @@ final class PostgresWriteSession: StoreWriteSession {
     hasDanglingRows = false
     references?.removeAll()
     saves = []
+    isCommitted = false
   }
 
   func writePart(_ body: () throws -> Void) throws {
@@ -104,10 +107,12 @@ final class PostgresWriteSession: StoreWriteSession {
     try check()
     do {
       try transaction.commit()
+      isCommitted = true
     } catch let failure as PostgresFailure {
       guard transaction.isResultUnknown else { throw failure.error(of: urls, during: "committing") }
       let found = saves.first.flatMap(wasCommitted)
-      if found == true { return }
+      isCommitted = found == true
+      if isCommitted { return }
       guard found == nil else { throw failure.error(of: urls, during: "committing") }
       isUnresolved = true
       throw PostgresFailure(
@@ -581,12 +586,11 @@ extension PostgresWriteSession {
       #"DELETE FROM \#(table) WHERE \#(condition) AND "id" < (SELECT max("id") FROM \#(table))"#, [limit])
   }
 
-  func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {
-    let table = session.systemTable("_cdgen_history", of: store)
-    let result = try session.run(
-      #"SELECT "changes" FROM \#(table) WHERE "id" = ? AND "origin" = ?"#,
-      [.value(.int(number)), .value(.string(origin))])
-    return result.string(0, 0)
+  // The connection may have been lost at or after the commit. So this does not ask the server.
+  func hasEntry(
+    _ number: Int64, ofSave id: UUID, from origin: String, in store: any AttachedStore
+  ) -> Bool {
+    isCommitted && saves.contains { $0.number == number && $0.store.index == store.index }
   }
 
   func setMetadata(_ values: [String: String], of store: any AttachedStore) throws {

@@ -86,6 +86,24 @@ enum TestServer {
     }
   }
 
+  /// Lets the server end all connections with a name, and waits until it has.
+  ///
+  /// - Returns: Whether there was any.
+  static func endConnections(named name: String) throws -> Bool {
+    try withConnection { connection in
+      var isAny = false
+      for _ in 0..<1000 {
+        let result = try connection.run(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = ?",
+          [.value(.string(name))])
+        if result.rowCount == 0 { return isAny }
+        isAny = true
+        Thread.sleep(forTimeInterval: 0.01)
+      }
+      return false
+    }
+  }
+
   /// Gives a store's schema the name of another one.
   static func move(_ file: URL, to other: URL) throws {
     try withConnection { connection in

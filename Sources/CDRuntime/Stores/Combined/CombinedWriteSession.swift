@@ -243,8 +243,11 @@ final class CombinedWriteSession: StoreWriteSession {
     try session(of: store).deleteEntries(range, of: store)
   }
 
-  func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {
-    try session(of: store).save(number, of: origin, in: store)
+  func hasEntry(
+    _ number: Int64, ofSave id: UUID, from origin: String, in store: any AttachedStore
+  ) -> Bool {
+    guard let engine = map.engine(of: store) else { return false }
+    return sessions[engine].hasEntry(number, ofSave: id, from: origin, in: store)
   }
 
   // MARK: Metadata

@@ -427,7 +427,15 @@ final class SQLiteWriteSession: StoreWriteSession {
       "DELETE FROM \(table) WHERE \(condition) AND \"id\" < (SELECT max(\"id\") FROM \(table))")
   }
 
-  func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {
+  func hasEntry(
+    _ number: Int64, ofSave id: UUID, from origin: String, in store: any AttachedStore
+  ) -> Bool {
+    let text = try? save(number, of: origin, in: store)
+    return text?.contains(id.uuidString) == true
+  }
+
+  /// The text of a save in a store's history, if the save has the given origin.
+  private func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {
     try connection.scalar(
       "SELECT \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" WHERE \"id\" = \(number) "
         + "AND \"origin\" = \(SQLText.literal(origin))")

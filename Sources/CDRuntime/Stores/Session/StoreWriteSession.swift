@@ -169,8 +169,15 @@ package protocol StoreWriteSession: AnyObject {
   ) throws -> Int64
   /// Removes entries of a store's history, but never the newest entry.
   func deleteEntries(_ range: HistoryRange, of store: any AttachedStore) throws
-  /// Returns the text of a save in a store's history, if the save has the given origin.
-  func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String?
+  /// Returns whether a store's history has the entry of a save or a batch, after the commit to several stores has failed and
+  /// the session has been rolled back.
+  ///
+  /// - Parameters:
+  ///   - number: The number that ``addSave(_:to:at:origin:author:_:)`` of this session returned.
+  ///   - id: The identifier that the entries of all stores share.
+  func hasEntry(
+    _ number: Int64, ofSave id: UUID, from origin: String, in store: any AttachedStore
+  ) -> Bool
 
   // MARK: Metadata
 
@@ -228,20 +235,6 @@ extension StoreWriteSession {
       rollback()
       throw error
     }
-  }
-}
-
-extension StoreWriteSession {
-  /// Returns whether a store's history has the entry of a save or a batch, after the commit to several stores has failed.
-  ///
-  /// - Parameters:
-  ///   - number: The number that the history gave to the entry.
-  ///   - id: The identifier that the entries of all stores share.
-  func hasEntry(
-    _ number: Int64, ofSave id: UUID, from origin: String, in store: any AttachedStore
-  ) -> Bool {
-    let text = try? save(number, of: origin, in: store)
-    return text?.contains(id.uuidString) == true
   }
 }
 

@@ -307,8 +307,12 @@ final class PlainWriteSession: StoreWriteSession {
     session.working.metadata[store.index] = entries
   }
 
-  func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {
-    session.working.saves[store.index]?.first { $0.number == number && $0.origin == origin }?.changes
+  func hasEntry(
+    _ number: Int64, ofSave id: UUID, from origin: String, in store: any AttachedStore
+  ) -> Bool {
+    session.working.saves[store.index]?.contains {
+      $0.number == number && $0.origin == origin && $0.changes.contains(id.uuidString)
+    } == true
   }
 
   // MARK: Files of large values

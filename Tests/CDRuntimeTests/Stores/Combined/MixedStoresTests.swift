@@ -166,6 +166,44 @@ struct MixedStoresTests {
     #expect(try MixedStores.names("Note", "author.name == 'p1'", store.context()) == ["n1"])
   }
 
+  /// The connection is lost after the server's part has become final, and then the file's part fails: it is still known that
+  /// the server's part is written.
+  @Test(arguments: Mix.mixed) func aLostConnectionDoesNotHideTheServersPart(mix: Mix) throws {
+    try FullDisk.install()
+    let store = try MixedStores(mix)
+    let name = "partly \(UUID())"
+    let context = try store.context { $0.applicationName = name }
+    func endingConnections<R>(_ body: () throws -> R) rethrows -> R {
+      try FullDisk.whileFull(
+        beforeFirstFailure: {
+          do {
+            let isEnded = try TestServer.endConnections(named: name)
+            #expect(isEnded)
+          } catch { Issue.record(error) }
+        }, body)
+    }
+    _ = try both(context, 1)
+    let error = endingConnections { #expect(throws: SaveError.self) { try context.save() } }
+    guard case .partlySaved(let written, let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(written == [TestServer.shownURL(store.serverFile)])
+    #expect(reason == .diskFull([store.file]))
+    try context.save()
+    #expect(try counts(store) == [1, 1])
+    #expect(try store.coordinator().verify() == [])
+    // The same for a batch.
+    let request = BatchDeleteRequest(FetchRequest<ManagedObject>(entityName: "Person"))
+    let refusal = endingConnections { #expect(throws: BatchError.self) { try context.execute(request) } }
+    guard case .partlyWritten(let stores, _, _)? = refusal else {
+      Issue.record("\(String(describing: refusal))")
+      return
+    }
+    #expect(stores == [TestServer.shownURL(store.serverFile)])
+    #expect(try counts(store) == (mix == .peopleOnServer ? [0, 1] : [1, 0]))
+  }
+
   /// A batch is written in part in the same way. Its error lists the objects that are left.
   @Test(arguments: Mix.mixed) func aFullDiskLeavesTheServersPartOfABatch(mix: Mix) throws {
     try FullDisk.install()
