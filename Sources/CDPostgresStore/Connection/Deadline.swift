@@ -12,8 +12,8 @@ struct Deadline {
 
   /// - Parameter seconds: How long to wait from now.
   init(seconds: Double) {
-    // A limit of some years is no different from a greater one, which the clock could not hold.
-    end = .now + .seconds(min(max(seconds, 0), 100_000_000))
+    // A limit of some years is no different from a greater one, which the clock could not hold. NaN is not greater than 0.
+    end = .now + .seconds(seconds > 0 ? min(seconds, 100_000_000) : 0)
   }
 
   var isOver: Bool { ContinuousClock.now >= end }

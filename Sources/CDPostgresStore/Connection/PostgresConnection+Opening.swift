@@ -84,7 +84,8 @@ extension PostgresConnection {
   }
 
   private static func lockMilliseconds(_ seconds: Double) -> Int64 {
-    max(1, Int64(min(seconds, 2_000_000) * 1000))
+    // NaN is not greater than 0.
+    seconds > 0 ? max(1, Int64(min(seconds, 2_000_000) * 1000)) : 1
   }
 
   // MARK: Settings

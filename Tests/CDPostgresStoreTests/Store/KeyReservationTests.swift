@@ -35,4 +35,22 @@ import Testing
     try context.save()
     #expect(try store.count("Book") == 2)
   }
+
+  /// What is not a number of seconds is no time, as for files.
+  @Test(arguments: [Double.nan, -.infinity, -1e300, .infinity])
+  func anyBusyTimeoutCanBeSet(busyTimeout: Double) throws {
+    let store = try ServerStore()
+    let description = PersistentStoreDescription(.server(store.server), busyTimeout: busyTimeout)
+    let context = PersistentContainer(
+      try PersistentStoreCoordinator(model: ServerStore.model, stores: [description])
+    ).newContext()
+    try context.addBook("a")
+    try context.save()
+    #expect(try store.count("Book") == 1)
+  }
+
+  @Test func aDeadlineThatIsNoNumberIsOver() {
+    #expect(Deadline(seconds: .nan).isOver)
+    #expect(!Deadline(seconds: .infinity).isOver)
+  }
 }
