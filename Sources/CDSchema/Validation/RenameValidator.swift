@@ -139,7 +139,9 @@ struct RenameValidator {
   ) -> Bool {
     let isKept: Bool =
       switch graph.property(property, of: entity.name) {
-      case .attribute(let attribute)?: isAttribute && attribute.isStored && attribute.renamedFrom == nil
+      // A transient or derived attribute keeps no values.
+      case .attribute(let attribute)?:
+        isAttribute && attribute.isStored && attribute.derivation == nil && attribute.renamedFrom == nil
       case .relationship(let relationship)?: !isAttribute && relationship.renamedFrom == nil
       default: false
       }
