@@ -19,7 +19,7 @@ enum ReservedNames {
   static let snapshotStorage: Set<String> = ["relate", "relatedID", "relatedIDs", "snapshotObjects"]
 
   /// The public members that a class or its snapshot has in addition if there are snapshots.
-  static let snapshotMembers: Set<String> = ["snapshot", "apply", "CodingKeys"]
+  static let snapshotMembers: Set<String> = ["snapshot", "apply", "CodingKeys", snapshot]
 
   /// The type that is nested in each class if there are snapshots. It would hide another type of this name.
   static let snapshot = "Snapshot"

@@ -27,10 +27,12 @@ extension StepBuilder {
   private var destinationName: String { "version \(destination.version.number)" }
 
   private func checkDrop(_ name: String, _ index: Int) {
-    if let dot = name.firstIndex(of: ".") {
-      let configuration = source.version.configurations.first { $0.name == name[..<dot] }
+    // The name of a configuration may contain dots.
+    if let dot = name.lastIndex(of: ".") {
       let entity = String(name[name.index(after: dot)...])
-      if configuration?.entities.contains(entity) ?? false { return }
+      if source.entity(entity) != nil, source.configurations(of: entity).contains(String(name[..<dot])) {
+        return
+      }
       problem(at: .drop(index), "\(sourceName) has no configuration with an entity '\(name)'")
     } else if source.entity(name) == nil {
       problem(
@@ -420,7 +422,7 @@ extension StepBuilder {
     case .entityUnmapped(let name), .entityBecameAbstract(let name):
       [.from(match.entities[name] ?? name), .dropEntity(match.entities[name] ?? name)]
     case .entityLeftConfiguration(let name, let configuration):
-      [.dropEntity("\(configuration).\(match.entities[name] ?? name)")]
+      [.dropEntity("\(configuration).\(sourceLeaving(configuration, into: name) ?? name)")]
     case .attributeRemoved(let name):
       renames(name.name, candidates) + [
         .drop(entity: destinationEntity(of: name.entity, entities), property: name.name)

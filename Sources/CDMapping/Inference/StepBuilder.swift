@@ -398,22 +398,36 @@ extension StepBuilder {
     _ = isDropped(entity.name)
   }
 
+  /// Compares whole hierarchies, because a store holds all entities of a hierarchy. A rule may give objects to an entity
+  /// of another hierarchy, so every mapping counts.
   private func compareConfigurations() {
     for old in source.version.configurations {
       guard let new = destination.version.configurations.first(where: { $0.name == old.name }) else {
         continue
       }
-      for name in old.entities {
-        guard let now = destinationEntities[name]?.first.flatMap({ destination.entity($0) }),
-          !now.isAbstract, !new.entities.contains(now.name)
+      let oldRoots = Set(old.entities.compactMap { source.root(of: $0)?.name })
+      let newRoots = Set(new.entities.compactMap { destination.root(of: $0)?.name })
+      for builder in mappings where builder.hasObjects {
+        guard let from = source.root(of: builder.sourceName)?.name, oldRoots.contains(from),
+          let to = destination.root(of: builder.destinationName)?.name, !newRoots.contains(to)
         else { continue }
-        let drop = rules.drops.firstIndex(of: "\(old.name).\(name)")
+        let drop = rules.drops.firstIndex(of: "\(old.name).\(builder.sourceName)")
         if let drop { usedDrops.insert(.drop(drop)) }
         changes.add(
-          .entityLeftConfiguration(entity: now.name, configuration: old.name), .losesData,
-          drop == nil ? .open : .confirmed)
+          .entityLeftConfiguration(entity: builder.destinationName, configuration: old.name), .losesData,
+          drop == nil ? .open : .confirmed, builder.mapping)
       }
     }
+  }
+
+  /// The source entity of a mapping to an entity that left a configuration, with an unconfirmed loss; nil if there is none.
+  func sourceLeaving(_ configuration: String, into destinationName: String) -> String? {
+    for builder in mappings where builder.hasObjects && builder.destinationName == destinationName {
+      let name = builder.sourceName
+      if rules.drops.contains("\(configuration).\(name)") { continue }
+      if source.configurations(of: name).contains(configuration) { return name }
+    }
+    return nil
   }
 
   /// New entities that may be a removed entity under another name: at least half of its attributes exist there with the

@@ -70,9 +70,13 @@ struct ModelMatch {
     let old = Set(source.composite(sourceName)?.fields.map(\.name) ?? [])
     var result: [String: String] = [:]
     for field in fields {
-      var origin = field.name
-      for link in links.reversed() { origin = link.field(origin, of: name) }
-      if old.contains(origin) { result[field.name] = origin }
+      var origin: String? = field.name
+      for link in links.reversed() {
+        guard let now = origin else { break }
+        // The fields of two different composites are compared by name.
+        origin = link.field(now, of: name) ?? (name == sourceName ? nil : now)
+      }
+      if let origin, old.contains(origin) { result[field.name] = origin }
     }
     return result
   }
@@ -144,17 +148,21 @@ private struct StepMatch {
     return parts.count == 2 && source.isKind(entity, of: parts[0]) ? parts[1] : nil
   }
 
-  func field(_ name: String, of composite: String) -> String {
+  /// The name in the source of a composite's field; nil if the field is new. A composite that one of the versions lacks
+  /// says nothing about its fields, so their names are then the same.
+  func field(_ name: String, of composite: String) -> String? {
+    guard let old = source.composite(composite), let new = destination.composite(composite) else { return name }
     if let link = forward.first {
-      let fields = source.composite(composite)?.fields.map(\.name) ?? []
-      return fields.first { link.field($0, of: composite) == name } ?? name
+      return old.fields.first { link.field($0.name, of: composite) == name }?.name
     }
-    guard let old = source.composite(composite),
-      let field = destination.composite(composite)?.fields.first(where: { $0.name == name }),
-      let renamed = field.renamedFrom, old.fields.contains(where: { $0.name == renamed })
-    else { return name }
-    if kind == .draft, old.fields.contains(where: { $0.name == name }) { return name }
-    return renamed
+    let isKept = old.fields.contains { $0.name == name }
+    if kind == .draft, isKept { return name }
+    if let renamed = new.fields.first(where: { $0.name == name })?.renamedFrom,
+      old.fields.contains(where: { $0.name == renamed })
+    {
+      return renamed
+    }
+    return isKept ? name : nil
   }
 }
 

@@ -50,7 +50,7 @@ public enum LockText {
       case .enumeration: return (1, first, 0, "")
       case .composite: return (2, first, 0, "")
       case .field: return (2, first, 1, second)
-      case .configuration: return (3, first, 0, "")
+      case .configuration: return (3, name, 0, "")
       case .entity: return (4, first, 0, "")
       case .attribute: return (4, first, 1, second)
       case .relationship: return (4, first, 2, second)
@@ -85,10 +85,11 @@ public enum LockText {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     switch (word, parts.count) {
     case ("basedOn", 1) where name.isEmpty: return .bases
+    // The name of a configuration may contain dots.
+    case ("configuration", _): return name.isEmpty ? nil : .configuration(name)
     case (_, _) where parts.contains(""): return nil
     case ("enum", 1): return .enumeration(name)
     case ("composite", 1): return .composite(name)
-    case ("configuration", 1): return .configuration(name)
     case ("entity", 1): return .entity(name)
     case ("indexes", 1): return .indexes(entity: name)
     case ("unique", 1): return .uniquenessConstraints(entity: name)

@@ -32,8 +32,10 @@ struct ModelValidator {
       }
       let isBaseUnreadable = version.basedOn.contains { unreadable.contains($0) || !numbers.contains($0) }
       if !isBaseUnreadable {
-        RenameValidator(version: version, bases: bases, positions: positions, diagnostics: diagnostics)
-          .validate()
+        RenameValidator(
+          version: version, graph: EntityGraph(version), bases: bases,
+          isLocked: locked.contains(version.number), positions: positions, diagnostics: diagnostics
+        ).validate()
       }
       result.append(version)
     }

@@ -3,7 +3,10 @@ import CDModel
 /// Checks every `renamedFrom` of a version against the versions that it is based on.
 struct RenameValidator {
   let version: ModelVersion
+  let graph: EntityGraph
   let bases: [EntityGraph]
+  /// Whether the version is locked, so that nobody can correct it.
+  let isLocked: Bool
   let positions: ElementPositions
   let diagnostics: DiagnosticCollector
 
@@ -22,6 +25,12 @@ struct RenameValidator {
   private func error(_ element: SchemaElement, _ message: String, suggestion: String? = nil) {
     guard let location = positions.nearest(to: element, key: "renamedFrom") else { return }
     diagnostics.error(location, message, suggestion: suggestion)
+  }
+
+  /// Reports a mistake with which stores can exist already. In a locked version it is a warning.
+  private func mistake(_ element: SchemaElement, _ message: String) {
+    guard let location = positions.nearest(to: element, key: "renamedFrom") else { return }
+    if isLocked { diagnostics.warning(location, message) } else { diagnostics.error(location, message) }
   }
 
   private var baseName: String {
@@ -114,8 +123,34 @@ struct RenameValidator {
         error(element, "'\(other)' is renamed from '\(old)' already")
       } else if steps.count == 1, unrenamed.contains(property) {
         error(element, "this version still has '\(property)', which keeps its values")
+      } else if keeps(property, of: owner, entity, isAttribute: isAttribute) {
+        mistake(element, "this version still has '\(property)', which keeps its values")
       }
       sources[old] = name
+    }
+  }
+
+  /// Whether an entity of this version still has an older property, declared by the same entity as before: by itself or
+  /// by an ancestor. A property that another entity declares now is a new one, so that a rename can take the old values.
+  ///
+  /// - Parameter owner: The entity that the rename refers to. It may be another entity, whose properties are not kept here.
+  private func keeps(
+    _ property: String, of owner: String, _ entity: EntityDescription, isAttribute: Bool
+  ) -> Bool {
+    let isKept: Bool =
+      switch graph.property(property, of: entity.name) {
+      // A transient or derived attribute keeps no values.
+      case .attribute(let attribute)?:
+        isAttribute && attribute.isStored && attribute.derivation == nil && attribute.renamedFrom == nil
+      case .relationship(let relationship)?: !isAttribute && relationship.renamedFrom == nil
+      default: false
+      }
+    guard isKept, let declaring = graph.declaringEntity(of: property, in: entity.name) else { return false }
+    let origin = entity.renamedFrom ?? entity.name
+    let oldDeclaring = declaring.renamedFrom ?? declaring.name
+    return bases.contains { base in
+      base.isKind(origin, of: owner) && has(property, of: origin, isAttribute: isAttribute, in: base)
+        && base.declaringEntity(of: property, in: origin)?.name == oldDeclaring
     }
   }
 

@@ -65,10 +65,25 @@ struct VersionValidator {
     validateConfigurations()
   }
 
+  /// A configuration's name can be any text that a line of `versions.lock` keeps, whose words are separated by blanks.
+  private func validateName(of configuration: ConfigurationDescription, _ element: SchemaElement) {
+    let name = configuration.name
+    if name.isEmpty {
+      report.error(element, nil, "a configuration needs a name")
+    } else if name.contains(where: \.isNewline)
+      || name != name.split(separator: " ").joined(separator: " ")
+    {
+      report.mistake(
+        element, nil,
+        "versions.lock cannot list a configuration with a line break in its name, with two blanks in a row, "
+          + "or with a blank at an end")
+    }
+  }
+
   private func validateConfigurations() {
     for configuration in version.configurations {
       let element = SchemaElement.part(.configuration(configuration.name), version: version.number)
-      if configuration.name.isEmpty { report.error(element, nil, "a configuration needs a name") }
+      validateName(of: configuration, element)
       for (place, name) in configuration.entities.enumerated() where graph.entity(name) == nil {
         report.unknownEntity(name, element, "entities[\(place)]")
       }

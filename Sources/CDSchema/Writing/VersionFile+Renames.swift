@@ -17,7 +17,10 @@ extension VersionFile {
       }
     }
     for composite in root["composites"]?.pairs ?? [] {
-      let fields = composite.value["fields"]?.pairs ?? composite.value.pairs
+      // Beside other fields, `fields` is itself a field.
+      let pairs = composite.value.pairs
+      let isShort = pairs.contains { $0.name != "fields" && $0.name != "doc" }
+      let fields = isShort ? pairs : composite.value["fields"]?.pairs ?? pairs
       for field in fields { RenameRemoval.collect(in: field.value, source, &removals) }
     }
     var scalars = source.scalars

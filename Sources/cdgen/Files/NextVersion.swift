@@ -48,12 +48,23 @@ struct NextVersion {
     files[VersionFile.name(of: number)] = Array(text.utf8)
     let name = loaded.model?.name ?? ""
     let copy = ModelLoader.load(name: name, files: files).model?.version(number)
-    guard let copy, copy.basedOn == [basedOn], copy.label == nil else {
+    guard let copy, copy.basedOn == [basedOn], copy.label == nil, !copy.hasRenames else {
       throw Failure(
         path,
         "this file cannot be copied automatically in its present form; copy it to \(VersionFile.name(of: number)) "
           + "by hand, "
           + "without its 'label' and 'renamedFrom's, and with 'basedOn: [\(basedOn)]'")
     }
+  }
+}
+
+extension ModelVersion {
+  /// Whether any element has a `renamedFrom`. In a copy it could repeat a swap of two elements.
+  fileprivate var hasRenames: Bool {
+    composites.contains { composite in composite.fields.contains { $0.renamedFrom != nil } }
+      || entities.contains { entity in
+        entity.renamedFrom != nil || entity.attributes.contains { $0.renamedFrom != nil }
+          || entity.relationships.contains { $0.renamedFrom != nil }
+      }
   }
 }

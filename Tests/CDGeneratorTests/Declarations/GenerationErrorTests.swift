@@ -75,6 +75,7 @@ import Testing
         note([
           AttributeDescription(name: "snapshot", type: .string),
           AttributeDescription(name: "CodingKeys", type: .string),
+          AttributeDescription(name: "Snapshot", type: .string),
         ]), EntityDescription(name: "Snapshot"),
       ])
     #expect(problems(version).isEmpty)
@@ -84,6 +85,7 @@ import Testing
         "Snapshot: generated code needs the name 'Snapshot'\(remedy)",
         "Note.snapshot: generated code needs the name 'snapshot'\(remedy)",
         "Note.CodingKeys: generated code needs the name 'CodingKeys'\(remedy)",
+        "Note.Snapshot: generated code needs the name 'Snapshot'\(remedy)",
       ])
   }
 

@@ -59,6 +59,25 @@ struct LockTests {
     return loaded.diagnostics.map(\.description)
   }
 
+  @Test func `The name of a configuration may contain dots and blanks`() throws {
+    let version = """
+      entities:
+        Book: { attributes: { title: String } }
+      configurations: { Cloud.Public: [Book], Cloud.Private: [Book], My Store: [Book], Cloud: [Book] }
+
+      """
+    let loaded = ModelLoader.load(
+      name: "Case", files: ["model.yaml": Array(Self.head.utf8), "1.yaml": Array(version.utf8)])
+    #expect(loaded.diagnostics == [])
+    let lock = LockText.text(of: [LockedVersion(try #require(loaded.model?.version(1)))])
+    let names = lock.split(separator: "\n").filter { $0.hasPrefix("  configuration ") }
+      .map { $0.split(separator: " ").dropFirst().dropLast().joined(separator: " ") }
+    #expect(names == ["Cloud", "Cloud.Private", "Cloud.Public", "My Store"])
+    let again = ModelLoader.load(name: "Case", files: Self.files(version: version, lock: lock))
+    #expect(again.diagnostics == [])
+    #expect(again.lockedVersions.map(\.number) == [1])
+  }
+
   /// So that neither the form of the file nor the rules for digests change by accident.
   @Test func `The file's form`() throws {
     #expect(

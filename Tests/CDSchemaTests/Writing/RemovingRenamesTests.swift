@@ -63,6 +63,30 @@ struct RemovingRenamesTests {
     #expect(VersionFile.removingRenames(from: text) == expected)
   }
 
+  @Test("a composite may have a field called fields", arguments: ["String", "{ type: String }"])
+  func fieldCalledFields(type: String) {
+    let text = """
+      composites:
+        Form:
+          fields: \(type)
+          a: { type: Int64, renamedFrom: b }
+          b: { type: Int64, renamedFrom: a }
+
+      """
+    let expected = """
+      composites:
+        Form:
+          fields: \(type)
+          a: { type: Int64 }
+          b: { type: Int64 }
+
+      """
+    #expect(VersionFile.removingRenames(from: text) == expected)
+    let renamed = text.replacing("fields: \(type)", with: "fields: { type: String, renamedFrom: text }")
+    let copy = expected.replacing("fields: \(type)", with: "fields: { type: String }")
+    #expect(VersionFile.removingRenames(from: renamed) == copy)
+  }
+
   @Test("a text without renames stays as it is")
   func nothingToDo() {
     let text = "entities:\r\n  Book: {attributes: {a: String}}  # é\r\n\r\n"

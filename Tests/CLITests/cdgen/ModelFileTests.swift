@@ -193,6 +193,25 @@ import Testing
         """)
   }
 
+  /// A second swap of the two fields would exchange their values again.
+  @Test func addVersionRefusesACopyWithRenames() throws {
+    let note = "entities: { Note: { attributes: { text: String, form: Form } } }\n"
+    try SampleModel.make(
+      in: folder, version: "composites: { Form: { fields: String, doc: String } }\n" + note)
+    try folder.write(
+      """
+      composites:
+        Form:
+          fields: { type: String, renamedFrom: doc }
+          doc: { type: String, renamedFrom: fields }
+
+      """ + note, to: "Notes.cdmodel/2.yaml")
+    let result = try BuiltTool.cdgen.run("add-version", "Notes.cdmodel", in: folder.url)
+    #expect(result.status == 1)
+    #expect(result.errors.contains("2.yaml: error: this file cannot be copied automatically"))
+    #expect(try folder.names(in: "Notes.cdmodel") == ["1.yaml", "2.yaml", "model.yaml"])
+  }
+
   @Test func addVersionCopiesAFileWithLinesOfWindows() throws {
     try SampleModel.make(in: folder)
     let rest = "entities:\r\n  Note:\r\n    attributes: { text: String }\r\n"

@@ -32,7 +32,7 @@ struct LossCount {
       (try objects(name), .objects)
     case .entityLeftConfiguration(let name, _):
       // If this store still holds the entity, nothing is lost.
-      (plan.destination.entity(name)?.storeIndex == 0 ? 0 : try objects(name), .objects)
+      (plan.destination.entity(name)?.storeIndex == 0 ? 0 : try leaving(change), .objects)
     case .objectsFiltered(let name): (try filtered(name), .objects)
     case .ownedObjectsLeft(let name, _): (owned?[name], .objects)
     case .attributeRemoved(let name), .attributeBecameTransient(let name):
@@ -55,6 +55,12 @@ struct LossCount {
   private func objects(_ name: String) throws -> Int {
     guard let entity = plan.source.entity(name), entity.storeIndex == 0 else { return 0 }
     return try Self.count(entity, session)
+  }
+
+  /// The number of objects of the source entities that a change affects.
+  private func leaving(_ change: ModelChange) throws -> Int {
+    let names = Set(change.mappings.compactMap { plan.mapping.entityMapping(named: $0)?.source })
+    return try names.reduce(0) { sum, name in try sum + objects(name) }
   }
 
   /// The number of objects of an entity, without those of its subentities.
