@@ -151,7 +151,9 @@ private struct StepMatch {
   /// The name in the source of a composite's field; nil if the field is new. A composite that one of the versions lacks
   /// says nothing about its fields, so their names are then the same.
   func field(_ name: String, of composite: String) -> String? {
-    guard let old = source.composite(composite), let new = destination.composite(composite) else { return name }
+    guard let old = source.composite(composite), let new = destination.composite(composite) else {
+      return name
+    }
     if let link = forward.first {
       return old.fields.first { link.field($0.name, of: composite) == name }?.name
     }
