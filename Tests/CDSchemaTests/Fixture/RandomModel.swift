@@ -57,7 +57,11 @@ struct RandomModel {
     let count = Int.random(in: 1...3, using: &random)
     version.entities = (0..<count).map { entity($0, of: count) }
     if chance(30) {
-      version.configurations = [ConfigurationDescription(name: text() + "c", entities: ["E0"])]
+      // A lock keeps the words of a configuration's name.
+      let words = text().split { $0 == " " || $0.isNewline } + ["c"]
+      version.configurations = [
+        ConfigurationDescription(name: words.joined(separator: " "), entities: ["E0"])
+      ]
     }
     return ManagedObjectModel(name: "Random", id: UUID(), versions: [version], currentVersionNumber: 1)
   }
