@@ -58,7 +58,7 @@ struct RandomModel {
     version.entities = (0..<count).map { entity($0, of: count) }
     if chance(30) {
       // A lock keeps the words of a configuration's name.
-      let words = text().split { $0 == " " || $0.isNewline } + ["c"]
+      let words = text().split { $0 == " " || $0.isNewline }.map(String.init) + ["c"]
       version.configurations = [
         ConfigurationDescription(name: words.joined(separator: " "), entities: ["E0"])
       ]
