@@ -43,8 +43,7 @@ final class ConnectionPool: @unchecked Sendable {
   /// A thread that already has one does not wait: it could wait for itself. So there may be more connections than the
   /// limit, if code that reads a context makes another context read.
   ///
-  /// - Parameter isCancellable: Whether the wait for a connection ends if the task is cancelled: for a free one, or for the
-  ///   server.
+  /// - Parameter isCancellable: Whether the wait for a connection ends if the task is cancelled.
   func take(isCancellable: Bool = false) throws(PostgresFailure) -> PostgresConnection {
     let thread = Self.thisThread
     var waiter: Waiter?
@@ -71,7 +70,7 @@ final class ConnectionPool: @unchecked Sendable {
       connection.close()
     }
     do {
-      let connection = try PostgresConnection.open(server, toWrite: toWrite, isCancellable: isCancellable)
+      let connection = try PostgresConnection.open(server, toWrite: toWrite)
       connection.holder = thread
       return connection
     } catch {

@@ -205,63 +205,6 @@ import Testing
     #expect(count == 0)
   }
 
-  /// The server is away, and comes back after the cancellation.
-  @Test func aSaveIsNotTriedAgain() async throws {
-    let store = try ServerStore()
-    let proxy = try TestProxy(to: store.server)
-    let container = PersistentContainer(try store.coordinator(through: proxy) { $0.replayTimeout = 60 })
-    let isCut = DispatchSemaphore(value: 0)
-    proxy.decide { statements in
-      guard statements.contains(where: { $0.hasPrefix("BEGIN") && $0.hasSuffix("READ WRITE") }) else {
-        return .forward
-      }
-      isCut.signal()
-      return .cutBefore
-    }
-    let left = Mutex(0)
-    let (error, _) = await cancelled(
-      container,
-      when: {
-        // The second attempt is cancelled like the first one.
-        for _ in 0..<2 { isCut.wait() }
-        Thread.detachNewThread {
-          usleep(3_000_000)
-          proxy.decide { _ in .forward }
-        }
-      },
-      body: { context in
-        try context.addBook("a")
-        do { try context.save() } catch {
-          left.withLock { $0 = context.insertedObjects.count }
-          throw error
-        }
-      })
-    #expect(error is CancellationError, "\(String(describing: error))")
-    #expect(left.withLock { $0 } == 1)
-    #expect(try store.count("Book") == 0)
-  }
-
-  /// A server that accepts a connection, and then says nothing.
-  @Test func aConnectionThatIsBeingOpenedIsGivenUp() async throws {
-    let (listener, port) = try listeningSocket()
-    defer { close(listener) }
-    var server = try TestServer.server()
-    server.hosts = [PostgresServer.Host("127.0.0.1", port: port)]
-    server.connectTimeout = 30
-    let pool = ConnectionPool(server, toWrite: true)
-    let task = Task { () -> (any Error)? in
-      do {
-        pool.give(try pool.take(isCancellable: true))
-        return nil
-      } catch {
-        return error
-      }
-    }
-    task.cancel()
-    let error = await task.value
-    #expect((error as? PostgresFailure)?.isCancellation == true, "\(String(describing: error))")
-  }
-
   /// Getters have no error to throw: they wait for the reply, and the object is not taken for a deleted one.
   @Test func aGetterIsNotCancelled() async throws {
     let store = try ServerStore()
