@@ -73,6 +73,7 @@ extension BatchRun {
     let known = unwritten.union(own.map(rowID))
     var waiting = new + own + others
     if waiting.isEmpty { return }
+    let kept = reading.slotsDerivedFromMissingStores()
     // The batch's condition has read values that have been changed since.
     reading.reset()
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
@@ -85,8 +86,11 @@ extension BatchRun {
       for start in stride(from: 0, to: targets.count, by: Self.chunk) {
         for key in targets[start..<min(start + Self.chunk, targets.count)] {
           let place = rowID(key)
-          let isUnwritten = round == 0 && unwritten.contains(place)
-          if try derive(key, evaluator, isUnwritten, raisingVersion: !known.contains(place)) {
+          let isNew = unwritten.contains(place)
+          if try derive(
+            key, except: isNew ? [:] : kept, evaluator, isNew && round == 0,
+            raisingVersion: !known.contains(place))
+          {
             changed.append(key)
             let plan = model.entities[key.entity]
             noteUpdated([key], plan.derivedSlots.map { plan.slots[$0].name })
@@ -99,11 +103,14 @@ extension BatchRun {
     }
   }
 
-  /// - Parameter isUnwritten: Whether the row has no derived values yet.
+  /// - Parameters:
+  ///   - kept: The attributes that keep their values, by the index of the entity.
+  ///   - isUnwritten: Whether the row has no derived values yet.
   /// - Returns: Whether a value has changed.
   @_optimize(none)
   private func derive(
-    _ key: FetchedKey, _ evaluator: PredicateEvaluator, _ isUnwritten: Bool, raisingVersion: Bool
+    _ key: FetchedKey, except kept: [Int: Set<Int>], _ evaluator: PredicateEvaluator, _ isUnwritten: Bool,
+    raisingVersion: Bool
   ) throws -> Bool {
     let plan = model.entities[key.entity]
     guard let object = try reading.fetchObject(key.key, plan) else { return false }
@@ -112,7 +119,8 @@ extension BatchRun {
     var values: [(column: String, value: AttributeValue)] = []
     var unchanged: [(column: String, value: AttributeValue)] = []
     let given = givenValues[own.index] ?? [:]
-    for slot in own.derivedSlots.map({ own.slots[$0] }) {
+    let kept = kept[own.index] ?? []
+    for slot in own.derivedSlots.map({ own.slots[$0] }) where !kept.contains(slot.number) {
       if let keys = given[slot.number], KeyRanges.contains(key.key, in: keys) { continue }
       let column = own.columns[slot.columns.lowerBound].name
       if let value = try reading.derivedValue(of: object, slot, evaluator) {

@@ -586,8 +586,7 @@ extension ManagedObjectContext {
     guard let plan = model.entity(name), let derivation = plan.slot(attribute)?.attribute?.derivation else {
       return false
     }
-    return derivation.isRepeatable
-      && plan.entities(readBy: derivation, among: model.entities).allSatisfy { storeReader.hasStore(of: $0) }
+    return derivation.isRepeatable && canRead(derivation, of: plan)
   }
 
   /// The objects of a relationship for which ``leadsOutside(_:ofEntity:)`` is true, in the relationship's order. Empty if

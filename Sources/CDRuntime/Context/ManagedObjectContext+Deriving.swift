@@ -32,13 +32,15 @@ extension ManagedObjectContext {
   private func deriveAll(_ errors: inout [ValidationError]) {
     // One evaluator, so that all derivations use the same current time.
     let evaluator = PredicateEvaluator()
+    let kept = slotsDerivedFromMissingStores()
     var objects = pending.filter(\.isPending)
     var stored: [ManagedObject] = []
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for round in 0...model.derivedCount where !objects.isEmpty {
       var changed: [ManagedObject] = []
       for object in objects where !object.flags.contains(.deleted) {
-        if derive(object, evaluator, &errors) { changed.append(object) }
+        let kept = object.isInserted ? nil : kept[object.scope.plan.index]
+        if derive(object, except: kept, evaluator, &errors) { changed.append(object) }
       }
       stored += objects.filter {
         !$0.scope.plan.derivedSlots.isEmpty && $0.flags.isDisjoint(with: [.inserted, .deleted])
@@ -50,12 +52,35 @@ extension ManagedObjectContext {
     pendingChanges.setDerived(stored)
   }
 
+  /// Whether a context has all stores whose objects a derivation reads.
+  func canRead(_ derivation: ValueExpression, of plan: EntityPlan) -> Bool {
+    plan.entities(readBy: derivation, among: model.entities).allSatisfy(storeReader.hasStore)
+  }
+
+  /// The derived attributes that read objects of stores that the context does not have, by the index of the entity.
+  ///
+  /// Relationships to these objects seem to be empty. So the attributes of stored objects keep their values. Nothing is
+  /// related to a new object yet, so its attributes are computed.
+  func slotsDerivedFromMissingStores() -> [Int: Set<Int>] {
+    if model.entities.allSatisfy(storeReader.hasStore) { return [:] }
+    var slots: [Int: Set<Int>] = [:]
+    for plan in model.entities {
+      for number in plan.derivedSlots {
+        guard let derivation = plan.slots[number].attribute?.derivation else { continue }
+        if !canRead(derivation, of: plan) { slots[plan.index, default: []].insert(number) }
+      }
+    }
+    return slots
+  }
+
+  /// - Parameter kept: The attributes that keep their values.
   /// - Returns: Whether a value has changed.
   private func derive(
-    _ object: ManagedObject, _ evaluator: PredicateEvaluator, _ errors: inout [ValidationError]
+    _ object: ManagedObject, except kept: Set<Int>?, _ evaluator: PredicateEvaluator,
+    _ errors: inout [ValidationError]
   ) -> Bool {
     var hasChanged = false
-    for slot in object.scope.plan.derivedSlots {
+    for slot in object.scope.plan.derivedSlots where kept?.contains(slot) != true {
       do {
         if try derive(object, object.scope.plan.slots[slot], evaluator) { hasChanged = true }
       } catch {

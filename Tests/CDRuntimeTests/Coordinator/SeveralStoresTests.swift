@@ -177,6 +177,66 @@ import Testing
     #expect(try alone.persistentStoreCoordinator.verify() == [])
   }
 
+  /// Without the store of the notes, a person seems to have none.
+  @Test(.needsReopening) func whatIsDerivedFromAnEntityWithoutAStoreStays() throws {
+    let version = ModelVersion(
+      number: 1,
+      entities: [
+        EntityDescription(
+          name: "Person",
+          attributes: [
+            AttributeDescription(name: "name", type: .string), try .derived("count", .int64, "notes.@count"),
+            try .derived("title", .string, "name + '!'"),
+          ],
+          relationships: [
+            RelationshipDescription(name: "notes", destination: "Note", isToMany: true, inverse: "author")
+          ]),
+        EntityDescription(
+          name: "Note",
+          relationships: [RelationshipDescription(name: "author", destination: "Person", inverse: "notes")]),
+      ],
+      configurations: [
+        ConfigurationDescription(name: "People", entities: ["Person"]),
+        ConfigurationDescription(name: "Notes", entities: ["Note"]),
+      ])
+    let model = ManagedObjectModel(name: "Counted", id: UUID(), versions: [version], currentVersionNumber: 1)
+    func context(_ stores: [PersistentStoreDescription]) throws -> ManagedObjectContext {
+      PersistentContainer(try PersistentStoreCoordinator(model: model, stores: stores)).newContext()
+    }
+    func people(_ context: ManagedObjectContext) throws -> [String] {
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Person")).map { person in
+        try ["name", "count", "title"].map { "\(try person.value(forKey: $0))" }.joined(separator: " ")
+      }.sorted()
+    }
+    func row(_ name: String, _ count: Int64) -> String {
+      let values: [AttributeValue] = [.string(name), .int(count), .string(name + "!")]
+      return values.map { "\(PropertyValue.attribute($0))" }.joined(separator: " ")
+    }
+    let id = try {
+      let both = try context(stores.descriptions)
+      let grace = try both.insert(entityNamed: "Person")
+      try grace.setValue("Grace", forKey: "name")
+      try both.insert(entityNamed: "Note").setValue(grace, forKey: "author")
+      try both.save()
+      return grace.objectID
+    }()
+    try {
+      let alone = try context([stores.descriptions[0]])
+      try alone.existingObject(with: id).setValue("Ada", forKey: "name")
+      try alone.insert(entityNamed: "Person").setValue("Eve", forKey: "name")
+      #expect(try people(alone).count == 2)
+      try alone.save()
+      #expect(try people(alone) == [row("Ada", 1), row("Eve", 0)])
+      let name = try ValueExpression(format: "name + '2'")
+      try alone.execute(
+        BatchUpdateRequest<ManagedObject>(FetchRequest(entityName: "Person"), set: [.set("name", to: name)]))
+      try alone.execute(BatchInsertRequest<ManagedObject>(entityName: "Person", rows: [["name": "Ivy"]]))
+    }()
+    let both = try context(stores.descriptions)
+    #expect(try people(both) == [row("Ada2", 1), row("Eve2", 0), row("Ivy", 0)])
+    #expect(try both.persistentStoreCoordinator.verify() == [])
+  }
+
   // MARK: Configurations
 
   @Test(.needsReopening, arguments: [true, false])
