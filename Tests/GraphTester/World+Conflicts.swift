@@ -39,7 +39,7 @@ extension World {
       }
     }
     if context.parent != nil {
-      // Undocumented: whether a reference to what is deleted differs from nil.
+      // The documentation does not say whether a reference to a deleted object is different from nil.
       if returned(number).contains(where: { $0.mine.references != $0.theirs.references }) {
         return Verdict(isOpen: true, isResultOpen: true)
       }

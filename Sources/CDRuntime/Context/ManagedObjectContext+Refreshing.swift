@@ -365,7 +365,7 @@ extension ManagedObjectContext {
 
   /// Forgets the changes of an object that keeps its values.
   func forgetChangesKeepingValues(of extras: ObjectExtras) {
-    // What was set replaces values that could not be read.
+    // The changed values have replaced those that could not be read.
     if !extras.unreadable.isEmpty { extras.unreadable.removeAll(where: extras.changed.contains) }
     forgetChanges(of: extras)
   }

@@ -70,22 +70,30 @@ struct DerivationTrigger: Sendable {
 }
 
 extension EntityPlan {
+  /// The relationships that an expression of this entity follows, in the order of its key paths.
+  ///
+  /// - Parameter entities: All entities of the model.
+  @_optimize(none)
+  func relationships(readBy part: ExpressionPart, among entities: [EntityPlan]) -> [RelationshipPlan] {
+    var walk = KeyPathWalk()
+    walk.visit(part)
+    var result: [RelationshipPlan] = []
+    for path in walk.paths {
+      var current = self
+      for case .key(let key) in path {
+        guard let relationship = current.slot(key)?.relationship else { break }
+        result.append(relationship)
+        current = entities[relationship.destination]
+      }
+    }
+    return result
+  }
+
   /// The entities whose objects a derivation of this entity reads through relationships.
   ///
   /// - Parameter entities: All entities of the model.
   @_optimize(none)
   func entities(readBy derivation: ValueExpression, among entities: [EntityPlan]) -> [EntityPlan] {
-    var walk = KeyPathWalk()
-    walk.visit(derivation)
-    var result: [EntityPlan] = []
-    for path in walk.paths {
-      var current = self
-      for case .key(let key) in path {
-        guard let relationship = current.slot(key)?.relationship else { break }
-        current = entities[relationship.destination]
-        result.append(current)
-      }
-    }
-    return result
+    relationships(readBy: .value(derivation), among: entities).map { entities[$0.destination] }
   }
 }

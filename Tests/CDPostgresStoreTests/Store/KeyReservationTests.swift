@@ -36,7 +36,7 @@ import Testing
     #expect(try store.count("Book") == 2)
   }
 
-  /// What is not a number of seconds is no time, as for files.
+  /// A timeout that is negative or not a number counts as 0. SQLite's stores do the same.
   @Test(arguments: [Double.nan, -.infinity, -1e300, .infinity])
   func anyBusyTimeoutCanBeSet(busyTimeout: Double) throws {
     let store = try ServerStore()

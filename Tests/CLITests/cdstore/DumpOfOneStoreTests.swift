@@ -168,7 +168,7 @@ import Testing
     _ = try succeed("load", "notes2", "-", input: "\(header)\n{\"@end\":{\"objects\":0}}\n")
     let loaded = try run("load", "notes2", "-", input: rows)
     #expect(loaded.status == 0 && loaded.errors.contains("1 reference of 'Note.reviewer' leads"), "\(loaded)")
-    // The orders on the other side have no place in such rows.
+    // The rows of a fetch do not contain the order of the relationships on the other side, so it is not compared.
     func ofNotes(_ lines: [String]) -> [String] {
       let keys = ["author", "reviewer", "markedBy", "seenBy", "keeper"]
       return lines.filter { line in keys.contains { line.contains(".\($0) = ") } }

@@ -169,7 +169,7 @@ import Testing
     let copy = try context.localInstance(of: magazine)
     copy.issue = 0
     #expect(context.hasChanges && context.updatedObjects == [copy])
-    // A fetch forgets what was set back.
+    // A fetch forgets changes that have the former value again. This one is not among them.
     #expect(try Magazine.objects(in: context) == [copy] && context.hasChanges)
     try context.save()
     if isGrandchild { try child.save() }

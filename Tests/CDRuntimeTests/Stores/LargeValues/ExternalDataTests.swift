@@ -225,13 +225,19 @@ struct ExternalDataTests {
     return photo
   }
 
+  /// A photo with large pixels, in the context that has saved it.
+  private func savedPhoto() throws -> (context: ManagedObjectContext, photo: ManagedObject) {
+    let context = try container().newContext()
+    let photo = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    return (context, photo)
+  }
+
   /// A photo in its context, and in another one that overwrites, where its title is changed after its file could not be read.
   private func changedWithoutFile() throws -> (
     context: ManagedObjectContext, photo: ManagedObject, late: ManagedObjectContext, same: ManagedObject
   ) {
-    let context = try container().newContext()
-    let photo = try addPhoto("a", bytes(100_000, 1), context)
-    try context.save()
+    let (context, photo) = try savedPhoto()
     let late = try container().newContext()
     late.mergePolicy = .overwrite
     let same = try readWithoutFile(photo.objectID, late)
@@ -262,9 +268,7 @@ struct ExternalDataTests {
 
   @Test func anUndoInsertsARowAgainOnlyWithAllItsValues() throws {
     defer { removeFiles() }
-    let context = try container().newContext()
-    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
-    try context.save()
+    let id = try savedPhoto().photo.objectID
     let other = try container().newContext()
     other.undoManager = ContextUndoManager()
     let photo = try readWithoutFile(id, other)
@@ -283,14 +287,12 @@ struct ExternalDataTests {
     #expect(try pixels(try fresh.existingObject(with: id)) == bytes(10, 2))
   }
 
-  /// A context with a photo, and another one with undo and with the same photo, whose deletion it has undone after its save.
-  /// Its pixels could not be read.
-  private func undoneWithoutFile() throws -> (
+  /// A photo in its context, and in another one that can undo its changes. The other one could not read the pixels, and has
+  /// saved the deletion of the photo.
+  private func deletedWithoutFile() throws -> (
     context: ManagedObjectContext, photo: ManagedObject, other: ManagedObjectContext, same: ManagedObject
   ) {
-    let context = try container().newContext()
-    let photo = try addPhoto("a", bytes(100_000, 1), context)
-    try context.save()
+    let (context, photo) = try savedPhoto()
     let other = try container().newContext()
     other.undoManager = ContextUndoManager()
     let same = try readWithoutFile(photo.objectID, other)
@@ -301,7 +303,7 @@ struct ExternalDataTests {
 
   @Test func aRowThatIsInsertedAgainCanGetAnEmptyValue() throws {
     defer { removeFiles() }
-    let (_, photo, other, same) = try undoneWithoutFile()
+    let (_, photo, other, same) = try deletedWithoutFile()
     other.undo()
     try same.setValue(bytes(10, 2), forKey: "pixels")
     other.undo()
@@ -315,7 +317,7 @@ struct ExternalDataTests {
   /// Another context has inserted the row again, before the undo or after it, so that nothing is lost.
   @Test(arguments: [true, false]) func aRowThatIsThereIsNotInsertedAgain(isBefore: Bool) throws {
     defer { removeFiles() }
-    let (context, photo, other, same) = try undoneWithoutFile()
+    let (context, photo, other, same) = try deletedWithoutFile()
     context.mergePolicy = .overwrite
     #expect(try pixels(photo) == bytes(100_000, 1))
     try photo.setValue("again", forKey: "title")
@@ -333,9 +335,7 @@ struct ExternalDataTests {
 
   @Test func anUndoDoesNotWriteAnEmptyValueInThePlaceOfASavedOne() throws {
     defer { removeFiles() }
-    let context = try container().newContext()
-    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
-    try context.save()
+    let id = try savedPhoto().photo.objectID
     let other = try container().newContext()
     other.undoManager = ContextUndoManager()
     let photo = try readWithoutFile(id, other)
@@ -354,9 +354,7 @@ struct ExternalDataTests {
   /// The file is back when the row is read again, before the undo.
   @Test func anUndoGivesARowTheValueThatItHasByNow() throws {
     defer { removeFiles() }
-    let context = try container().newContext()
-    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
-    try context.save()
+    let id = try savedPhoto().photo.objectID
     let other = try container().newContext()
     other.undoManager = ContextUndoManager()
     let photo = try readWithoutFile(id, other)
@@ -370,9 +368,7 @@ struct ExternalDataTests {
   @Test(arguments: [true, false])
   func aValueThatReplacesOneThatCouldNotBeReadIsInsertedAgain(isUndo: Bool) throws {
     defer { removeFiles() }
-    let context = try container().newContext()
-    let photo = try addPhoto("a", bytes(100_000, 1), context)
-    try context.save()
+    let (context, photo) = try savedPhoto()
     let other = try container().newContext()
     other.mergePolicy = .overwrite
     if isUndo { other.undoManager = ContextUndoManager() }
@@ -394,9 +390,7 @@ struct ExternalDataTests {
 
   @Test func aChildDoesNotOverwriteAValueThatItsParentCouldNotRead() throws {
     defer { removeFiles() }
-    let context = try container().newContext()
-    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
-    try context.save()
+    let id = try savedPhoto().photo.objectID
     let parent = try container().newContext()
     let child = ManagedObjectContext(parent: parent)
     child.mergePolicy = .overwrite
@@ -412,9 +406,7 @@ struct ExternalDataTests {
 
   @Test func theUndoOfAChildInsertsARowAgainOnlyWithAllItsValues() throws {
     defer { removeFiles() }
-    let context = try container().newContext()
-    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
-    try context.save()
+    let id = try savedPhoto().photo.objectID
     let parent = try container().newContext()
     let child = ManagedObjectContext(parent: parent)
     child.undoManager = ContextUndoManager()

@@ -109,7 +109,8 @@ extension StepPlan {
     for sourceMapping in sourceMappings {
       let entity = sourceMapping.destination.name
       for (rule, part) in rules(of: sourceMapping) {
-        guard let read = Self.outerRelationship(in: part, of: sourceMapping.source, source) else { continue }
+        let followed = sourceMapping.source.relationships(readBy: part, among: source.entities)
+        guard let read = followed.first(where: { !$0.isWithinStore }) else { continue }
         let reason =
           "\(rule) of '\(entity)' reads objects of another store by '\(read.path)'; let it read only "
           + "properties of this store"
@@ -136,24 +137,6 @@ extension StepPlan {
     }
     return found
   }
-
-  /// The first relationship on the paths of an expression that leads to another store; nil if there is none.
-  @_optimize(none)
-  static func outerRelationship(
-    in part: ExpressionPart, of entity: EntityPlan, _ model: ModelPlan
-  ) -> RelationshipPlan? {
-    var walk = KeyPathWalk()
-    walk.visit(part)
-    for path in walk.paths {
-      var entity = entity
-      for case .key(let key) in path {
-        guard let relationship = entity.slot(key)?.relationship else { break }
-        if !relationship.isWithinStore { return relationship }
-        entity = model.entities[relationship.destination]
-      }
-    }
-    return nil
-  }
 }
 
 // Derived attributes that read another store. No step can compute them.
@@ -173,7 +156,8 @@ extension StepPlan {
     for number in entity.derivedSlots {
       let slot = entity.slots[number]
       guard slot.isStored, let derivation = slot.attribute?.derivation,
-        let relationship = Self.outerRelationship(in: .value(derivation), of: entity, destination)
+        let relationship = entity.relationships(readBy: .value(derivation), among: destination.entities)
+          .first(where: { !$0.isWithinStore })
       else { continue }
       let column = entity.columns[slot.columns.lowerBound]
       let isKept = sourceMappings.allSatisfy { sourceMapping in
