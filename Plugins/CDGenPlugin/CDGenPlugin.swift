@@ -8,7 +8,7 @@ import PackagePlugin
 @main
 struct CDGenPlugin: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
-    let models = models(in: target.directoryURL)
+    let models = models(of: target)
     guard let tool = try? context.tool(named: "cdgen").url else {
       // Even if an app does not use the generator, the package manager runs the plugin for this package's own programs.
       if context.package.displayName != "cdgen" {
@@ -56,6 +56,16 @@ struct CDGenPlugin: BuildToolPlugin {
     /// The folder itself. Its name is the model's name.
     var folder: URL
     var name: String { folder.deletingPathExtension().lastPathComponent }
+  }
+
+  /// The models that belong to a target: those in its directory that the manifest does not exclude.
+  private func models(of target: any Target) -> [Model] {
+    // The package manager lists no excluded file. A directory in the list stands for its contents.
+    let paths = target.sourceModule?.sourceFiles.map(\.url.path) ?? []
+    return models(in: target.directoryURL).filter { model in
+      let place = model.place.path
+      return paths.contains { "\($0)/".hasPrefix("\(place)/") || place.hasPrefix("\($0)/") }
+    }
   }
 
   /// The models in a directory and its subdirectories.

@@ -26,6 +26,7 @@ struct PluginTests {
     try aMistakeIsShownAtItsPlace(package)
     try twoModelsOfOneNameAreRefused(package)
     try aModelInAHiddenFolderIsIgnored(package)
+    try anExcludedModelIsIgnored(package)
     try aReleasedVersionIsGuarded(package)
     try anAppMayDoWithoutTheGenerator(package)
   }
@@ -213,6 +214,21 @@ struct PluginTests {
     let run = try package.buildAndRun()
     #expect(run.output == "Book [\"title\", \"isbn\"]\n")
     try package.remove("Sources/App/.old")
+  }
+
+  /// The manifest may exclude the model's folder, or one that contains it.
+  private func anExcludedModelIsIgnored(_ package: FixturePackage) throws {
+    let head = "id: 5D6A7B1C-36B4-4B8E-A0B7-2C2F8F0F6E24\n"
+    try package.write(head, to: "Sources/App/Old/Library.cdmodel/model.yaml")
+    try package.write(head, to: "Sources/App/Draft.cdmodel/model.yaml")
+    let plugins = "            plugins:"
+    let excluding = "            exclude: [\"Old\", \"Draft.cdmodel\"],\n\(plugins)"
+    try package.replace(plugins, with: excluding, in: "Package.swift")
+    let run = try package.buildAndRun()
+    #expect(run.output == "Book [\"title\", \"isbn\"]\n")
+    try package.replace(excluding, with: plugins, in: "Package.swift")
+    try package.remove("Sources/App/Old")
+    try package.remove("Sources/App/Draft.cdmodel")
   }
 
   /// An edit of a locked version stops the build, and so does a step from it that lacks a rule, until the remedy

@@ -179,9 +179,16 @@ extension StepBuilder {
       value = .cast(value, .attribute(TypeRules.rawType(stored.type, in: destination)))
     case .partial, .impossible: return nil
     }
-    guard stored.becomesMandatory(after: origin) else { return value }
-    guard let standIn = stored.defaultValue?.expression else { return nil }
-    return valueIfPresent(.coalesced([value, standIn]), of: stored, in: origin.attribute)
+    if stored.becomesMandatory(after: origin) {
+      guard let standIn = stored.defaultValue?.expression else { return nil }
+      return valueIfPresent(.coalesced([value, standIn]), of: stored, in: origin.attribute)
+    }
+    // If a nil composite becomes mandatory, it gets the defaults of its optional fields too.
+    guard origin.attribute.isOptional, !stored.attribute.isOptional,
+      case .composite(let type) = origin.attribute.type, let fields = source.composite(type)?.fields,
+      let standIn = stored.defaultValue?.expression, standIn != .null
+    else { return value }
+    return .ternary(isPresent(origin.attribute, fields), value, standIn)
   }
 
   private func mapDerived(_ stored: StoredValue, _ origin: StoredValue?, of mappingIndex: Int) {

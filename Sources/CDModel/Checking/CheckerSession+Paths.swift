@@ -33,6 +33,8 @@ extension CheckerSession {
     var pending: [CollectionOperator] = []
     // `@sum.items.price`: the operator stands before the whole path of an object.
     var leading: CollectionOperator?
+    // The steps with translated keys, by their positions.
+    var translated: [Int: PathStep] = [:]
     for (number, step) in steps.enumerated() {
       if number == 0, case .object = pathType.type, case .collectionOperator(let name) = step,
         steps.count > 1,
@@ -42,6 +44,12 @@ extension CheckerSession {
       } else if case .collectionOperator(let name) = step {
         let isLast = number == steps.count - 1
         if let wanted = apply(name, to: &pathType, isLast: isLast, span) { pending.append(wanted) }
+      } else if case .key(let key) = step, let translation {
+        var owner = pathType.type
+        while let element = owner.element { owner = element }
+        let (name, new) = translation(key, owner)
+        if new != key { translated[number] = .key(new) }
+        pathType = take(name, from: pathType, span)
       } else {
         pathType = take(step, from: pathType, indices[number], span)
       }
@@ -58,9 +66,9 @@ extension CheckerSession {
       pathType = result(of: leading, over: pathType, span)
     }
     var result = CheckedValue(expression, pathType.type, isOptional: pathType.isOptional)
-    if start.isChanged || indices.values.contains(where: { $0.isChanged }) {
+    if start.isChanged || !translated.isEmpty || indices.values.contains(where: { $0.isChanged }) {
       let changed = steps.enumerated().map { number, step in
-        indices[number].map { PathStep.index($0.expression) } ?? step
+        translated[number] ?? indices[number].map { PathStep.index($0.expression) } ?? step
       }
       result.expression = ValueExpression.path(start.expression, changed, span: span)
       result.isChanged = true

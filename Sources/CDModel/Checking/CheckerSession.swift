@@ -26,6 +26,7 @@ struct CheckerSession {
   let graph: EntityGraph
   let entity: String
   let fetchSource: String?
+  let translation: ExpressionChecker.KeyTranslation?
 
   var diagnostics: [ExpressionDiagnostic] = []
   /// The types found so far of variables that the caller must supply.
@@ -38,16 +39,20 @@ struct CheckerSession {
   var isTotal = true
   var partialConversions: [SourceSpan?] = []
 
-  init(graph: EntityGraph, entity: String, fetchSource: String?) {
+  init(
+    graph: EntityGraph, entity: String, fetchSource: String?, translation: ExpressionChecker.KeyTranslation?
+  ) {
     self.graph = graph
     self.entity = entity
     self.fetchSource = fetchSource
+    self.translation = translation
   }
 
   /// Resets everything except the types of variables.
   mutating func restart() {
     let known = variables
-    self = CheckerSession(graph: graph, entity: entity, fetchSource: fetchSource)
+    self = CheckerSession(
+      graph: graph, entity: entity, fetchSource: fetchSource, translation: translation)
     variables = known
     // Each pass determines again whether a variable may be nil.
     for name in known.keys { variables[name]?.isOptional = true }

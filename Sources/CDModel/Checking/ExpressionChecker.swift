@@ -5,10 +5,18 @@
 package struct ExpressionChecker: Sendable {
   /// The version that names are looked up in.
   package let graph: EntityGraph
+  private let translation: KeyTranslation?
+
+  /// Translates a key that is applied to a value of a type. Returns the name that the key has in the version, and the key
+  /// that the checked expression has instead.
+  package typealias KeyTranslation = @Sendable (_ key: String, ExpressionType) -> (name: String, key: String)
 
   /// A checker for the expressions of a version.
-  package init(graph: EntityGraph) {
+  ///
+  /// - Parameter translation: Translates the keys of all paths; nil to keep them.
+  package init(graph: EntityGraph, translation: KeyTranslation? = nil) {
     self.graph = graph
+    self.translation = translation
   }
 
   /// Checks a predicate.
@@ -78,7 +86,8 @@ package struct ExpressionChecker: Sendable {
   private func run<Result>(
     on entity: String, fetchSource: String?, depth: Int, _ check: (inout CheckerSession) -> Result
   ) -> (CheckerSession, Result?) {
-    var session = CheckerSession(graph: graph, entity: entity, fetchSource: fetchSource)
+    var session = CheckerSession(
+      graph: graph, entity: entity, fetchSource: fetchSource, translation: translation)
     guard depth <= ValueExpression.maximumDepth else {
       session.error(
         nil, "the expression is nested \(depth) levels deep, more than \(ValueExpression.maximumDepth)")
@@ -102,7 +111,7 @@ package struct ExpressionChecker: Sendable {
 
 /// The result of checking a predicate.
 package struct CheckedPredicate: Hashable, Sendable {
-  /// The predicate to evaluate: names of enumeration cases are replaced by their raw values.
+  /// The predicate to evaluate: names of enumeration cases are replaced by their raw values, and keys are translated.
   package let predicate: FetchPredicate
   /// All mistakes, in the order of the text.
   package let diagnostics: [ExpressionDiagnostic]
@@ -117,7 +126,7 @@ package struct CheckedPredicate: Hashable, Sendable {
 
 /// The result of checking a value expression.
 package struct CheckedExpression: Hashable, Sendable {
-  /// The expression, with the names of enumeration cases replaced by their raw values.
+  /// The expression, with the names of enumeration cases replaced by their raw values, and with translated keys.
   package let expression: ValueExpression
   /// The type of the value; `.unknown` if the checker cannot determine it.
   package let type: ExpressionType

@@ -10,11 +10,17 @@ struct VersionExporter {
   let graph: EntityGraph
   /// The renaming identifiers of elements, if they differ from the names.
   private let identifiers: RenamingIdentifiers
+  /// Gives the key paths of expressions the names of Xcode's model.
+  private let checker: ExpressionChecker
 
   init(_ version: ModelVersion, identifiers: RenamingIdentifiers) {
     self.version = version
     self.identifiers = identifiers
-    graph = EntityGraph(version)
+    let graph = EntityGraph(version)
+    self.graph = graph
+    checker = ExpressionChecker(graph: graph) { key, owner in
+      (name: key, key: Self.xcodeKey(key, of: owner, in: graph))
+    }
   }
 
   /// The root element with the information stored under `info`.
@@ -155,19 +161,28 @@ struct VersionExporter {
 
   // MARK: Expressions
 
-  /// The text of a predicate. Core Data has no enumerations, so raw values replace the names of their cases. A predicate
-  /// with errors stays as it is.
+  /// The text of a predicate with the names of Xcode's model. Core Data has no enumerations, so raw values replace the
+  /// names of their cases. A predicate with errors stays as it is.
   private func text(of predicate: FetchPredicate, on entity: String, fetchSource: String? = nil) -> String {
-    if version.enums.isEmpty { return predicate.canonicalText }
-    let checked = ExpressionChecker(graph: graph).check(predicate, on: entity, fetchSource: fetchSource)
+    let checked = checker.check(predicate, on: entity, fetchSource: fetchSource)
     return (checked.hasErrors ? predicate : checked.predicate).canonicalText
   }
 
-  /// The text of a derivation, with raw values as in a predicate.
+  /// The text of a derivation, with names and raw values as in a predicate.
   func text(of derivation: ValueExpression, type: AttributeType, on entity: String) -> String {
-    if version.enums.isEmpty { return derivation.canonicalText }
-    let checked = ExpressionChecker(graph: graph).check(derivation, on: entity, expecting: .attribute(type))
+    let checked = checker.check(derivation, on: entity, expecting: .attribute(type))
     return (checked.hasErrors ? derivation : checked.expression).canonicalText
+  }
+
+  /// The name in Xcode's model of a key that is applied to an object or to a composite.
+  private static func xcodeKey(_ key: String, of owner: ExpressionType, in graph: EntityGraph) -> String {
+    switch owner {
+    case .object(let entity): return graph.xcodePath(key, of: entity)
+    case .attribute(.composite(let name)):
+      let field = graph.composite(name)?.fields.first { $0.name == key }
+      return field.map { XcodeName.of($0, of: name, in: graph.version) } ?? key
+    default: return key
+    }
   }
 
   static func yes(_ flag: Bool) -> String? { flag ? "YES" : nil }

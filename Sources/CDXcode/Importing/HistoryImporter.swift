@@ -31,7 +31,6 @@ struct HistoryImporter {
     for place in versions.indices {
       versions[place].version.basedOn = bases[place]
       versions[place].read()
-      versions[place].storeNames()
       var own = RenamingIdentifiers()
       if let base = bases[place].first.map({ $0 - 1 }), base < place {
         versions[place].readRenames(from: versions[base])

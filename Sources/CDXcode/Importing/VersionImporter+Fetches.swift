@@ -2,11 +2,21 @@ import CDModel
 import CDSchema
 
 extension VersionImporter {
+  /// A checker of Xcode's expressions. The checked ones have the names of the version.
+  private var checker: ExpressionChecker {
+    let graph = EntityGraph(version)
+    let xcodeNames = XcodeNames(graph)
+    return ExpressionChecker(graph: graph) { key, owner in
+      let name = xcodeNames.key(key, of: owner)
+      return (name: name, key: name)
+    }
+  }
+
   // MARK: Derived attributes
 
   /// Turns a derived attribute into a plain one if its derivation cannot be computed here.
   mutating func checkDerivations() {
-    let checker = ExpressionChecker(graph: EntityGraph(version))
+    let checker = self.checker
     for place in version.entities.indices {
       for number in version.entities[place].attributes.indices {
         let attribute = version.entities[place].attributes[number]
@@ -25,6 +35,7 @@ extension VersionImporter {
           if problem == nil, !checked.isStorable || !checked.isTotal {
             problem = "it has no value for every object"
           }
+          version.entities[place].attributes[number].derivation = checked.expression
         }
         if attribute.isTransient { problem = "it is transient" }
         guard let problem else { continue }
@@ -40,7 +51,7 @@ extension VersionImporter {
   // MARK: Fetches
 
   mutating func readFetches() {
-    let graph = EntityGraph(version)
+    let checker = self.checker
     for place in version.entities.indices {
       var wrong: [String] = []
       for number in version.entities[place].fetchedProperties.indices {
@@ -48,7 +59,7 @@ extension VersionImporter {
           !text.isEmpty
         else { continue }
         let property = version.entities[place].fetchedProperties[number]
-        switch predicate(text, on: property.entity, fetchSource: version.entities[place].name, graph) {
+        switch predicate(text, on: property.entity, fetchSource: version.entities[place].name, checker) {
         case .success(let predicate): version.entities[place].fetchedProperties[number].predicate = predicate
         case .failure(let problem):
           wrong.append(property.name)
@@ -64,7 +75,7 @@ extension VersionImporter {
     let places = Dictionary(
       version.entities.enumerated().map { ($0.element.name, $0.offset) },
       uniquingKeysWith: { first, _ in first })
-    for element in root.children("fetchRequest") { readTemplate(element, places, graph, &taken) }
+    for element in root.children("fetchRequest") { readTemplate(element, places, checker, &taken) }
   }
 
   private mutating func dropFetched(_ name: String, from place: Int) {
@@ -77,11 +88,10 @@ extension VersionImporter {
   private struct PredicateProblem: Error { var message: String }
 
   private func predicate(
-    _ text: String, on entity: String, fetchSource: String?, _ graph: EntityGraph
+    _ text: String, on entity: String, fetchSource: String?, _ checker: ExpressionChecker
   ) -> Result<FetchPredicate, PredicateProblem> {
     do {
       let predicate = try FetchPredicate(format: text)
-      let checker = ExpressionChecker(graph: graph)
       let checked =
         fetchSource.map { checker.check(predicate, on: entity, fetchSource: $0) }
         ?? checker.check(predicate, on: entity, isTemplate: true)
@@ -91,7 +101,7 @@ extension VersionImporter {
       if fetchSource != nil, let other = checked.variables.first(where: { $0.name != "FETCH_SOURCE" }) {
         return .failure(PredicateProblem(message: "nothing gives '$\(other.name)' a value"))
       }
-      return .success(predicate)
+      return .success(checked.predicate)
     } catch {
       return .failure(PredicateProblem(message: error.message))
     }
@@ -101,7 +111,7 @@ extension VersionImporter {
   ///   - places: The indices of the entities by name.
   ///   - taken: The names of the fetches already read, by their entities.
   private mutating func readTemplate(
-    _ element: MarkupElement, _ places: [String: Int], _ graph: EntityGraph,
+    _ element: MarkupElement, _ places: [String: Int], _ checker: ExpressionChecker,
     _ taken: inout [String: Set<String>]
   ) {
     let original = element["name"] ?? ""
@@ -114,13 +124,13 @@ extension VersionImporter {
       return keep(element, of: .model)
     }
     var name = NameTable.valid(original)
-    let relatives = (graph.lineage(of: entity) + graph.descendants(of: entity)).map(\.name)
+    let relatives = (checker.graph.lineage(of: entity) + checker.graph.descendants(of: entity)).map(\.name)
     if !NameRules.isFetchName(name) { name = "fetch" + name.prefix(1).uppercased() + name.dropFirst() }
     while relatives.contains(where: { taken[$0]?.contains(name) ?? false }) { name += "_" }
     var template = FetchTemplate(name: name)
     template.limit = limit(element)
     if let text = element["predicateString"], !text.isEmpty {
-      switch predicate(text, on: entity, fetchSource: nil, graph) {
+      switch predicate(text, on: entity, fetchSource: nil, checker) {
       case .success(let predicate): template.predicate = predicate
       case .failure(let problem):
         remark(

@@ -2,7 +2,7 @@ import CDModel
 
 extension VersionImporter {
   /// Stores under `info` the names that the import had to change. The identifiers of elements follow from them, and so do
-  /// the names by which other elements refer to these.
+  /// the names by which other elements and expressions refer to these.
   mutating func storeNames() {
     var keys: [(key: ElementIndex, name: String)] = []
     for (place, entity) in version.entities.enumerated() {
@@ -13,9 +13,15 @@ extension VersionImporter {
       for (number, relationship) in entity.relationships.enumerated() {
         keys.append((key: .relationship(place, number), name: relationship.name))
       }
+      for (number, property) in entity.fetchedProperties.enumerated() {
+        keys.append((key: .fetched(place, number), name: property.name))
+      }
     }
     for (place, composite) in version.composites.enumerated() {
       keys.append((key: .composite(place), name: composite.name))
+      for (number, field) in composite.fields.enumerated() {
+        keys.append((key: .field(place, number), name: field.name))
+      }
     }
     for (key, name) in keys {
       if let original = origins[key]?["name"], original != name { version.setInfo(of: key, "name", original) }

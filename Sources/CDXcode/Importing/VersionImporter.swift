@@ -42,6 +42,7 @@ struct VersionImporter {
     checkInverses()
     let graph = EntityGraph(version)
     for place in version.entities.indices { readKeys(of: place, graph) }
+    storeNames()
     checkDerivations()
     readFetches()
     readConfigurations()

@@ -16,6 +16,7 @@ struct XcodeNames {
       var own: [String: String] = [:]
       for each in entity.attributes { own[XcodeName.of(each)] = each.name }
       for each in entity.relationships { own[XcodeName.of(each)] = each.name }
+      for each in entity.fetchedProperties { own[XcodeName.of(.fetched(each))] = each.name }
       properties[entity.name] = own
     }
   }
@@ -23,7 +24,7 @@ struct XcodeNames {
   /// The name that an entity has in the version; nil if there is no such entity.
   func entity(_ name: String) -> String? { entities[name] }
 
-  /// The attribute or relationship that an entity declares or inherits; nil if there is none.
+  /// The property that an entity declares or inherits; nil if there is none.
   ///
   /// - Parameters:
   ///   - name: The property's name in Xcode.
@@ -58,6 +59,15 @@ struct XcodeNames {
       }
     }
     return names.joined(separator: ".")
+  }
+
+  /// The name in the version of a key that is applied to an object or to a composite. Any other key stays as it is.
+  func key(_ name: String, of owner: ExpressionType) -> String {
+    switch owner {
+    case .object(let entity): property(name, of: entity)?.name ?? name
+    case .attribute(.composite(let composite)): field(name, of: composite) ?? name
+    default: name
+    }
   }
 
   /// The name of a composite's field.

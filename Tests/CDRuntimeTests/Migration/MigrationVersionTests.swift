@@ -157,6 +157,47 @@ import Testing
         == [["I0", nil, nil, nil], ["I1", "s", "-", "2"], ["I2", "t", "c", "2"]])
   }
 
+  /// The steps change the rows in place, write new tables, and run the app's own code.
+  @Test func aNilCompositeThatBecomesMandatoryGetsItsWholeDefault() throws {
+    func version(_ number: Int, _ at: AttributeDescription) -> ModelVersion {
+      let fields = [attribute("street", .string), attribute("city", .string, isOptional: true)]
+      return MigrationFixture.version(
+        number, [entity("Item", [attribute("name", .string), at])],
+        composites: [CompositeDescription(name: "Place", fields: fields)])
+    }
+    let place = AttributeValue.composite(["street": .string("-"), "city": .string("+")])
+    let old = version(1, attribute("at", .composite("Place"), isOptional: true))
+    let new = version(2, attribute("at", .composite("Place"), place))
+    let steps: [[EntityRule]] = [
+      [], [EntityRule(destination: "Item", filter: try FetchPredicate(format: "name != ''"))],
+      [EntityRule(destination: "Item", name: "Item", isCustom: true)],
+    ]
+    for rules in steps {
+      let fixture = try MigrationFixture()
+      try fixture.create([old]) { context in
+        let places: [AttributeValue?] = [
+          nil, .composite(["street": .string("s"), "city": .null]),
+          .composite(["street": .string("t"), "city": .string("c")]),
+        ]
+        for (number, place) in places.enumerated() {
+          let item = try context.insert(entityNamed: "Item")
+          try item.setValue(.attribute(.string("I\(number)")), forKey: "name")
+          if let place { try item.setValue(.attribute(place), forKey: "at") }
+        }
+      }
+      let model = MigrationFixture.model(
+        [old, new], mappings: [MappingRules(source: 1, destination: 2, entities: rules)])
+      try fixture.open(model) { description in
+        guard rules.contains(where: \.isCustom) else { return }
+        description.migrationPolicies["Item", from: 1, to: 2] = { TestPolicy() }
+      }
+      try fixture.verify(model)
+      #expect(
+        try fixture.rows("SELECT name, \"at.street\", \"at.city\" FROM Item ORDER BY name")
+          == [["I0", "-", "+"], ["I1", "s", nil], ["I2", "t", "c"]], "\(rules)")
+    }
+  }
+
   // MARK: Branches
 
   private static let base = MigrationFixture.version(1, [entity("Item", [attribute("text", .string)])])

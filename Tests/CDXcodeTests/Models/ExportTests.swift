@@ -333,6 +333,42 @@ struct ExportTests {
     #expect(XcodeImporter(exported).run(id: UUID()).model?.versions == [version])
   }
 
+  @Test func theKeyPathsOfExpressionsHaveTheNamesOfXcode() throws {
+    let body = """
+      <entity name="_Task" representedClassName="Job">
+        <attribute name="_id" optional="YES" attributeType="String"/>
+        <attribute name="_place" optional="YES" attributeType="Composite" composite="Place"/>
+        <attribute name="number" optional="YES" attributeType="Integer 64" derived="YES" derivationExpression="_parts.@count"/>
+        <relationship name="_parts" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="_Task" inverseName="_whole" inverseEntity="_Task"/>
+        <relationship name="_whole" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="_Task" inverseName="_parts" inverseEntity="_Task"/>
+        <fetchedProperty name="_alike" optional="YES"><fetchRequest name="fetchedPropertyFetchRequest" entity="_Task" predicateString="_whole._id == $FETCH_SOURCE._id"/></fetchedProperty>
+      </entity>
+      <composite name="Place"><attribute name="_x" optional="YES" attributeType="String"/></composite>
+      <fetchRequest name="found" entity="_Task" predicateString="_place._x == $X AND SUBQUERY(_parts, $p, $p._id != _id).@count &gt; 0"/>
+      """
+    let result = ImportTests.run([("Shop", body)])
+    let version = try #require(result.model?.versions.first)
+    let entity = try #require(version.entities.first)
+    let derivation = try ValueExpression(format: "parts.@count")
+    #expect(entity.attributes.map(\.derivation) == [nil, nil, derivation])
+    #expect(entity.attributes[2].info["xcode.derivationExpression"] == nil)
+    let alike = try FetchPredicate(format: "whole.id == $FETCH_SOURCE.id")
+    #expect(entity.fetchedProperties.map(\.predicate) == [alike])
+    #expect(entity.fetchedProperties.map(\.info) == [["xcode.name": "_alike"]])
+    let found = try FetchPredicate(format: "place.x == $X AND SUBQUERY(parts, $p, $p.id != id).@count > 0")
+    #expect(entity.fetchTemplates.map(\.predicate) == [found])
+    #expect(entity.info["xcode.fetch.found.predicateString"] == nil)
+
+    let text = ImportTests.exported(result)
+    let source = try #require(ImportTests.bundle([("Shop", body)]).versions.first)
+    let before = try MarkupReader.read(source.contents)
+    let after = try MarkupReader.read(Array(text.utf8))
+    #expect(Self.canonical(after) == Self.canonical(before))
+    let exported = XcodeBundle(
+      name: "Shop", path: "Shop", versions: [.init(name: "Shop", path: "Shop", contents: Array(text.utf8))])
+    #expect(XcodeImporter(exported).run(id: UUID()).model?.versions == [version])
+  }
+
   /// An index over a field, which only a model of our own can have.
   @Test func theKeyPathOfAFieldHasTheNamesOfXcode() throws {
     let root = try Self.root(of: [
