@@ -71,7 +71,7 @@ import Testing
   }
 
   /// Its objects are the main actor's.
-  @Test(.timeLimit(.minutes(1))) func theViewContextIsReleasedOnTheMainActor() async throws {
+  @Test(.timeLimit(.minutes(10))) func theViewContextIsReleasedOnTheMainActor() async throws {
     let isRecognized = await MainActor.run { MainQueue.isCurrent }
     #expect(isRecognized && !MainQueue.isCurrent)
     let (released, continuation) = AsyncStream.makeStream(of: Bool.self)

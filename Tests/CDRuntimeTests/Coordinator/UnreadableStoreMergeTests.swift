@@ -5,7 +5,7 @@ import Testing
 
 /// The view context merges saves by itself although the store could not be read when it was told to.
 @Suite(.onceForAllKinds) struct UnreadableStoreMergeTests {
-  @MainActor @Test(.timeLimit(.minutes(1)))
+  @MainActor @Test(.timeLimit(.minutes(10)))
   func theViewContextBeginsToMergeOnceTheStoreCanBeRead() async throws {
     let (container, engine) = UnreadableEngine.container(
       of: try PersistentContainer(scratchFor: LibraryModel.self, ScratchStore(.memory))

@@ -129,7 +129,7 @@ import Testing
   }
 
   /// Each update takes over what a parent has saved, so each has to report it.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func whatAParentHasSavedIsAnUpdateWithTheChildsNextSave() async throws {
     let tag = Tag(name: "a", in: context)
     try context.save()
@@ -149,7 +149,7 @@ import Testing
   }
 
   /// The parent has unsaved changes of the same object, before and after.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func whatAChildHasTakenBackIsAnUpdateWithItsNextSave() async throws {
     _ = Tag(name: "a", in: context)
     _ = Tag(name: "b", in: context)
@@ -218,7 +218,7 @@ import Testing
 
   /// An observer changes the results when it is told that they will change. The newest ones are shown, and the differences
   /// lead to them.
-  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  @Test(.timeLimit(.minutes(10)), arguments: [false, true])
   func anObserverMayUpdateTheResults(isSaving: Bool) async throws {
     _ = Tag(name: "a", in: context)
     try context.save()
@@ -311,7 +311,7 @@ import Testing
   }
 
   /// A deletion changes no object that refers to the deleted one without an inverse.
-  @Test(.timeLimit(.minutes(1))) func aReferenceThatLosesItsObjectIsAnUpdate() async throws {
+  @Test(.timeLimit(.minutes(10))) func aReferenceThatLosesItsObjectIsAnUpdate() async throws {
     let author = Author(name: "Thoreau", in: context)
     let book = Book(title: "Walden", isbn: "1", author: author, in: context)
     let shelf = Shelf(in: context)

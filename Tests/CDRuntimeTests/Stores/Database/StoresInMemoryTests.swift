@@ -59,7 +59,7 @@ import Testing
   }
 
   /// Each connection to several stores reads their schemas when it is made.
-  @Test(.timeLimit(.minutes(1)), arguments: Stores.allCases)
+  @Test(.timeLimit(.minutes(10)), arguments: Stores.allCases)
   func aReadWaitsForASaveOfItsCoordinator(_ stores: Stores) throws {
     let fixture = try MigrationFixture()
     let signals = Signals()

@@ -105,7 +105,7 @@ import Testing
   }
 
   /// Nobody else writes to the store in memory, but to the file beside it.
-  @Test(.onceForAllKinds, .timeLimit(.minutes(1)))
+  @Test(.onceForAllKinds, .timeLimit(.minutes(10)))
   func aListenerIsToldOfOthersBesideAStoreInMemory() async throws {
     let stores = try DiaryStores()
     let descriptions = [
@@ -177,7 +177,7 @@ import Testing
   }
 
   /// No later save has to come.
-  @MainActor @Test(.timeLimit(.minutes(1)))
+  @MainActor @Test(.timeLimit(.minutes(10)))
   func theViewContextMergesWhatWasSavedBeforeItIsToldTo() async throws {
     let id = try saveTag("a", in: container)
     let tag = try #require(try container.viewContext.existingObject(with: id) as? Tag)

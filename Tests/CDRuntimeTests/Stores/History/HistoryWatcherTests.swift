@@ -75,7 +75,7 @@ import Testing
   /// The first call reads the history, the second one is for the session that looks for changes, the third one reads the
   /// history again.
   @Test(
-    .timeLimit(.minutes(1)), arguments: [Failure.busy, .away],
+    .timeLimit(.minutes(10)), arguments: [Failure.busy, .away],
     [[1, 2], [1, 3], [1, 2, 3]] as [Set<Int>])
   func aListenerIsToldOfASaveAfterTheStoreCouldNotBeRead(
     _ failure: Failure, _ failingCalls: Set<Int>
@@ -84,7 +84,7 @@ import Testing
     #expect(transaction?.changes.inserted == ManagedObjectIDs([tag]))
   }
 
-  @Test(.timeLimit(.minutes(1))) func aStoreThatIsGoneEndsTheSequence() async throws {
+  @Test(.timeLimit(.minutes(10))) func aStoreThatIsGoneEndsTheSequence() async throws {
     await #expect(throws: StoreError.self) {
       _ = try await firstTransaction(.replaced, failingCalls: [1])
     }
