@@ -439,7 +439,7 @@ extension ManagedObjectContext {
   }
 
   @_optimize(none)
-  private func isGone(_ key: ObjectKey, _ plan: EntityPlan) throws -> Bool {
+  func isGone(_ key: ObjectKey, _ plan: EntityPlan) throws -> Bool {
     if registered(key, root: plan.root)?.isInserted == true { return false }
     if let parent { return try parent.liveObject(key, plan) == nil }
     return try !reader().hasRow(key, of: plan)
