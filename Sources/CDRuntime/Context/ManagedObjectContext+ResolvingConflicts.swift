@@ -211,6 +211,7 @@ extension ManagedObjectContext {
         // The value refers to an object that is deleted here, so `set` has cleared it. That deletion is another
         // conflict.
         if object.storedValue(slot) != value { object.setStoredValues([slot: value]) }
+        object.forgetLargeWrite(slot)
       }
       forgetEqualChanges(of: object)
     case .overwrite:

@@ -295,9 +295,10 @@ extension ManagedObject {
     return .null
   }
 
-  /// Whether a slot has another value than before its first change.
+  /// Whether a slot has another value than before its first change. A value that was set in the place of one that could not
+  /// be read is always another one.
   final func isChanged(_ slot: Int, from former: AttributeValue) -> Bool {
-    comparableValue(slot) != former || givesLackingValue(slot)
+    comparableValue(slot) != former || givesLackingValue(slot) || extras?.unreadable.contains(slot) == true
       || hasOtherStorage(slot, than: former, scope.context?.pendingChanges.formerStorages(of: self)[slot])
   }
 
