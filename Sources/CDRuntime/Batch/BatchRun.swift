@@ -332,7 +332,7 @@ final class BatchRun {
   }
 
   func fetchRun<Object>(_ request: FetchRequest<Object>) throws -> FetchRun {
-    try FetchRun(request, of: entity, in: reading)
+    try FetchRun(request, of: entity, in: reading, now: now)
   }
 
   func id(_ key: ObjectKey, _ entity: EntityPlan) -> ManagedObjectID {

@@ -1,12 +1,14 @@
 // The instances that a context and its parent have of the same object. A child's instance has the values of the parent's,
 // except for the child's own changes.
 extension ManagedObjectContext {
-  /// Returns the existing object with a key, in memory or in the store; nil if there is none.
+  /// Returns the existing object with a key, in memory or in the store; nil if there is none. Also nil, and reported, if an
+  /// earlier read of an object with changes has failed.
   ///
   /// - Throws: The error of a store that cannot be read. A fault in memory stays a fault then.
   func liveObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
     if let object = registered(key, root: plan.root), !object.flags.contains(.deletionSaved) {
       try fireForCaller(object)
+      if try hasFailedRead(object) { object.report(.readFailed("an earlier read has failed")) }
       return object.exists && object.scope.plan.isKind(of: plan) ? object : nil
     }
     return try fetchObject(key, plan)

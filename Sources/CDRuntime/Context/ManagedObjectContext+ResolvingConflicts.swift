@@ -211,6 +211,7 @@ extension ManagedObjectContext {
         // The value refers to an object that is deleted here, so `set` has cleared it. That deletion is another
         // conflict.
         if object.storedValue(slot) != value { object.setStoredValues([slot: value]) }
+        object.forgetLargeWrite(slot)
       }
       forgetEqualChanges(of: object)
     case .overwrite:
@@ -439,7 +440,7 @@ extension ManagedObjectContext {
   }
 
   @_optimize(none)
-  private func isGone(_ key: ObjectKey, _ plan: EntityPlan) throws -> Bool {
+  func isGone(_ key: ObjectKey, _ plan: EntityPlan) throws -> Bool {
     if registered(key, root: plan.root)?.isInserted == true { return false }
     if let parent { return try parent.liveObject(key, plan) == nil }
     return try !reader().hasRow(key, of: plan)

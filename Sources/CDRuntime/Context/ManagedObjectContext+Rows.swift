@@ -287,6 +287,15 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Whether a read of an object with changes has failed although its row is there. The object is inaccessible until it is
+  /// refreshed, and no condition may take it for gone.
+  func hasFailedRead(_ object: ManagedObject) throws -> Bool {
+    guard object.flags.contains(.inaccessible), object.isPending else { return false }
+    let plan = object.scope.plan
+    return try object.flags.isDisjoint(with: [.deletionSaved, .rowDeletedElsewhere])
+      && registered(object.key, root: plan.root) === object && !isGone(object.key, plan)
+  }
+
   /// Gives the empty values of its types to an object without a generated class that never had values.
   private func fillEmpty(_ object: ManagedObject) {
     let plan = object.scope.plan

@@ -21,6 +21,8 @@ final class ConstantSets {
 
   let texts = PreparedTexts()
   private var entries: [UnsafeRawPointer: Entry] = [:]
+  /// A few: one for each set of the predicates.
+  private var sortedSets: [(set: Set<ExpressionConstant>, list: [ExpressionConstant])] = []
   private var namedLists: [UnsafeRawPointer: NamedList] = [:]
   private var namedObjects: [ObjectReference: EvaluationValue] = [:]
   private let givenVariables: [String: EvaluationValue]
@@ -45,6 +47,7 @@ final class ConstantSets {
 
   /// Returns the value of a constant. Objects and lists are named once, not for each object that is evaluated.
   func value(_ constant: ExpressionConstant) -> EvaluationValue {
+    if case .set(let elements) = constant { return value(.array(list(elements))) }
     guard let model else { return EvaluationValue(constant) }
     switch constant {
     case .value: return EvaluationValue(constant)
@@ -63,6 +66,24 @@ final class ConstantSets {
       return value
     case .set, .dictionary: return EvaluationValue(constant).namingRoots(of: model)
     }
+  }
+
+  /// The elements of a constant list or set; nil for any other expression.
+  func elements(of expression: ValueExpression) -> [ExpressionConstant]? {
+    switch expression.kind {
+    case .constant(.array(let elements)): elements
+    case .constant(.set(let elements)): list(elements)
+    default: nil
+    }
+  }
+
+  /// Returns the elements of a set in their order, always the same array for a set.
+  private func list(_ set: Set<ExpressionConstant>) -> [ExpressionConstant] {
+    // The set of a predicate is one object, whose elements need no comparison.
+    if let known = sortedSets.first(where: { $0.set == set }) { return known.list }
+    let list = EvaluationValue.sorted(set)
+    sortedSets.append((set, list))
+    return list
   }
 
   /// Returns whether a list contains a value; nil if only a search can decide.

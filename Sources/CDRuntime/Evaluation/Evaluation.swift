@@ -226,7 +226,7 @@ extension Evaluation {
     let comparisonOperator = comparison.operator
     let left = try value(comparison.left)
     if comparison.modifier == .direct, comparisonOperator == .in,
-      case .constant(.array(let constants)) = comparison.right.kind
+      let constants = sets.elements(of: comparison.right)
     {
       if constants.count > ConstantSets.minimumCount, comparison.options.isEmpty,
         case .value(let member) = left,

@@ -16,7 +16,7 @@ public import CDModel
 /// let isShort = try evaluator.matches(FetchPredicate(format: "pages < $limit"), book)
 /// ```
 public struct PredicateEvaluator {
-  private let now: Date
+  let now: Date
   private let sets: ConstantSets
   var texts: PreparedTexts { sets.texts }
 

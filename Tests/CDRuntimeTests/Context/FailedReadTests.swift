@@ -228,6 +228,48 @@ import Testing
     }
   }
 
+  /// A book without a row, whose author and tag have rows that a getter could not read. The book has changed both of them.
+  private func bookOfUnreadObjects() throws -> Book {
+    let author = Author(name: "Ann", in: context)
+    let tag = try savedTag()
+    let book = Book(title: "B", isbn: "1", author: author, in: context)
+    book.tags = [tag]
+    #expect(author.isFault && author.isPending && tag.isFault && tag.isPending)
+    try withoutReads { _ = (author.name, tag.name) }
+    #expect(author.isInaccessible && tag.isInaccessible && failedReads == 2)
+    return book
+  }
+
+  /// To read it again could replace its changes.
+  @Test func aFetchDoesNotDecideWithoutTheValuesOfAnObjectWithChanges() throws {
+    let book = try bookOfUnreadObjects()
+    let condition = try FetchPredicate(format: "ANY tags.name == 'a'")
+    #expect(throws: FetchError.self) { try Tag.count(where: \.name == "a", in: context) }
+    #expect(throws: FetchError.self) { try Book.count(where: \.author.name == "Ann", in: context) }
+    #expect(throws: FetchError.self) { try context.count(for: FetchRequest<Book>(where: condition)) }
+    context.refresh(book.tags[0], mergeChanges: true)
+    #expect(try Tag.count(where: \.name == "a", in: context) == 1)
+    #expect(try context.count(for: FetchRequest<Book>(where: condition)) == 1)
+  }
+
+  @Test func theFetchOfAChildDoesNotDecideWithoutTheValuesOfItsParent() throws {
+    let author = try bookOfUnreadObjects().author
+    let child = ManagedObjectContext(parent: context)
+    // An unsaved author makes the evaluator decide.
+    _ = Author(name: "Ben", in: child)
+    #expect(throws: FetchError.self) { try Book.count(where: \.author.name == "Ann", in: child) }
+    context.refresh(author, mergeChanges: true)
+    #expect(try Book.count(where: \.author.name == "Ann", in: child) == 1)
+  }
+
+  /// Nothing more can be read of it.
+  @Test func aFetchDecidesWithTheLastValuesOfAnObjectThatIsGone() throws {
+    let tag = try bookOfUnreadObjects().tags[0]
+    other.delete(try other.existingObject(with: tag.objectID))
+    try other.save()
+    #expect(try Tag.count(where: \.name == "b", in: context) == 0)
+  }
+
   // MARK: Derived attributes
 
   /// Another context has given a changed object to another owner, and one of the reads that follow this fails.

@@ -34,4 +34,33 @@ import Testing
       #expect(reference.entity == "A")
     }
   }
+
+  @Test(.onceForAllKinds) func aSetIsSortedOnce() throws {
+    let container = try PersistentContainer(scratchOf: [EntityDescription(name: "A")])
+    let sets = ConstantSets(variables: [:], model: container.newContext().model)
+    let set = ExpressionConstant.set(Set((Int64(0)..<40).map { ExpressionConstant.value(.int($0)) }))
+    let (first, second) = (sets.value(set), sets.value(set))
+    guard case .collection(let elements) = first, case .collection(let others) = second else {
+      Issue.record("a set is a collection")
+      return
+    }
+    let address = elements.withUnsafeBytes { $0.baseAddress }
+    #expect(elements.count == 40)
+    #expect(others.withUnsafeBytes { $0.baseAddress } == address)
+    let list = try #require(sets.elements(of: .constant(set)))
+    #expect(sets.contains(.int(7), in: list) == true)
+    #expect(sets.contains(.int(40), in: list) == false)
+  }
+
+  /// A fraction can equal an integer of a set that is too long for a search of each element.
+  @Test(arguments: [2, 40]) func aSetContainsEqualValues(count: Int64) throws {
+    let set = ExpressionConstant.set(Set((Int64(0)..<count).map { ExpressionConstant.value(.int($0)) }))
+    let predicate = FetchPredicate(.object, .in, .constant(set))
+    let evaluator = PredicateEvaluator()
+    let values: [AttributeValue] = [
+      .int(1), .double(1), .bool(true), .int(count), .double(1.5), .string("1"),
+    ]
+    let found = try values.map { try evaluator.matches(predicate, .value($0)) }
+    #expect(found == [true, true, true, false, false, false])
+  }
 }

@@ -375,6 +375,7 @@ extension ManagedObjectContext {
       let value = object.storedValue(slot.number)
       let isEqual =
         value == parentObject.storedValue(slot.number)
+        && object.isUnreadable(slot.number) == parentObject.isUnreadable(slot.number)
         && !object.hasOtherStorage(slot.number, than: value, parentObject.unencodableStorage(slot.number))
       // The parent's draft learns that it has been given the empty value too.
       if isEqual, !object.givesLackingValue(slot.number) { continue }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A fetch that has been checked against the model and can be answered.
 ///
 /// The unsaved changes decide how it is answered:
@@ -28,12 +34,14 @@ struct FetchRun {
   /// Whether changes count, if there are any.
   private let includesChanges: Bool
 
-  /// - Parameter fetchSource: The object whose fetched property is read.
+  /// - Parameters:
+  ///   - fetchSource: The object whose fetched property is read.
+  ///   - now: The result of `now()`, in all contexts and in the store.
   /// - Throws: ``FetchError`` if the predicate or the order does not match the model, or if a variable has no value;
   ///   ``StoreError/noStore(entity:)``.
   init<Object: ManagedObject>(
     _ request: FetchRequest<Object>, of plan: EntityPlan, in context: ManagedObjectContext,
-    fetchSource: ManagedObject? = nil
+    fetchSource: ManagedObject? = nil, now: Date = Date()
   ) throws {
     guard context.storeReader.hasStore(of: plan) else { throw StoreError.noStore(entity: plan.name) }
     self.context = context
@@ -47,7 +55,7 @@ struct FetchRun {
     var values = request.variables.mapValues { EvaluationValue($0.expressionConstant) }
     if let fetchSource { values["FETCH_SOURCE"] = .subject(fetchSource) }
     variables = values
-    evaluator = PredicateEvaluator(variables: values, model: context.model)
+    evaluator = PredicateEvaluator(variables: values, now: now, model: context.model)
     let check = FetchCheck(graph: context.model.graph, entity: plan.name)
     predicate = try check.checked(
       request.predicate, sortKeys: request.sortKeys, fetchSource: fetchSource?.scope.plan.name,
@@ -190,7 +198,7 @@ extension FetchRun {
   var query: StoreQuery {
     StoreQuery(
       entity: plan, includesSubentities: includesSubentities, predicate: predicate, variables: variables,
-      sortKeys: sortKeys, storeDecides: usesSQL)
+      now: evaluator.now, sortKeys: sortKeys, storeDecides: usesSQL)
   }
 
   /// The prepared answer of the store.
@@ -203,8 +211,8 @@ extension FetchRun {
   private func allRows() throws -> [ManagedObject] {
     let all = try context.reader().prepare(
       StoreQuery(
-        entity: plan, includesSubentities: includesSubentities, predicate: nil, variables: [:], sortKeys: [],
-        storeDecides: true))
+        entity: plan, includesSubentities: includesSubentities, predicate: nil, variables: [:],
+        now: evaluator.now, sortKeys: [], storeDecides: true))
     return try context.objects(of: all)
   }
 
@@ -366,7 +374,7 @@ extension FetchRun {
     // The evaluator would read the changed values.
     let other = try contextWithoutChanges()
     return try withExtendedLifetime(other) {
-      try FetchRun(request(), of: plan, in: other).objects().map {
+      try FetchRun(request(), of: plan, in: other, now: evaluator.now).objects().map {
         FetchedKey(key: $0.key, entity: $0.scope.plan.index)
       }
     }
@@ -418,7 +426,8 @@ extension FetchRun {
       // The objects of this context have changed values.
       let other = try contextWithoutChanges()
       return try withExtendedLifetime(other) {
-        try FetchRun(request(), of: plan, in: other).evaluatedValues(names, types, isDistinct: isDistinct)
+        try FetchRun(request(), of: plan, in: other, now: evaluator.now)
+          .evaluatedValues(names, types, isDistinct: isDistinct)
       }
     }
     let paths = zip(names, types).map { name, type in
@@ -572,7 +581,7 @@ extension FetchRun {
   /// Returns the same fetch in the parent.
   func run(in parent: ManagedObjectContext) throws -> FetchRun {
     context.noticeDeletions()
-    return try FetchRun(parentRequest(), of: plan, in: parent)
+    return try FetchRun(parentRequest(), of: plan, in: parent, now: evaluator.now)
   }
 
   private func parentRequest() -> FetchRequest<ManagedObject> {
@@ -603,7 +612,7 @@ extension FetchRun {
     var request = parentRequest()
     (request.limit, request.offset, request.sortKeys) = (nil, 0, [])
     if !parentDecides { request.predicate = nil }
-    let parentObjects = try FetchRun(request, of: plan, in: parent).objects()
+    let parentObjects = try FetchRun(request, of: plan, in: parent, now: evaluator.now).objects()
     var objects = context.childInstances(of: parentObjects)
     objects = objects.filter { !$0.isPending && !$0.isDeleted }
     if !parentDecides { objects = try matching(objects) }

@@ -46,6 +46,13 @@ extension ManagedObject {
     if flags.contains(.inserted) { setUnreadable(slot, false) }
   }
 
+  /// Forgets that a slot was set, if its former value could not be read and the empty value in its place has been restored.
+  final func forgetLargeWrite(_ slot: Int) {
+    guard !flags.contains(.inserted), let extras, extras.unreadable.contains(slot) else { return }
+    extras.old.removeAll { $0.slot == slot }
+    extras.changed.remove(slot)
+  }
+
   /// The slots that are empty only because the files of their values could not be read.
   final var unreadableSlots: [Int] {
     extras?.unreadable.filter(isUnreadable) ?? []

@@ -295,9 +295,10 @@ extension ManagedObject {
     return .null
   }
 
-  /// Whether a slot has another value than before its first change.
+  /// Whether a slot has another value than before its first change. A value that was set in the place of one that could not
+  /// be read is always another one.
   final func isChanged(_ slot: Int, from former: AttributeValue) -> Bool {
-    comparableValue(slot) != former || givesLackingValue(slot)
+    comparableValue(slot) != former || givesLackingValue(slot) || extras?.unreadable.contains(slot) == true
       || hasOtherStorage(slot, than: former, scope.context?.pendingChanges.formerStorages(of: self)[slot])
   }
 
@@ -378,7 +379,7 @@ extension ManagedObject: EvaluationSubject {
   ///
   /// - Throws: ``EvaluationError/unknownKey(_:entity:)``; `cancelled` and `matchingTooCostly` if the fetch of a fetched
   ///   property ends so; `unsupported` for a fetched property whose fetch fails for another reason, for a large value that
-  ///   cannot be read, and for an inaccessible object whose row cannot be looked up.
+  ///   cannot be read, for an inaccessible object whose row cannot be looked up, and for one with changes that has a row.
   public final func evaluationValue(forKey key: String) throws(EvaluationError) -> EvaluationValue {
     if let slot = scope.plan.slot(key) { return try evaluationValue(of: slot) }
     guard let context = scope.context, let property = context.fetchedProperty(key, of: scope.plan) else {
@@ -429,7 +430,7 @@ extension ManagedObject: EvaluationSubject {
     switch slot.kind {
     case .attribute(_, let storageType):
       if slot.isReadLater {
-        do { try readLargeValueForCaller(slot.number) } catch { throw unreadable(slot, error) }
+        do { try readLargeValueForCaller(slot.number) } catch { throw unreadable(slot, "\(error)") }
       }
       let value = storedValue(slot.number)
       if case .float = storageType, case .double(let number) = value { return .float(Float(number)) }
@@ -466,15 +467,22 @@ extension ManagedObject: EvaluationSubject {
   /// Looks up the row of an inaccessible object. Perhaps an earlier read has failed although the row is there: a store
   /// that evaluates the same condition reads the row.
   ///
+  /// An object with changes is not read again, so it has no values to evaluate.
+  ///
   /// - Parameter slot: The property of this object that is evaluated.
   @inline(never)
   private final func lookUpAgain(_ object: ManagedObject, for slot: PropertyPlan) throws(EvaluationError) {
     guard let context = scope.context else { return }
-    do { try context.fireForCaller(object) } catch { throw unreadable(slot, error) }
+    let hasFailedRead: Bool
+    do {
+      try context.fireForCaller(object)
+      hasFailedRead = try context.hasFailedRead(object)
+    } catch { throw unreadable(slot, "\(error)") }
+    if hasFailedRead { throw unreadable(slot, "an earlier read of \(object) has failed; refresh the object") }
   }
 
-  private final func unreadable(_ slot: PropertyPlan, _ error: any Error) -> EvaluationError {
-    .unsupported("'\(scope.plan.name).\(slot.name)', which cannot be read: \(error)")
+  private final func unreadable(_ slot: PropertyPlan, _ reason: String) -> EvaluationError {
+    .unsupported("'\(scope.plan.name).\(slot.name)', which cannot be read: \(reason)")
   }
 }
 

@@ -183,9 +183,11 @@ final class UndoGroup {
       guard entries[index].existed, object.exists else { continue }
       object._willRead()
       let (storages, given) = (entries[index].unencodable, entries[index].given)
+      let unreadable = entries[index].unreadable
       entries[index].values = entries[index].values.filter { slot, value in
         object.storedValue(slot) != value || object.hasOtherStorage(slot, than: value, storages[slot])
           || object.givesLackingValue(slot) != given.contains(slot)
+          || object.isUnreadable(slot) != unreadable.contains(slot)
       }
       entries[index].lists = entries[index].lists.filter { entries[index].listsAfter[$0.key] != $0.value }
     }

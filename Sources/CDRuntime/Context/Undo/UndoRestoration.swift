@@ -273,6 +273,7 @@ struct UndoRestoration {
           value = stored
         }
         if object.storedValue(slot) == value,
+          object.isUnreadable(slot) == entry.unreadable.contains(slot),
           !object.hasOtherStorage(slot, than: value, entry.unencodable[slot]),
           object.givesLackingValue(slot) == entry.given.contains(slot)
         {
@@ -295,7 +296,10 @@ struct UndoRestoration {
       restoreReference(key, object, relationship)
     }
     if !attributes.isEmpty { object.setStoredValues(attributes, unencodable: entry.unencodable) }
-    for slot in attributes.keys { object.didChange(slot) }
+    for slot in attributes.keys {
+      if entry.unreadable.contains(slot) { object.forgetLargeWrite(slot) }
+      object.didChange(slot)
+    }
     if object.flags.contains(.inserted) {
       for slot in entry.unreadable { object.setUnreadable(slot, true) }
     }

@@ -31,13 +31,15 @@ public enum EvaluationValue {
     switch constant {
     case .value(let value): self = .value(value)
     case .array(let elements): self = .collection(elements.map(EvaluationValue.init))
-    case .set(let elements):
-      // A set has no order. The order of the canonical texts makes equal sets equal collections.
-      let sorted = elements.map { ($0.description, $0) }.sorted { CodeUnits.order($0.0, $1.0) < 0 }
-      self = .collection(sorted.map { EvaluationValue($0.1) })
+    case .set(let elements): self = .collection(Self.sorted(elements).map(EvaluationValue.init))
     case .dictionary(let elements): self = .dictionary(elements.mapValues(EvaluationValue.init))
     case .object(let reference): self = .reference(reference)
     }
+  }
+
+  /// A set has no order. The order of the canonical texts makes equal sets equal collections.
+  static func sorted(_ elements: Set<ExpressionConstant>) -> [ExpressionConstant] {
+    elements.map { ($0.description, $0) }.sorted { CodeUnits.order($0.0, $1.0) < 0 }.map { $0.1 }
   }
 
   /// Whether the value is nil.

@@ -37,7 +37,7 @@ package struct SQLQuery {
         query.storeDecides
         ? try SQLPredicate.compile(
           predicate, entity: query.entity, plan: model, dialect: sql.dialect, variables: query.variables,
-          key: key)
+          now: query.now, key: key)
         : .unrestricted(in: sql.dialect)
     }
     var terms: String?

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+
 /// A query of a store: an entity's objects that meet a condition, in an order.
 package struct StoreQuery {
   /// The entity of the objects.
@@ -8,6 +14,8 @@ package struct StoreQuery {
   package let predicate: FetchPredicate?
   /// The values of the predicate's variables, such as `$name`.
   package let variables: [String: EvaluationValue]
+  /// The result of `now()`, the same as in the evaluator.
+  package let now: Date
   /// The sort keys; empty for the order of insertion.
   package let sortKeys: [SortKey]
   /// Whether the store may evaluate the predicate and the sort keys. Otherwise, the store returns all rows, and the

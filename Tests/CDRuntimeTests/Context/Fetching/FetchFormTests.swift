@@ -54,6 +54,23 @@ import Testing
     }
   }
 
+  /// `now()` is the same for the rows that the store selects, for objects with changes, and in a child for the parent's.
+  @Test(arguments: [false, true]) func aFetchHasOneTime(isChild: Bool) throws {
+    let container = try PersistentContainer(scratchFor: LibraryModel.self)
+    let parent = container.newContext()
+    let author = Author(name: "A", in: parent)
+    _ = Book(title: "saved", isbn: "1", author: author, in: parent)
+    try parent.save()
+    let context = isChild ? ManagedObjectContext(parent: parent) : parent
+    let same = try isChild ? context.localInstance(of: author) : author
+    _ = Book(title: "unsaved", isbn: "2", author: same, in: context)
+    let plan = try #require(context.model.entity("Book"))
+    let request = FetchRequest<Book>(where: try FetchPredicate(format: "added < now()"))
+    for (time, count) in [(Date.distantPast, 0), (Date.distantFuture, 2)] {
+      #expect(try FetchRun(request, of: plan, in: context, now: time).count() == count)
+    }
+  }
+
   private func change(_ context: ManagedObjectContext) throws {
     let books = try context.fetch(FetchRequest<Book>())
     context.delete(books[3])

@@ -365,6 +365,66 @@ struct ExternalDataTests {
     #expect(try pixels(try container().newContext().existingObject(with: id)) == bytes(100_000, 1))
   }
 
+  /// The value that was in its place is empty, too.
+  @Test(arguments: [false, true]) func anEmptyValueReplacesOneThatCouldNotBeRead(isInChild: Bool) throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
+    try context.save()
+    let parent = try container().newContext()
+    let other = isInChild ? ManagedObjectContext(parent: parent) : parent
+    let photo = try readWithoutFile(id, other)
+    try photo.setValue(Data(), forKey: "pixels")
+    #expect(other.hasChanges)
+    try other.save()
+    try parent.save()
+    #expect(!other.hasChanges && !parent.hasChanges)
+    #expect(try pixels(try container().newContext().existingObject(with: id)) == Data())
+  }
+
+  @Test func anUndoTakesBackAnEmptyValueThatReplacedOneThatCouldNotBeRead() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
+    try context.save()
+    let other = try container().newContext()
+    other.undoManager = ContextUndoManager()
+    let photo = try readWithoutFile(id, other)
+    try photo.setValue(Data(), forKey: "pixels")
+    other.undo()
+    #expect(!other.hasChanges)
+    other.redo()
+    #expect(other.hasChanges)
+    other.undo()
+    try other.save()
+    #expect(try pixels(try container().newContext().existingObject(with: id)) == bytes(100_000, 1))
+  }
+
+  /// The store's value wins, although its file cannot be read: the save keeps the file.
+  @Test func noMergePolicyTakesTheEmptyValueOfAFileForAChange() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let photo = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    let late = try container().newContext()
+    late.mergePolicy = .mergeByPropertyStoreTrump
+    let same = try late.existingObject(with: photo.objectID)
+    try same.setValue(bytes(10, 3), forKey: "pixels")
+    try same.setValue("late", forKey: "title")
+    let before = names()
+    try photo.setValue(bytes(100_000, 2), forKey: "pixels")
+    try context.save()
+    let new = names().filter { !before.contains($0) }
+    let file = files.appending(path: try #require(new.first))
+    let aside = folder.appending(path: "aside")
+    try FileManager.default.moveItem(at: file, to: aside)
+    try late.save()
+    try FileManager.default.moveItem(at: aside, to: file)
+    let found = try container().newContext().existingObject(with: photo.objectID)
+    #expect(try found.value(forKey: "title") == .attribute(.string("late")))
+    #expect(try pixels(found) == bytes(100_000, 2))
+  }
+
   @Test(arguments: [true, false])
   func aValueThatReplacesOneThatCouldNotBeReadIsInsertedAgain(isUndo: Bool) throws {
     defer { removeFiles() }
