@@ -78,6 +78,9 @@ final class PostgresEngine: StoreEngine {
     where servers[..<index].contains(where: { $0.schema == own.schema }) {
       throw StoreError.openedTwice(own.url)
     }
+    for index in settings.indices {
+      try PostgresTransfer.checkDefaults(model, store: settings.storeIndex(index))
+    }
     self.model = model
     self.server = server
     lockTimeout = settings.map(\.busyTimeout).max() ?? 0

@@ -362,6 +362,27 @@ struct PostgresTransfer: StoreTransfer {
       "the name '\(name)', which has more than \(PostgresTables.longestName) bytes")
   }
 
+  /// Refuses defaults of other types than the columns have. A model made in Swift can have them, and the server would take
+  /// the bytes of one number for those of another.
+  static func checkDefaults(_ model: ModelPlan, store: Int) throws {
+    for entity in model.entities where entity.storeIndex == store {
+      for slot in entity.slots where slot.isStored {
+        guard case .value(let value)? = slot.attribute?.defaultValue else { continue }
+        var values = [value]
+        if case .composite(_, let fields) = slot.kind, case .composite(let parts) = value {
+          values = fields.map { parts[$0.description.name] ?? .null }
+        }
+        for (value, column) in zip(values, slot.columns) {
+          guard let type = value.storageType,
+            PostgresType(type) != PostgresType(entity.columns[column].storageType)
+          else { continue }
+          throw StoreError.notSupported(
+            "the default of '\(entity.name).\(slot.name)', which has another type than the attribute")
+        }
+      }
+    }
+  }
+
   /// Writes entries of the metadata.
   ///
   /// - Parameter replacing: Whether existing entries with these keys are replaced. Otherwise they are an error.
