@@ -103,8 +103,11 @@ final class WriteTransaction {
     } catch {
       var failure = error
       hasBegun = connection.isOpen && connection.isInTransaction
-      if let refusal = check.refusal(failure, start: beginning.count - check.statements.count) {
-        throw refusal
+      let checks = beginning.count - check.statements.count
+      if let refusal = check.refusal(failure, start: checks) { throw refusal }
+      // The limit of a lock may be longer than that of a statement.
+      if failure.isOfStatementLimit, checks - writeLocks.count..<checks ~= failure.statement {
+        throw StoreError.busy(urls)
       }
       // A server that follows another one does not begin a transaction that writes. A pooler can lead to one.
       if failure.statement == 0, failure.code == Self.notSupported {

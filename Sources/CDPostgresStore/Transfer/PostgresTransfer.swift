@@ -322,14 +322,19 @@ struct PostgresTransfer: StoreTransfer {
     func names(_ result: PostgresResult) -> Set<String> {
       Set((0..<result.rowCount).compactMap { result.string($0, 0) })
     }
+    let metadata = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
     while true {
-      let results = try connection.run([
-        PostgresStatement(
-          #"SELECT "key", "value" FROM \#(PostgresTables.systemTable("_cdgen_metadata", schema: server.schema))"#
-        ),
-        // The first statement may have waited for a migration, which has replaced the tables.
-        PostgresStatement(PostgresTables.listing, [.value(.string(server.schema))]),
-      ])
+      let results: [PostgresResult]
+      do {
+        results = try connection.run([
+          PostgresStatement(#"SELECT "key", "value" FROM \#(metadata)"#),
+          // The first statement may have waited for a migration, which has replaced the tables.
+          PostgresStatement(PostgresTables.listing, [.value(.string(server.schema))]),
+        ])
+      } catch {
+        guard error.isOfStatementLimit, error.statement == 0 else { throw error }
+        throw StoreError.busy([server.url])
+      }
       let entries = PostgresSession.entries(results[0])
       let schemas = StoreSchemas(server.schema, entries: entries)
       if server.features == .postgresql, !schemas.areTwo { return (entries, schemas, names(results[1])) }
