@@ -16,6 +16,8 @@ import CPostgreSQL
 final class ConnectionAttempts {
   private let server: PostgresServer
   private let toWrite: Bool
+  /// Whether waits end if the task is cancelled.
+  private let watchesTask: Bool
   /// The addresses that have not been tried yet.
   private var addresses: ArraySlice<PostgresServer.Host?>
   /// The addresses that have refused a connection.
@@ -38,10 +40,13 @@ final class ConnectionAttempts {
   /// How many seconds an address has before the next one is tried too.
   private static let headStart = 0.5
 
-  /// - Parameter toWrite: Whether the server must accept writes.
-  init(_ server: PostgresServer, toWrite: Bool) {
+  /// - Parameters:
+  ///   - toWrite: Whether the server must accept writes.
+  ///   - isCancellable: Whether the wait for a connection ends if the task is cancelled.
+  init(_ server: PostgresServer, toWrite: Bool, isCancellable: Bool) {
     self.server = server
     self.toWrite = toWrite
+    watchesTask = isCancellable && WaitingTask.exists
     end = Deadline(seconds: server.connectTimeout)
     addresses = server.hosts.isEmpty ? [nil] : server.hosts[...].map(Optional.some)[...]
   }
@@ -60,13 +65,13 @@ final class ConnectionAttempts {
   /// Waits for a connection.
   ///
   /// - Returns: An open connection, which belongs to the caller; nil if no address is left.
-  func next() -> OpaquePointer? {
+  func next() throws(PostgresFailure) -> OpaquePointer? {
     while !attempts.isEmpty || !addresses.isEmpty {
       if attempts.isEmpty || headStart.isOver {
         if addresses.isEmpty, !end.isOver { (addresses, refused) = (refused[...], []) }
         if let address = addresses.popFirst() { begin(address) }
       }
-      if !attempts.isEmpty, let handle = wait() { return handle }
+      if !attempts.isEmpty, let handle = try wait() { return handle }
     }
     return nil
   }
@@ -83,16 +88,20 @@ final class ConnectionAttempts {
   /// Waits until an attempt can go on, has no time left, or another address must be tried.
   ///
   /// - Returns: The connection, if it is open now.
-  private func wait() -> OpaquePointer? {
+  private func wait() throws(PostgresFailure) -> OpaquePointer? {
     var descriptors = attempts.map { pollfd(fd: PQsocket($0.handle), events: $0.events, revents: 0) }
     var limits = attempts.map(\.deadline.milliseconds)
     if !addresses.isEmpty || !refused.isEmpty && !end.isOver { limits.append(headStart.milliseconds) }
+    if watchesTask { limits.append(WaitingTask.interval) }
     let count = poll(&descriptors, nfds_t(descriptors.count), limits.min() ?? 0)
     if count < 0, errno != EINTR {
       add("the connection cannot be waited for")
       for attempt in attempts { PQfinish(attempt.handle) }
       attempts = []
       return nil
+    }
+    if count == 0, watchesTask, WaitingTask.isCancelled {
+      throw PostgresFailure.cancelled(endsConnection: false)
     }
     let old = attempts
     attempts = []

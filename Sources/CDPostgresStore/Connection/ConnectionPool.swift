@@ -43,7 +43,8 @@ final class ConnectionPool: @unchecked Sendable {
   /// A thread that already has one does not wait: it could wait for itself. So there may be more connections than the
   /// limit, if code that reads a context makes another context read.
   ///
-  /// - Parameter isCancellable: Whether the wait for a connection ends if the task is cancelled.
+  /// - Parameter isCancellable: Whether the wait for a connection ends if the task is cancelled: for a free one, or for the
+  ///   server.
   func take(isCancellable: Bool = false) throws(PostgresFailure) -> PostgresConnection {
     let thread = Self.thisThread
     var waiter: Waiter?
@@ -70,7 +71,7 @@ final class ConnectionPool: @unchecked Sendable {
       connection.close()
     }
     do {
-      let connection = try PostgresConnection.open(server, toWrite: toWrite)
+      let connection = try PostgresConnection.open(server, toWrite: toWrite, isCancellable: isCancellable)
       connection.holder = thread
       return connection
     } catch {

@@ -18,18 +18,25 @@ import CPostgreSQL
 extension PostgresConnection {
   /// Opens a connection to the first address of a server that accepts it.
   ///
-  /// - Parameter toWrite: Whether the server must accept writes. A server that only follows another does not.
-  static func open(_ server: PostgresServer, toWrite: Bool) throws(PostgresFailure) -> PostgresConnection {
-    let attempts = ConnectionAttempts(server, toWrite: toWrite)
-    while let handle = attempts.next() {
+  /// - Parameters:
+  ///   - toWrite: Whether the server must accept writes. A server that only follows another does not.
+  ///   - isCancellable: Whether the wait for the server ends if the task is cancelled.
+  static func open(
+    _ server: PostgresServer, toWrite: Bool, isCancellable: Bool = false
+  ) throws(PostgresFailure) -> PostgresConnection {
+    let attempts = ConnectionAttempts(server, toWrite: toWrite, isCancellable: isCancellable)
+    while let handle = try attempts.next() {
       do {
         // Longer than the server's own limit, so that usually the server ends the statement and keeps the connection.
         let connection = try PostgresConnection(
           handle, replyTimeout: server.statementLimit + 2, lossTimeout: server.lossTimeout,
           keepsStatements: server.keepsSessions)
-        if server.keepsSessions { _ = try connection.run(limits(of: server, isLocal: false)) }
+        if server.keepsSessions {
+          _ = try connection.run(limits(of: server, isLocal: false), isCancellable: isCancellable)
+        }
         return connection
       } catch {
+        if error.isCancellation { throw error }
         attempts.add(error.message)
       }
     }

@@ -102,6 +102,9 @@ struct PostgresFailure: Error {
       || code.hasPrefix("08") && code != Self.unknownResult
   }
 
+  /// Whether the server has ended the statement because of its limit. A statement that is short by itself waited for a lock.
+  var isOfStatementLimit: Bool { code == Self.queryCanceled && !isCancellation && !endsConnection }
+
   /// Whether the same statement can succeed later although nobody changes anything.
   private var isPassing: Bool {
     // A lack of memory, of connections, or of time.

@@ -340,7 +340,9 @@ struct VersionMark: Sendable {
   /// - Parameter start: The number of the first check among the statements that were sent together.
   func refusal(_ failure: PostgresFailure, start: Int) -> StoreError? {
     let index = failure.statement - start
-    guard failure.code == Self.mismatch, urls.indices.contains(index) else { return nil }
-    return .replaced(urls[index])
+    guard urls.indices.contains(index) else { return nil }
+    // A migration was changing the tables for longer than a statement may take.
+    if failure.isOfStatementLimit { return .busy(urls) }
+    return failure.code == Self.mismatch ? .replaced(urls[index]) : nil
   }
 }

@@ -18,8 +18,8 @@ final class WriteTransaction {
   private let writeLocks: [PostgresStatement]
   /// How many seconds to wait for the lock of a row.
   private let lockTimeout: Double
-  /// Whether the task's cancellation ends waits before the COMMIT. A task that was cancelled before can still write.
-  private let isCancellable = !WaitingTask.isCancelled
+  /// Whether the task's cancellation ends waits before the COMMIT.
+  private let isCancellable: Bool
   /// Whether the transaction was wanted, and not ended yet.
   private(set) var isOpen = false
   /// Whether the server has begun the transaction.
@@ -31,10 +31,12 @@ final class WriteTransaction {
   /// Whether the server was asked to commit.
   private(set) var wasCommitSent = false
 
-  /// - Parameter writeLocks: The statements that wait for migrations, and keep them waiting; none if the stores are only read.
+  /// - Parameters:
+  ///   - writeLocks: The statements that wait for migrations, and keep them waiting; none if the stores are only read.
+  ///   - isCancellable: Whether the task's cancellation ends waits before the COMMIT.
   init(
     _ pool: ConnectionPool, _ server: PostgresServer, urls: [URL], check: VersionMark,
-    writeLocks: [PostgresStatement], lockTimeout: Double
+    writeLocks: [PostgresStatement], lockTimeout: Double, isCancellable: Bool
   ) {
     self.pool = pool
     self.server = server
@@ -42,6 +44,7 @@ final class WriteTransaction {
     self.check = check
     self.writeLocks = writeLocks
     self.lockTimeout = lockTimeout
+    self.isCancellable = isCancellable
   }
 
   /// The connection, which is taken from the pool for the first statement.
@@ -100,8 +103,11 @@ final class WriteTransaction {
     } catch {
       var failure = error
       hasBegun = connection.isOpen && connection.isInTransaction
-      if let refusal = check.refusal(failure, start: beginning.count - check.statements.count) {
-        throw refusal
+      let checks = beginning.count - check.statements.count
+      if let refusal = check.refusal(failure, start: checks) { throw refusal }
+      // The limit of a lock may be longer than that of a statement.
+      if failure.isOfStatementLimit, checks - writeLocks.count..<checks ~= failure.statement {
+        throw StoreError.busy(urls)
       }
       // A server that follows another one does not begin a transaction that writes. A pooler can lead to one.
       if failure.statement == 0, failure.code == Self.notSupported {

@@ -78,6 +78,9 @@ final class PostgresEngine: StoreEngine {
     where servers[..<index].contains(where: { $0.schema == own.schema }) {
       throw StoreError.openedTwice(own.url)
     }
+    for index in settings.indices {
+      try PostgresTransfer.checkDefaults(model, store: settings.storeIndex(index))
+    }
     self.model = model
     self.server = server
     lockTimeout = settings.map(\.busyTimeout).max() ?? 0
@@ -198,10 +201,12 @@ final class PostgresEngine: StoreEngine {
   }
 
   func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
-    try withWriteSession(body)
+    try withWriteSession(isCancellable: !WaitingTask.isCancelled, body)
   }
 
-  private func withWriteSession<R>(_ body: (PostgresWriteSession) throws -> R) throws -> R {
+  private func withWriteSession<R>(
+    isCancellable: Bool, _ body: (PostgresWriteSession) throws -> R
+  ) throws -> R {
     try checkIsNotWriting()
     let thread = ConnectionPool.thisThread
     writers.withLock { _ = $0.insert(thread) }
@@ -209,7 +214,7 @@ final class PostgresEngine: StoreEngine {
     let current = current.withLock { $0 }
     let transaction = WriteTransaction(
       pool, server, urls: current.all.map(\.url), check: current.check, writeLocks: current.writeLocks,
-      lockTimeout: lockTimeout)
+      lockTimeout: lockTimeout, isCancellable: isCancellable)
     defer { transaction.giveConnectionBack() }
     let session = PostgresWriteSession(
       self.session(current), transaction, current.references
@@ -225,12 +230,14 @@ final class PostgresEngine: StoreEngine {
     isRepeatable: () -> Bool, _ body: (any StoreWriteSession) throws -> R
   ) throws -> R {
     let deadline = Deadline(seconds: server.replayTimeout)
+    // A task that was cancelled before can still save. If it is cancelled from now on, no attempt writes.
+    let isCancellable = !WaitingTask.isCancelled
     // While no server accepts writes, attempts are not counted. They end soon if the addresses refuse connections.
     var counted = 0
     for attempt in 1... {
       var canReplay = true
       do {
-        return try withWriteSession { session in
+        return try withWriteSession(isCancellable: isCancellable) { session in
           do { return try body(session) } catch {
             canReplay = error is StoreError && session.canReplay && isRepeatable()
             throw error
@@ -245,6 +252,7 @@ final class PostgresEngine: StoreEngine {
         // The other connections of the pool have probably ended too.
         pool.closeIdle()
         Waiting.pause(attempt)
+        if isCancellable, WaitingTask.isCancelled { throw CancellationError() }
       }
     }
     throw StoreError.busy(stores.all.map(\.url))

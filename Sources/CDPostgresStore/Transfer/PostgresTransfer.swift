@@ -322,14 +322,19 @@ struct PostgresTransfer: StoreTransfer {
     func names(_ result: PostgresResult) -> Set<String> {
       Set((0..<result.rowCount).compactMap { result.string($0, 0) })
     }
+    let metadata = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
     while true {
-      let results = try connection.run([
-        PostgresStatement(
-          #"SELECT "key", "value" FROM \#(PostgresTables.systemTable("_cdgen_metadata", schema: server.schema))"#
-        ),
-        // The first statement may have waited for a migration, which has replaced the tables.
-        PostgresStatement(PostgresTables.listing, [.value(.string(server.schema))]),
-      ])
+      let results: [PostgresResult]
+      do {
+        results = try connection.run([
+          PostgresStatement(#"SELECT "key", "value" FROM \#(metadata)"#),
+          // The first statement may have waited for a migration, which has replaced the tables.
+          PostgresStatement(PostgresTables.listing, [.value(.string(server.schema))]),
+        ])
+      } catch {
+        guard error.isOfStatementLimit, error.statement == 0 else { throw error }
+        throw StoreError.busy([server.url])
+      }
       let entries = PostgresSession.entries(results[0])
       let schemas = StoreSchemas(server.schema, entries: entries)
       if server.features == .postgresql, !schemas.areTwo { return (entries, schemas, names(results[1])) }
@@ -360,6 +365,27 @@ struct PostgresTransfer: StoreTransfer {
     guard let name = PostgresTables.tooLongName(in: tables) else { return }
     throw StoreError.notSupported(
       "the name '\(name)', which has more than \(PostgresTables.longestName) bytes")
+  }
+
+  /// Refuses defaults of other types than the columns have. A model made in Swift can have them, and the server would take
+  /// the bytes of one number for those of another.
+  static func checkDefaults(_ model: ModelPlan, store: Int) throws {
+    for entity in model.entities where entity.storeIndex == store {
+      for slot in entity.slots where slot.isStored {
+        guard case .value(let value)? = slot.attribute?.defaultValue else { continue }
+        var values = [value]
+        if case .composite(_, let fields) = slot.kind, case .composite(let parts) = value {
+          values = fields.map { parts[$0.description.name] ?? .null }
+        }
+        for (value, column) in zip(values, slot.columns) {
+          guard let type = value.storageType,
+            PostgresType(type) != PostgresType(entity.columns[column].storageType)
+          else { continue }
+          throw StoreError.notSupported(
+            "the default of '\(entity.name).\(slot.name)', which has another type than the attribute")
+        }
+      }
+    }
   }
 
   /// Writes entries of the metadata.

@@ -71,26 +71,38 @@ struct ModelPlanBuilder {
         guard let composite = graph.composite(name) else {
           throw ModelError.unknownType(entity: slot.entity, property: attribute.name, type: name)
         }
-        return .composite(
-          attribute,
-          try composite.fields.map { field in
-            guard let storageType = StorageType(field.type, in: graph) else {
-              throw ModelError.unknownType(
-                entity: slot.entity, property: "\(attribute.name).\(field.name)", type: field.type.schemaName)
-            }
-            return FieldPlan(description: field, storageType: storageType)
-          })
+        let fields = try composite.fields.map { field in
+          guard let storageType = StorageType(field.type, in: graph) else {
+            throw ModelError.unknownType(
+              entity: slot.entity, property: "\(attribute.name).\(field.name)", type: field.type.schemaName)
+          }
+          return FieldPlan(description: field, storageType: storageType)
+        }
+        return .composite(fitted(attribute) { ManagedObject.fitted($0, fields) }, fields)
       }
       guard let storageType = StorageType(attribute.type, in: graph) else {
         throw ModelError.unknownType(
           entity: slot.entity, property: attribute.name, type: attribute.type.schemaName)
       }
-      return .attribute(attribute, storageType)
+      return .attribute(fitted(attribute) { storageType.fitted($0) }, storageType)
     case .relationship(let relationship):
       return .relationship(try plan(relationship, slot: slot, columns: columns))
     case .fetched(let property):
       throw ModelError.unknownType(entity: slot.entity, property: property.name, type: "fetched")
     }
+  }
+
+  /// An attribute whose default is as the columns store it: a model made in Swift can have an integer as the default of a
+  /// `double`. A default that does not fit stays.
+  private func fitted(
+    _ attribute: AttributeDescription, _ fit: (AttributeValue) -> AttributeValue?
+  ) -> AttributeDescription {
+    guard case .value(let value)? = attribute.defaultValue, let stored = fit(value), stored != value else {
+      return attribute
+    }
+    var attribute = attribute
+    attribute.defaultValue = .value(stored)
+    return attribute
   }
 
   private mutating func plan(

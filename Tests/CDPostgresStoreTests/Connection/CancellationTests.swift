@@ -205,6 +205,51 @@ import Testing
     #expect(count == 0)
   }
 
+  /// The task is cancelled while a save is tried again and again. The server is back for the next attempt.
+  @Test func aSaveIsNotTriedAgain() async throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    // The proxy stays until here.
+    defer { proxy.cutAll() }
+    let container = PersistentContainer(try store.coordinator(through: proxy))
+    let isBeginning: @Sendable ([String]) -> Bool = { statements in
+      statements.contains { $0.hasPrefix("BEGIN") && $0.hasSuffix("READ WRITE") }
+    }
+    proxy.decide { isBeginning($0) ? .cutBefore : .forward }
+    let left = Mutex(0)
+    let task = Task {
+      try await container.performBackgroundTask { context in
+        try context.addBook("a")
+        do { try context.save() } catch {
+          left.withLock { $0 = context.insertedObjects.count }
+          throw error
+        }
+      }
+    }
+    proxy.decide { statements in
+      guard isBeginning(statements), !task.isCancelled else { return .forward }
+      task.cancel()
+      return .cutBefore
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(left.withLock { $0 } == 1)
+    #expect(try store.count("Book") == 0)
+  }
+
+  /// A server that accepts a connection, and then says nothing.
+  @Test func aConnectionThatIsBeingOpenedIsGivenUp() async throws {
+    let store = try ServerStore()
+    let container = PersistentContainer(try store.coordinator())
+    let (listener, port) = try listeningSocket()
+    defer { close(listener) }
+    var server = store.server
+    server.hosts = [PostgresServer.Host("127.0.0.1", port: port)]
+    let pool = ConnectionPool(server, toWrite: true)
+    let (error, _) = await cancelled(
+      container, when: {}, body: { _ in pool.give(try pool.take(isCancellable: true)) })
+    #expect((error as? PostgresFailure)?.isCancellation == true, "\(String(describing: error))")
+  }
+
   /// Getters have no error to throw: they wait for the reply, and the object is not taken for a deleted one.
   @Test func aGetterIsNotCancelled() async throws {
     let store = try ServerStore()

@@ -257,6 +257,30 @@ enum MovedShelves {
     #expect(isReplaced(failure.flatMap { mark.refusal($0, start: 0) }))
   }
 
+  /// A migration that excludes others for longer than a statement may take. Another transaction has its locks.
+  @Test func othersAreToldOfALongMigration() throws {
+    let store = try ServerStore()
+    func impatient(_ server: inout PostgresServer) { server.statementTimeout = 1.5 }
+    func isBusy(_ body: () throws -> Void) -> Bool {
+      do { try body() } catch StoreError.busy { return true } catch { Issue.record(error) }
+      return false
+    }
+    let context = try store.context(impatient)
+    try context.addBook("a")
+    let (history, metadata) = (store.table("_cdgen_history"), store.table("_cdgen_metadata"))
+    let lock = try PostgresConnection.open(store.server, toWrite: true)
+    try lock.run("BEGIN")
+    try lock.run("LOCK TABLE \(history) IN EXCLUSIVE MODE")
+    let save = isBusy { try context.save() }
+    try lock.run("LOCK TABLE \(metadata) IN ACCESS EXCLUSIVE MODE")
+    let fetch = isBusy { _ = try context.titles() }
+    let opening = isBusy { _ = try store.coordinator(impatient) }
+    try lock.run("ROLLBACK")
+    #expect(save && fetch && opening)
+    try context.save()
+    #expect(try context.titles() == ["a"])
+  }
+
   @Test(arguments: MovedShelves.Way.locking)
   func aReaderIsWaitedFor(way: MovedShelves.Way) throws {
     let store = try way.store()

@@ -57,6 +57,46 @@ import Testing
     #expect(found.rowCount == 0)
   }
 
+  /// A model made in Swift can have an integer as the default of another number.
+  @Test func anIntegerIsTheDefaultOfOtherNumbers() throws {
+    let store = try ServerStore()
+    let model = Self.model {
+      $0.entities[0].attributes += [
+        AttributeDescription(name: "rating", type: .double, defaultValue: .value(.int(1))),
+        AttributeDescription(name: "scale", type: .float, defaultValue: .value(.int(2))),
+        AttributeDescription(name: "amount", type: .decimal, defaultValue: .value(.int(3))),
+      ]
+    }
+    let coordinator = try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    let context = PersistentContainer(coordinator).newContext()
+    let shelf = try context.insert(entityNamed: "Shelf")
+    try shelf.setValue("a", forKey: "name")
+    #expect(try shelf.value(forKey: "rating") == .attribute(.double(1)))
+    try context.save()
+    let request = BatchInsertRequest<ManagedObject>(
+      entityName: "Shelf", rows: [["name": .attribute(.string("b"))]])
+    _ = try context.execute(request)
+    let found = try store.sql(
+      "SELECT count(*) FROM \(store.table("Shelf")) WHERE rating = 1 AND scale = 2 AND amount = 3")
+    #expect(found.int(0, 0) == 2)
+  }
+
+  @Test func aDefaultOfAnotherTypeIsRefused() throws {
+    let store = try ServerStore()
+    let model = Self.model {
+      $0.entities[0].attributes.append(
+        AttributeDescription(name: "rank", type: .int64, defaultValue: .value(.double(1.5))))
+    }
+    let error = #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    }
+    guard case .notSupported(let feature)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(feature.contains("'Shelf.rank'"))
+  }
+
   @Test func indexesAreBroughtUpToDate() throws {
     let store = try ServerStore()
     let context = try store.context()

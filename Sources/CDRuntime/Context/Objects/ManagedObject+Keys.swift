@@ -212,7 +212,8 @@ extension ManagedObject {
     }
   }
 
-  private static func fitted(_ value: AttributeValue, _ fields: [FieldPlan]) -> AttributeValue? {
+  /// A composite as the columns of its fields store it; nil for another value.
+  static func fitted(_ value: AttributeValue, _ fields: [FieldPlan]) -> AttributeValue? {
     if value == .null { return .null }
     guard case .composite(let values) = value else { return nil }
     let names = Set(fields.map(\.description.name))
