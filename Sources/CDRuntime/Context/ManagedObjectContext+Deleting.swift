@@ -10,15 +10,15 @@ extension ManagedObjectContext {
     if activity.isAwakening { return withoutUndo { activity.notAwakening { delete(object) } } }
     children.noteDeletion()
     // A list instead of recursion: a chain of cascades may be long.
-    var waiting = [object]
+    var waiting = [DoomedObject(object)]
     var roots: Set<Int> = []
     var announced: [ManagedObject] = []
     defer { activity.didDelete(announced) }
     let hasLifecycle = model.hasLifecycle
     let reverts = pendingChanges.revertCount
-    func apply(_ object: ManagedObject) {
-      delete(object, &waiting)
-      if changeNotices.hasUnnotifiedObservers { roots.insert(object.scope.plan.root) }
+    func apply(_ doomed: DoomedObject) {
+      delete(doomed, &waiting)
+      if changeNotices.hasUnnotifiedObservers { roots.insert(doomed.object.scope.plan.root) }
     }
     // A rollback in the app's methods takes back the whole deletion and stops the rest of it.
     while pendingChanges.revertCount == reverts, let next = waiting.popLast() {
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
         apply(next)
         continue
       }
-      for object in prepare(next, &announced) where pendingChanges.revertCount == reverts { apply(object) }
+      for doomed in prepare(next, &announced) where pendingChanges.revertCount == reverts { apply(doomed) }
     }
     // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
     // unchanged.
@@ -40,21 +40,22 @@ extension ManagedObjectContext {
   ///
   /// - Parameter announced: Gets the objects that are announced as doomed: other deletions leave them to this one.
   /// - Returns: The objects to be deleted, unless the context has been reverted meanwhile.
-  private func prepare(_ object: ManagedObject, _ announced: inout [ManagedObject]) -> [ManagedObject] {
-    var prepared: [ManagedObject] = []
-    var waiting = [object]
+  private func prepare(_ doomed: DoomedObject, _ announced: inout [ManagedObject]) -> [DoomedObject] {
+    var prepared: [DoomedObject] = []
+    var waiting = [doomed]
     let reverts = pendingChanges.revertCount
-    while let next = waiting.popLast() {
+    while let doomed = waiting.popLast() {
+      let next = doomed.object
       if next.isDeleted { continue }
       guard activity.willDelete(next) else {
         // Another object's method deletes it. Its own method has returned, so it need not wait for the others.
-        if activity.isPrepared(next) { prepared.append(next) }
+        if activity.isPrepared(next) { prepared.append(doomed) }
         continue
       }
       announced.append(next)
       do {
         try fireForCaller(next)
-        guard !next.isInaccessible else { continue }
+        guard !next.isInaccessible, !doomed.isElsewhere else { continue }
         if let lifecycle = next.lifecycle {
           activity.run(.prepareForDeletion) { lifecycle.prepareForDeletion() }
           guard pendingChanges.revertCount == reverts else { break }
@@ -62,18 +63,19 @@ extension ManagedObjectContext {
           guard !next.isDeleted, !next.isInaccessible else { continue }
         }
         waiting.append(contentsOf: try ownedObjects(of: next))
-        prepared.append(next)
+        prepared.append(doomed)
         activity.didPrepare(next)
       } catch { noteFailure(error, of: next) }
     }
     return prepared
   }
 
-  private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {
+  private func delete(_ doomed: DoomedObject, _ cascaded: inout [DoomedObject]) {
+    let object = doomed.object
     guard !object.isDeleted else { return }
     do { try fireForCaller(object) } catch { return noteFailure(error, of: object) }
-    guard !object.isInaccessible else { return }
-    let owned: [ManagedObject]
+    guard !object.isInaccessible, !doomed.isElsewhere else { return }
+    let owned: [DoomedObject]
     do {
       // The deletion of a row that another context has inserted meanwhile is a deletion that the save writes.
       if object.flags.contains(.inserted), object.version != 0 || parent != nil { try becomeUpdate(object) }
@@ -94,14 +96,16 @@ extension ManagedObjectContext {
   /// The objects that the deletion of an object deletes too.
   ///
   /// - Throws: The error of a store that cannot be read.
-  private func ownedObjects(of object: ManagedObject) throws -> [ManagedObject] {
-    var owned: [ManagedObject] = []
+  private func ownedObjects(of object: ManagedObject) throws -> [DoomedObject] {
+    var owned: [DoomedObject] = []
     for case let relationship? in object.scope.plan.relationships
     where relationship.description.deleteRule.owns {
       if relationship.isToMany {
-        owned.append(contentsOf: try objectsForCaller(of: object, relationship))
+        for related in try objectsForCaller(of: object, relationship) {
+          owned.append(DoomedObject(related, of: object, relationship))
+        }
       } else if let related = object.relatedObject(relationship) {
-        owned.append(related)
+        owned.append(DoomedObject(related, of: object, relationship))
       }
     }
     return owned
@@ -137,9 +141,9 @@ extension ManagedObjectContext {
       }
       other.noteChangeOutsideRow(slot)
     case .inverseReference:
-      if let other = partner(of: object, relationship) { setReference(of: other, inverse, to: nil) }
+      if let other = partner(of: object, relationship) { remove(other, from: object, relationship) }
     case .referencesOfOthers:
-      for other in objects(of: object, relationship) { setReference(of: other, inverse, to: nil) }
+      for other in objects(of: object, relationship) { remove(other, from: object, relationship) }
     case .join:
       for other in objects(of: object, relationship) where other !== object {
         other.willChange(slot)
@@ -147,6 +151,37 @@ extension ManagedObjectContext {
         other.noteChangeOutsideRow(slot)
       }
     }
+  }
+}
+
+/// An object that a deletion deletes.
+private struct DoomedObject {
+  let object: ManagedObject
+  /// The owner with which the object is deleted, and the slot of the object's reference to it. Nil without an owner, and if
+  /// the object's row has no such reference.
+  let owner: (key: ObjectKey, slot: Int)?
+
+  init(_ object: ManagedObject) {
+    self.object = object
+    owner = nil
+  }
+
+  init(_ object: ManagedObject, of owner: ManagedObject, _ relationship: RelationshipPlan) {
+    self.object = object
+    switch relationship.storage {
+    case .referencesOfOthers, .inverseReference:
+      self.owner = relationship.inverseSlot.map { (key: owner.key, slot: $0) }
+    case .reference, .join: self.owner = nil
+    }
+  }
+
+  /// Whether another context has given the object to another owner since the deletion has found it. A read of the deletion
+  /// itself can tell of that.
+  var isElsewhere: Bool {
+    // The deletion of the owner clears the reference, which is a change. The changes of a new object are not recorded.
+    guard let owner, !object.flags.contains(.inserted), object.extras?.changed.contains(owner.slot) != true
+    else { return false }
+    return object.referenceKey(owner.slot) != owner.key
   }
 }
 

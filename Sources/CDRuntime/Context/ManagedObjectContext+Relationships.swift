@@ -259,6 +259,8 @@ extension ManagedObjectContext {
       if try isMember(member) { objects.append(member) }
     }
     if !isComplete { objects = try readMembers(of: object, relationship, state, keys) }
+    // These reads may have told of another context's save, which makes the relationship be read again.
+    if state.keys == nil { return try self.objects(of: object, relationship, state) }
     registry.cache(objects, of: state)
     return objects
   }

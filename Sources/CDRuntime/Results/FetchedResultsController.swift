@@ -281,7 +281,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
     for object in try context.fetch(request) {
       let value: FetchedValue
       do {
+        let failures = context.readFailures.count
         value = FetchRun.fetched(try evaluator.value(of: path, for: object)).identity
+        // A path through an object that could not be read gives nil.
+        try context.checkReads(since: failures)
       } catch {
         throw FetchError(error)
       }

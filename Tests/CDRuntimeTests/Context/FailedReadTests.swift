@@ -189,6 +189,28 @@ import Testing
     #expect(try context.objectIDs(for: request) == [zoes.objectID])
   }
 
+  /// A book whose author could not be read would be in a section without a name.
+  @Test(arguments: 1...12) func noAuthorIsMissedInSilenceByASection(failingRead: Int) throws {
+    let (container, engine) = try books()
+    let context = container.newContext()
+    func controller() throws -> FetchedResultsController<Book> {
+      try FetchedResultsController(FetchRequest<Book>(), sectionKeyPath: "author.name", in: context)
+    }
+    let names: [FetchedValue] = [.attribute(.string("Ann")), .attribute(.string("Zoe"))]
+    engine.failRead(failingRead)
+    let first = try? controller()
+    engine.failRead(0)
+    if let first { #expect(first.sections.map(\.value) == names) }
+    let results = try controller()
+    #expect(results.sections.map(\.value) == names)
+    // An update that fails leaves the results as they are.
+    context.refreshAllObjects()
+    engine.failRead(failingRead)
+    _ = try? results.update()
+    engine.failRead(0)
+    #expect(results.sections.map(\.value) == names)
+  }
+
   // MARK: Evaluation
 
   /// The getter has reported the failure, and given an empty author. An evaluation must not take that for the stored one.

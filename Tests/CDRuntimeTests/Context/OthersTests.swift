@@ -1,6 +1,7 @@
-import CDRuntime
 import Foundation
 import Testing
+
+@testable import CDRuntime
 
 /// What another coordinator saves, as another process does: seen in the next turn, and nothing lost.
 @Suite struct OthersTests {
@@ -63,6 +64,29 @@ import Testing
       #expect(books.count == 2)
       #expect(author.publications.map(\.title) == ["Walden", "Cape Cod"])
       #expect(book.tags.map(\.name) == ["pond"])
+    }
+  }
+
+  /// The context has released one of the objects. The relationship's own read tells of the save.
+  @Test func aRelationshipIsReadAgainThatTellsOfTheSaveItself() throws {
+    let (setup, author, book) = try fill()
+    let heir = Author(name: "Emerson", in: setup)
+    let released = Book(title: "Cape Cod", isbn: "2", author: author, in: setup)
+    try setup.save()
+    let context = try store.freshContext()
+    let known = try #require(try context.existingObject(with: author.objectID) as? Author)
+    let moved = try #require(try context.existingObject(with: book.objectID) as? Book)
+    context.perform { #expect(known.publications.count == 2) }
+    context.registry.sweep()
+    #expect(context.registeredObject(for: released.objectID) == nil)
+    book.author = heir
+    _ = Book(title: "Excursions", isbn: "3", author: author, in: setup)
+    try setup.save()
+    try context.perform {
+      // Stores in memory have no snapshots: only a fetch tells of saves.
+      if store.hasOneOwner { _ = try Tag.objects(in: context) }
+      for _ in 0..<2 { #expect(known.publications.map(\.title) == ["Cape Cod", "Excursions"]) }
+      #expect(moved.author.name == "Emerson")
     }
   }
 

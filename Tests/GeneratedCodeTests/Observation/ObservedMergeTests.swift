@@ -49,6 +49,35 @@ import Testing
     #expect(!reads.isTold && room.piece.heading == "Prelude")
   }
 
+  /// An observer of the value that is being set fetches, which tells of another context's save of the object.
+  @Test(arguments: StorePlace.allCases)
+  func aValueIsKeptWhoseObserverLearnsOfASave(place: StorePlace) throws {
+    let room = try MusicRoom(place)
+    defer { room.store.remove() }
+    // Observers are told by the thread that changes the object, which is the test's.
+    nonisolated(unsafe) let (piece, context) = (room.piece, room.context)
+    func follow<Value>(_ read: () -> Value) {
+      withObservationTracking {
+        _ = read()
+      } onChange: {
+        _ = try? Shelf.objects(in: context)
+      }
+    }
+    follow { piece.heading }
+    try room.changeElsewhere { $0.code = "1" }
+    piece.heading = "Suite"
+    #expect(piece.heading == "Suite" && piece.code == "1")
+    try context.save()
+    follow { piece.maker }
+    try room.changeElsewhere { $0.code = "2" }
+    piece.maker = nil
+    #expect(piece.maker == nil && piece.code == "2")
+    try context.save()
+    let fresh = room.store.container.newContext()
+    let stored = try #require(try fresh.existingObject(with: piece.objectID) as? Piece)
+    #expect(stored.heading == "Suite" && stored.code == "2" && stored.maker == nil)
+  }
+
   @Test func anotherOnesDeletionTellsWhatLedThere() throws {
     let room = try MusicRoom()
     defer { room.store.remove() }

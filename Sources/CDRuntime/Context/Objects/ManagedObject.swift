@@ -260,8 +260,9 @@ extension ManagedObject {
 
   /// Records that a slot is about to change.
   private final func noteWrite(_ slot: Int) {
-    if flags.contains(.fault) { fireFault() }
     willChange(slot)
+    // Not before: an observer may fetch, which tells of another context's save of the object.
+    if flags.contains(.fault) { fireFault() }
     guard let context = scope.context, !flags.contains(.inaccessible) else { return }
     context.noteUndoIfWanted(self, slot)
     // Afterwards, because undo restores the list as it was before the change.

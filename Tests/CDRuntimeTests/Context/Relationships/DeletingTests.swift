@@ -95,6 +95,57 @@ import Testing
     #expect(left.first?.spouse == nil)
   }
 
+  /// Another context moves an order to another shop. The deletion's own first read tells of that: it reads another
+  /// relationship, or the order.
+  @Test(arguments: [false, true]) func anObjectThatHasAnotherOwnerByNowStays(isFault: Bool) throws {
+    let store = ScratchStore(.ofEnvironment)
+    let container = try PersistentContainer(
+      scratchOf: [
+        EntityDescription(
+          name: "Shop",
+          relationships: [
+            RelationshipDescription(
+              name: "assistants", destination: "Assistant", isToMany: true, inverse: "shop"),
+            RelationshipDescription(
+              name: "orders", destination: "Order", isToMany: true, inverse: "shop", deleteRule: .cascade),
+          ]),
+        EntityDescription(
+          name: "Assistant",
+          relationships: [RelationshipDescription(name: "shop", destination: "Shop", inverse: "assistants")]),
+        EntityDescription(
+          name: "Order",
+          relationships: [RelationshipDescription(name: "shop", destination: "Shop", inverse: "orders")]),
+      ], store)
+    let (context, other) = (container.newContext(), container.newContext())
+    let shops = try (0..<2).map { _ in try other.insert(entityNamed: "Shop") }
+    let orders = try (0..<2).map { _ in try other.insert(entityNamed: "Order") }
+    for order in orders { try order.setValue(shops[0], forKey: "shop") }
+    try other.save()
+    let shop = try context.existingObject(with: shops[0].objectID)
+    let moved = try context.existingObject(with: orders[0].objectID)
+    let count = try context.perform {
+      if isFault { _ = try shop.value(forKey: "assistants") }
+      return try shop.value(forKey: "orders").objects.count
+    }
+    #expect(count == 2)
+    if isFault { context.refresh(moved, mergeChanges: false) }
+    try orders[0].setValue(shops[1], forKey: "shop")
+    try other.save()
+    try context.perform {
+      // Stores in memory have no snapshots: only a fetch tells of saves.
+      if ![.sqlite, .postgresql].contains(store.kind) {
+        _ = try context.fetch(FetchRequest<ManagedObject>(entityName: "Assistant"))
+      }
+      context.delete(shop)
+      try context.save()
+    }
+    #expect(shop.isDeleted && !moved.isDeleted)
+    let fresh = container.newContext()
+    let left = try fresh.fetch(FetchRequest<ManagedObject>(entityName: "Order"))
+    #expect(left.map(\.objectID) == [moved.objectID])
+    #expect(try left.first?.value(forKey: "shop").object?.objectID == shops[1].objectID)
+  }
+
   // The destination has no entity below it, so that its objects may be made without a look at the store.
   @Test func aOneSidedReferenceGivesNoObjectThatIsGone() throws {
     let model = ManagedObjectModel(
