@@ -734,9 +734,10 @@ extension SaveRun {
         inserted: inserted, updated: updated, deleted: deleted, ofStore: store.index, mark)
       let number = try session.addSave(
         id, to: store, at: Date(), origin: context.engine.origin, author: context.transactionAuthor, changes)
-      saves.append((store, number))
       // Without a number, the commit refuses the save because of a reference.
-      if number != 0, try derivesFromOutdated(store, before: number) {
+      guard let number else { continue }
+      saves.append((store, number))
+      if try derivesFromOutdated(store, before: number) {
         throw OutdatedDerivations(stores: changedStores)
       }
     }
