@@ -101,8 +101,7 @@ final class SaveRun {
     do {
       try body()
     } catch {
-      // The transaction that this one has waited for would be waited for again.
-      external?.discard(unlists: false)
+      external?.discard(after: error)
       throw error
     }
   }
@@ -125,14 +124,16 @@ final class SaveRun {
       try external?.keep()
       if let partial = try commit() {
         let kept = Set(partial.written.map(\.index)).union(unrestoredStores(after: partial.reason))
-        external?.discard(exceptIn: kept)
+        external?.discard(after: partial.reason, exceptIn: kept)
         return partial
       }
       takePositions()
       return nil
     } catch {
       session.rollback()
-      if !(error is UnexpectedRows) { external?.discard(exceptIn: unrestoredStores(after: error)) }
+      if !(error is UnexpectedRows) {
+        external?.discard(after: error, exceptIn: unrestoredStores(after: error))
+      }
       throw error
     }
   }
