@@ -173,7 +173,7 @@ import Testing
   /// A reference of another store must not lead to an object of the new one.
   ///
   /// The second draft loses an attribute, or has a new one that is derived from objects of another store.
-  @Test(arguments: StoreKind.files, [false, true])
+  @Test(arguments: StoreKind.files + [.plain], [false, true])
   func keysOfAnErasedStoreAreNotUsedAgain(_ kind: StoreKind, counts: Bool) throws {
     var count = attribute("count", .int64, isOptional: true)
     count.derivation = try ValueExpression(format: "items.@count")
