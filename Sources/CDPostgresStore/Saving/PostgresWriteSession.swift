@@ -546,10 +546,10 @@ extension PostgresWriteSession {
   func addSave(
     _ id: UUID, to store: any AttachedStore, at date: Date, origin: String, author: String?,
     _ changes: String
-  ) throws -> Int64 {
+  ) throws -> Int64? {
     // Before the history's counter, which no other save can use in the meantime.
     try flush(checkingReferences: true)
-    if hasDanglingRows { return 0 }
+    if hasDanglingRows { return nil }
     let counter = session.systemTable("_cdgen_keys", of: store)
     let history = session.systemTable("_cdgen_history", of: store)
     let result = try run(

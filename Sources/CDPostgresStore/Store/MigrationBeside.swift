@@ -199,7 +199,7 @@ struct MigrationBeside {
       SQLSchema(try stored.plan(), store: 0, PostgresDialect()).layouts.map(\.name)
       + (schemas.areTwo ? ["_cdgen_keys"] : [])
     var result = try migrator.migrate(stored) { contents in
-      var (entries, keys) = try write(contents, to: attempt.schema)
+      var (entries, keys) = try write(contents, of: stored, to: attempt.schema)
       if contents != nil { keys[PostgresTables.historyKey] = next }
       entries[StoreSchemas.metadataKey] = attempt.schema
       entries[SchemaRecord.metadataKey] = try found.text()
@@ -245,17 +245,21 @@ struct MigrationBeside {
 
   /// Writes the rows to the new tables.
   ///
-  /// - Parameter contents: The rows; nil for a store that is created anew, without objects.
+  /// - Parameters:
+  ///   - contents: The rows; nil for a store that is created anew, without objects.
+  ///   - stored: The rows of the old version.
   /// - Returns: The entries of the new metadata, and the next keys.
   private func write(
-    _ contents: StoreContents?, to schema: String
+    _ contents: StoreContents?, of stored: StoredTables, to schema: String
   ) throws -> (entries: [String: String], keys: [String: Int64]) {
     guard let contents else {
       try MigrationFaults.reach("DELETE")
       let history = PostgresTables.systemTable("_cdgen_history", schema: server.schema)
       _ = try connection.run("DELETE FROM \(history)")
       let metadata = StoreMetadata(model, storeID: UUID.random(), store: opening.storeIndex)
-      return (metadata.entries, [PostgresTables.historyKey: 1])
+      var keys = try stored.nextKeysAfterErasure(for: model, store: opening.storeIndex)
+      keys[PostgresTables.historyKey] = 1
+      return (metadata.entries, keys)
     }
     let writer = PostgresRowWriter(connection: connection, schema: schema)
     let parts = StoreTables(model, store: opening.storeIndex).parts

@@ -79,7 +79,7 @@ extension PostgresOpening {
     if let result = try migrateTables(stored, old, by: migrator, locks) { return result }
     return try migrator.migrate(stored) { contents in
       let replacement = Replacement(opening: self, migrator: migrator, old: old, locks: locks)
-      if let contents { try replacement.replace(contents) } else { try replacement.erase() }
+      if let contents { try replacement.replace(contents) } else { try replacement.erase(stored) }
       try migrator.checkCancelled(url)
       try PostgresTransfer.commit(connection)
     }
@@ -140,13 +140,15 @@ extension PostgresOpening {
     }
 
     /// Creates the store anew, without objects.
-    func erase() throws {
+    func erase(_ stored: StoredTables) throws {
       let rights = try PostgresViews.rights(schema: server.schema, connection)
       try locks.excludeReaders(old)
+      let keys = try stored.nextKeysAfterErasure(for: opening.model, store: opening.storeIndex)
       try run([
         TableReplacement.drop(old, and: PostgresTables.systemNames, schema: server.schema)
       ])
       _ = try opening.create()
+      if !keys.isEmpty { try PostgresTransfer.write(keys, schema: server.schema, connection) }
       try opening.views(StoreSchemas(server.schema)).create(connection, rights: rights)
     }
 

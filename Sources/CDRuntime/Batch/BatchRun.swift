@@ -172,10 +172,7 @@ final class BatchRun {
   @_optimize(none)
   private func checkNobodyHasSaved(_ saves: [Int: Int64]) throws {
     for (store, seen) in newestSaves {
-      let number = saves[store.index]
-      // Without a number, the commit refuses the batch because of a reference.
-      if number == 0 { continue }
-      let newest = try number.map { $0 - 1 } ?? session.reader.newestSave(of: store)
+      let newest = try saves[store.index].map { $0 - 1 } ?? session.reader.newestSave(of: store)
       if newest != seen { throw OutdatedBatch() }
     }
   }
@@ -276,8 +273,10 @@ final class BatchRun {
       }
       // A delete rule may have reached another store.
       try check(store)
-      saves[store.index] = try session.addSave(
+      let number = try session.addSave(
         mark.save, to: store, at: now, origin: context.engine.origin, author: context.transactionAuthor, text)
+      guard let number else { throw ReferenceViolation() }
+      saves[store.index] = number
     }
     if !touched.isEmpty { try checkNobodyHasSaved(saves) }
     return saves

@@ -67,7 +67,7 @@ struct ExternalValues {
       let folders = Dictionary(values.map { ($0.file.store.index, $0.file.files) }) { first, _ in first }
       for files in folders.values { try files.syncFolder() }
     } catch {
-      discard()
+      discard(after: error)
       throw error
     }
   }
@@ -106,13 +106,14 @@ struct ExternalValues {
 
   /// Removes the files of a save that failed, except in the stores that the save has reached or whose files may name them.
   ///
-  /// - Parameter unlists: Whether to take them off the list of unused files, which writes. Otherwise a later collection does.
+  /// - Parameter error: The error of the save.
   @_optimize(none)
-  func discard(exceptIn storeIndices: Set<Int> = [], unlists: Bool = true) {
+  func discard(after error: any Error, exceptIn storeIndices: Set<Int> = []) {
     let lost = written.values.filter { !storeIndices.contains($0.store.index) }
     guard !lost.isEmpty else { return }
     for file in lost { file.files.remove(file.name) }
-    guard unlists else { return }
+    // Another transaction would wait as long again for others. A later collection takes the files off the list.
+    if case StoreError.busy = error { return }
     // If this fails, a later collection removes the listed files.
     try? session.write { for file in lost { try session.unlistFile(file.name, in: file.store) } }
   }

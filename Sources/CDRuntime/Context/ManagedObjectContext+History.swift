@@ -41,13 +41,13 @@ extension ManagedObjectContext {
     var lost: Set<Int> = []
     // Root entities of objects that are read again although their rows have not been written.
     var referrers: Set<Int> = []
-    var changes = changeNotices.isObserved || !children.isEmpty ? ObjectChanges() : nil
+    var combined = changeNotices.isObserved || !children.isEmpty ? CombinedChanges() : nil
     @_optimize(none)
     func noteUnknownSaves() {
       let known = registeredObjects.filter { $0.scope.plan.storeIndex == store.index }
       for object in known { noteUpdate(of: object) }
       let stale = known.filter { !$0.isPending }
-      changes = changes?.followed(by: ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
+      combined?.append(ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
       roots.formUnion(model.entities.filter { $0.storeIndex == store.index }.map(\.root))
       lost = roots
     }
@@ -64,7 +64,7 @@ extension ManagedObjectContext {
         for member in members {
           guard let plan = model.entity(member.key) else { continue }
           roots.insert(plan.root)
-          changes = changes?.followed(by: Self.changes(member, of: store))
+          combined?.append(Self.changes(member, of: store))
           merge(HistoryText.ranges(member.value["updated"]), of: plan.root) { noteUpdate(of: $0) }
           let inserted = HistoryText.ranges(member.value["inserted"])
           noteReturn(to: inserted, of: plan.root)
@@ -77,6 +77,7 @@ extension ManagedObjectContext {
     } else {
       noteUnknownSaves()
     }
+    let changes = combined?.all
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     // Observers may fetch, which calls this method again.
     if !children.isEmpty, !roots.isEmpty { invalidateChildren(changes, of: roots.union(referrers)) }

@@ -101,8 +101,7 @@ final class SaveRun {
     do {
       try body()
     } catch {
-      // The transaction that this one has waited for would be waited for again.
-      external?.discard(unlists: false)
+      external?.discard(after: error)
       throw error
     }
   }
@@ -125,14 +124,16 @@ final class SaveRun {
       try external?.keep()
       if let partial = try commit() {
         let kept = Set(partial.written.map(\.index)).union(unrestoredStores(after: partial.reason))
-        external?.discard(exceptIn: kept)
+        external?.discard(after: partial.reason, exceptIn: kept)
         return partial
       }
       takePositions()
       return nil
     } catch {
       session.rollback()
-      if !(error is UnexpectedRows) { external?.discard(exceptIn: unrestoredStores(after: error)) }
+      if !(error is UnexpectedRows) {
+        external?.discard(after: error, exceptIn: unrestoredStores(after: error))
+      }
       throw error
     }
   }
@@ -734,9 +735,10 @@ extension SaveRun {
         inserted: inserted, updated: updated, deleted: deleted, ofStore: store.index, mark)
       let number = try session.addSave(
         id, to: store, at: Date(), origin: context.engine.origin, author: context.transactionAuthor, changes)
-      saves.append((store, number))
       // Without a number, the commit refuses the save because of a reference.
-      if number != 0, try derivesFromOutdated(store, before: number) {
+      guard let number else { continue }
+      saves.append((store, number))
+      if try derivesFromOutdated(store, before: number) {
         throw OutdatedDerivations(stores: changedStores)
       }
     }

@@ -132,8 +132,8 @@ extension MigrationError: CustomStringConvertible {
     var location = "the store \(StoreError.name(url)) cannot be migrated"
     switch (reason, step) {
     // Such a step leads from an earlier draft of a version to the same version.
-    case (.losesData, let step?): location += " to the current draft of \(step.destinationName)"
-    case (.relationshipLeavesStore, let step?) where step.source == step.destination:
+    case (.losesData, let step?),
+      (_, let step?) where step.source == step.destination:
       location += " to the current draft of \(step.destinationName)"
     case (_, let step?): location += " from \(step)"
     case (_, nil): break
@@ -141,11 +141,7 @@ extension MigrationError: CustomStringConvertible {
     if let entity { location += ", entity '\(entity)'" }
     if let objectKey { location += ", row \(objectKey)" }
     if let table { location += ", table '\(table)'" }
-    if case .relationshipLeavesStore(let relationship, let old, let new) = reason, let step,
-      step.source == step.destination
-    {
-      // No mapping leads from a draft to the same version, so no rule can confirm the loss.
-      let text = Reason.movedReferences(relationship, from: old, to: new)
+    if let step, step.source == step.destination, let text = reason.textOfDraft {
       return "\(location): \(text); make the change in a new version, or remove the store "
         + "(`changedDraftPolicy` can remove it while the version is not locked)"
     }
@@ -210,6 +206,19 @@ extension MigrationError.Reason: CustomStringConvertible {
     case .cancelled: "the migration was cancelled"
     case .store(let error): "\(error)"
     case .system(let reason): reason
+    }
+  }
+
+  /// The text for a changed draft, without the rule that would help otherwise: no mapping leads from a draft to the same
+  /// version. Nil if the reason needs no rule.
+  @_optimize(none)
+  fileprivate var textOfDraft: String? {
+    switch self {
+    case .relationshipLeavesStore(let relationship, let old, let new):
+      Self.movedReferences(relationship, from: old, to: new)
+    case .notProven(let changes):
+      "it was written with an earlier draft, from which no mapping leads: \(changes.joined(separator: "; "))"
+    default: nil
     }
   }
 

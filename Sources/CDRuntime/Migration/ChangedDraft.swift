@@ -20,7 +20,7 @@ import CDModel
 /// if coordinator.migrations.contains(where: \.hasErasedStore) { print("begun anew") }
 /// ```
 ///
-/// The keys of a new file begin after those of the erased one. So a reference that another store of the coordinator has to an
+/// The keys of a new store begin after those of the erased one. So a reference that another store of the coordinator has to an
 /// erased object leads to no new object.
 ///
 /// A store is erased only if the model says, by its `lockedVersionNumbers`, that the version is not locked. Users may

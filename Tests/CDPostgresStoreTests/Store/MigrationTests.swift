@@ -614,7 +614,7 @@ enum MovedShelves {
     _ = try store.coordinator()
   }
 
-  /// The store of a draft is created anew where that is asked for. It is another store then.
+  /// The store of a draft is created anew where that is asked for. It is another store then, and uses no key again.
   @Test(arguments: [MovedShelves.Way.rows, .beside])
   func aChangedDraftIsErasedWhereThatIsAskedFor(way: MovedShelves.Way) throws {
     let store = try way.store()
@@ -635,6 +635,8 @@ enum MovedShelves {
     #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
     #expect(coordinator.storeIDs.first != book.objectID.storeID)
     #expect(try context(coordinator).titles().isEmpty)
+    let fresh = context(coordinator)
+    #expect(try fresh.addBook("b").objectID.key > book.objectID.key)
     #expect(try coordinator.verify().isEmpty)
     #expect(isReplaced(#expect(throws: (any Error).self) { try old.titles() }))
     #expect(try store.count("_cdgen_history") == 0)

@@ -3,7 +3,7 @@ import CSQLite
 @testable import CDPostgresStore
 @testable import CDRuntime
 
-/// The statements by which a context reads.
+/// The statements by which a context reads, or which a connection to SQLite runs.
 final class StatementTrace {
   private(set) var statements: [String] = []
   /// SQLite's connection; nil on a server.
@@ -16,7 +16,12 @@ final class StatementTrace {
       session.link.observer = { [weak self] in self?.note($0.replacing(#/"test_\w+"\./#, with: "")) }
       return
     }
-    let connection = try context.connection()
+    follow(try context.connection())
+  }
+
+  init(_ connection: SQLiteConnection) { follow(connection) }
+
+  private func follow(_ connection: SQLiteConnection) {
     self.connection = connection
     sqlite3_trace_v2(
       connection.handle, UInt32(SQLITE_TRACE_STMT),

@@ -173,13 +173,15 @@ import Testing
   /// A reference of another store must not lead to an object of the new one.
   ///
   /// The second draft loses an attribute, or has a new one that is derived from objects of another store.
-  @Test(arguments: StoreKind.files, [false, true])
+  @Test(arguments: StoreKind.files + [.plain], [false, true])
   func keysOfAnErasedStoreAreNotUsedAgain(_ kind: StoreKind, counts: Bool) throws {
     var count = attribute("count", .int64, isOptional: true)
     count.derivation = try ValueExpression(format: "items.@count")
     let first = attribute("first", .string, isOptional: true)
     let second = counts ? [first, count] : [attribute("second", .string, isOptional: true)]
-    func openBoth(_ attributes: [AttributeDescription]) throws -> ManagedObjectContext {
+    func openBoth(
+      _ attributes: [AttributeDescription], _ policy: ChangedDraftPolicy = .eraseInEveryBuild
+    ) throws -> ManagedObjectContext {
       var version = ModelVersion(
         number: 1,
         entities: [
@@ -195,7 +197,7 @@ import Testing
       let stores = version.configurations.map { configuration in
         var description = PersistentStoreDescription(
           kind.location(folder.appending(path: configuration.name)), configuration: configuration.name)
-        description.changedDraftPolicy = .eraseInEveryBuild
+        description.changedDraftPolicy = policy
         return description
       }
       return ManagedObjectContext(try PersistentStoreCoordinator(model: model, stores: stores))
@@ -206,6 +208,11 @@ import Testing
       try context.insert(entityNamed: "Item").setValue(.object(album), forKey: "album")
       try context.save()
     }()
+    let error = #expect(throws: MigrationError.self) { try openBoth(second, .refuse) }
+    let text = "\(try #require(error))"
+    #expect(text.contains("cannot be migrated to the current draft of version 1"), "\(text)")
+    #expect(text.contains("earlier draft") && text.contains("changedDraftPolicy"), "\(text)")
+    #expect(!text.contains("rule in the mapping"), "\(text)")
     let context = try openBoth(second)
     let hasErased = context.persistentStoreCoordinator.migrations.contains { $0.hasErasedStore }
     #expect(hasErased)

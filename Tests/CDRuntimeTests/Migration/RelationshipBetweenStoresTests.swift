@@ -572,6 +572,30 @@ import Testing
     #expect(found.count == 2)
   }
 
+  /// The items are in the store of one configuration. Another one loses them, but no store has it.
+  @Test func aValueStaysIfAConfigurationWithoutAStoreLosesTheObjectsThatItReads() throws {
+    func version(_ number: Int, _ others: [String]) throws -> ModelVersion {
+      Self.version(
+        number, try Self.counted(number, "items.@count").entities,
+        ["X": ["Album"], "Y": ["Item"], "Z": others])
+    }
+    let (old, new) = (try version(1, ["Album", "Item"]), try version(2, ["Album"]))
+    try fill(old) { context in
+      let items = try ["1", "2"].map { try add("Item", $0, to: context) }
+      try add("Album", "A", to: context).setValue(.objects(items), forKey: "items")
+    }
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: "text ?? '-'"))
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Album", attributes: [text])],
+      drops: ["Z.Item"])
+    let context = try self.context(MigrationFixture.model([old, new], mappings: [rules]))
+    let albums = try context.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+    let counts = try albums.map { try $0.value(forKey: "count") }
+    #expect(counts == [.attribute(.int(2))])
+    let defects = try context.persistentStoreCoordinator.verify()
+    #expect(defects.isEmpty)
+  }
+
   /// Albums with the sum of an attribute of their items that is derived too.
   private static func summed(_ number: Int, _ derivation: String) throws -> ModelVersion {
     var result = try counted(number, "items.@sum.subtotal")

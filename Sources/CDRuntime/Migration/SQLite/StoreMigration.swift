@@ -327,9 +327,10 @@ struct StoreMigration {
   }
 
   func makePlan(_ routeStep: MigrationRoute.RouteStep, now: Date) throws -> StepPlan {
-    try StepPlan(
-      routeStep, source: plan(routeStep.source), destination: plan(routeStep.destination), url: url,
-      configuration: description.configuration, now: now)
+    let configurations = try stores(routeStep.source).map(\.configuration)
+    return try StepPlan(
+      routeStep, source: plan(routeStep.source, configurations), destination: plan(routeStep.destination),
+      url: url, configuration: description.configuration, sourceConfigurations: configurations, now: now)
   }
 
   /// The plans of a route's steps, whether or not the app has code of its own for them.

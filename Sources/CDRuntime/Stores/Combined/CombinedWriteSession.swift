@@ -235,7 +235,7 @@ final class CombinedWriteSession: StoreWriteSession {
   func addSave(
     _ id: UUID, to store: any AttachedStore, at date: Date, origin: String, author: String?,
     _ changes: String
-  ) throws -> Int64 {
+  ) throws -> Int64? {
     try session(of: store).addSave(id, to: store, at: date, origin: origin, author: author, changes)
   }
 

@@ -382,7 +382,7 @@ final class SQLiteWriteSession: StoreWriteSession {
   func addSave(
     _ id: UUID, to store: any AttachedStore, at date: Date, origin: String, author: String?,
     _ changes: String
-  ) throws -> Int64 {
+  ) throws -> Int64? {
     let statement = try connection.statement(
       "INSERT INTO \(stores.schema(of: store)).\"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") "
         + "VALUES (?, ?, ?, ?)")

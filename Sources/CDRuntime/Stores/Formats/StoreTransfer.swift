@@ -30,6 +30,28 @@ package struct StoredTables {
     return try ModelPlan(metadata.managedObjectModel, assignment: StoreAssignment(roots: Set(roots)))
   }
 
+  /// The next keys of the store that replaces this one without its objects, by the names of the root entities. They are
+  /// greater than all keys that the objects have had, because other stores may refer to those.
+  @_optimize(none)
+  package func nextKeysAfterErasure(
+    for model: ModelPlan, store storeIndex: Int
+  ) throws -> [String: Int64] {
+    let tables = StoreTables(model, store: storeIndex)
+    var first: Int64 = 1
+    for part in tables.parts {
+      guard case .keys = part.content else { continue }
+      try source.forEachRow(of: part) { row in
+        guard row[0] != .text(StoreBuilder.historyKey), case .integer(let next) = row[1],
+          next <= KeyRanges.largestKey
+        else { return }
+        first = max(first, next)
+      }
+    }
+    var result: [String: Int64] = [:]
+    if first > 1 { for root in tables.roots { result[root] = first } }
+    return result
+  }
+
   /// Throws an error if a row has an entity that is unknown to the model or abstract. The contents for a format would
   /// silently lack the row.
   @_optimize(none)

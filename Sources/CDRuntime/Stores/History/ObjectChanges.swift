@@ -45,6 +45,31 @@ public struct ObjectChanges: Hashable, Sendable {
       inserted: inserted,
       updated: updated.union(later.updated).subtracting(inserted).subtracting(deleted).subtracting(passing),
       deleted: deleted,
-      refreshed: refreshed.union(later.refreshed).subtracting(deleted).subtracting(passing))
+      refreshed: refreshed.subtracting(later.deleted).union(later.refreshed))
+  }
+}
+
+/// Changes that are combined one after another, such as those of thousands of saves.
+///
+/// A part is combined only with another one that is as long. So the time grows little faster than the number of changes.
+struct CombinedChanges {
+  /// The changes in their order. Each part consists of more of them than the next one.
+  private(set) var parts: [(length: Int, changes: ObjectChanges)] = []
+
+  /// Adds later changes.
+  mutating func append(_ later: ObjectChanges) {
+    var added = (length: 1, changes: later)
+    while let last = parts.last, last.length <= added.length {
+      parts.removeLast()
+      added = (length: last.length + added.length, changes: last.changes.followed(by: added.changes))
+    }
+    parts.append(added)
+  }
+
+  /// All changes, as by ``ObjectChanges/followed(by:)``.
+  var all: ObjectChanges {
+    var result = ObjectChanges()
+    for part in parts.reversed() { result = part.changes.followed(by: result) }
+    return result
   }
 }

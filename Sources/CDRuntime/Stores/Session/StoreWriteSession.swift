@@ -161,12 +161,12 @@ package protocol StoreWriteSession: AnyObject {
   /// Adds a save to a store's history.
   ///
   /// - Parameter id: Identifies the save, among all saves of a store. A save that is written again has the same.
-  /// - Returns: The number of the save; 0 if a reference leads to a missing row. Then nothing is added, and the commit will
+  /// - Returns: The number of the save; nil if a reference leads to a missing row. Then nothing is added, and the commit will
   ///   throw ``ReferenceViolation``.
   func addSave(
     _ id: UUID, to store: any AttachedStore, at date: Date, origin: String, author: String?,
     _ changes: String
-  ) throws -> Int64
+  ) throws -> Int64?
   /// Removes entries of a store's history, but never the newest entry.
   func deleteEntries(_ range: HistoryRange, of store: any AttachedStore) throws
   /// Returns whether a store's history has the entry of a save or a batch, after the commit to several stores has failed and

@@ -47,8 +47,11 @@ struct PlainOpening {
   }
 
   /// The state of a new store.
-  private func created() -> PlainState {
+  ///
+  /// - Parameter nextKeys: The next keys of root entities.
+  private func created(nextKeys: [String: Int64] = [:]) -> PlainState {
     var state = PlainState()
+    for (root, next) in nextKeys { if let plan = model.entity(root) { state.nextKeys[plan.index] = next } }
     state.metadata[storeIndex] = StoreMetadata.ofNewStore(model, storeID: UUID(), store: storeIndex).entries
     return state
   }
@@ -93,8 +96,13 @@ struct PlainOpening {
     _ image: PlainImage, by migrator: any StoreMigrator, _ lease: PlainLease
   ) throws -> (PlainState, MigrationResult?) {
     var state = PlainState()
-    let result = try migrator.migrate(image.stored(url)) { contents in
-      state = try contents.map { try self.state(of: $0) } ?? created()
+    let stored = image.stored(url)
+    let result = try migrator.migrate(stored) { contents in
+      if let contents {
+        state = try self.state(of: contents)
+      } else {
+        state = created(nextKeys: try stored.nextKeysAfterErasure(for: model, store: storeIndex))
+      }
       try migrator.checkCancelled(url)
       write(state, lease)
     }

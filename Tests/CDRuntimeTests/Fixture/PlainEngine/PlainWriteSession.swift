@@ -275,7 +275,7 @@ final class PlainWriteSession: StoreWriteSession {
   func addSave(
     _ id: UUID, to store: any AttachedStore, at date: Date, origin: String, author: String?,
     _ changes: String
-  ) throws -> Int64 {
+  ) throws -> Int64? {
     let number = (session.working.lastSaves[store.index] ?? 0) + 1
     session.working.lastSaves[store.index] = number
     session.working.saves[store.index, default: []].append(

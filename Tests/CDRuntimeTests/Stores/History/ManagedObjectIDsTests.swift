@@ -58,4 +58,33 @@ import Testing
       first.followed(by: second)
         == ObjectChanges(inserted: ids(2, 6), updated: ids(3, 7), deleted: ids(4, 5)))
   }
+
+  /// The number of parts that are combined with each other grows with the logarithm of the number of saves.
+  @Test func theChangesOfManySavesAreCombinedInFewSteps() {
+    var generator = SystemRandomNumberGenerator()
+    func ids(_ key: Int64) -> ManagedObjectIDs {
+      ManagedObjectIDs([ManagedObjectID(storeID: Self.stores[0], entityName: "A", key: key)])
+    }
+    var present: Set<Int64> = [1, 3, 5, 7]
+    var combined = CombinedChanges()
+    var expected = ObjectChanges()
+    for _ in 0..<1000 {
+      let key = Int64.random(in: 1...40, using: &generator)
+      let next: ObjectChanges
+      switch (present.contains(key), Int.random(in: 0..<3, using: &generator)) {
+      case (false, _):
+        present.insert(key)
+        next = ObjectChanges(inserted: ids(key))
+      case (true, 0):
+        present.remove(key)
+        next = ObjectChanges(deleted: ids(key))
+      case (true, 1): next = ObjectChanges(updated: ids(key))
+      case (true, _): next = ObjectChanges(refreshed: ids(key))
+      }
+      combined.append(next)
+      expected = expected.followed(by: next)
+      #expect(combined.all == expected && combined.parts.count <= 10)
+    }
+    #expect(CombinedChanges().all.isEmpty)
+  }
 }

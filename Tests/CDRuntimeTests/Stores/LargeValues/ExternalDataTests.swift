@@ -123,6 +123,27 @@ struct ExternalDataTests {
     #expect(try pixels(photo) == bytes(100_000, 1))
   }
 
+  /// A second transaction would wait as long as the first one.
+  @Test func aSaveThatHasWaitedInVainBeginsNoOtherTransaction() throws {
+    defer { removeFiles() }
+    let coordinator = try PersistentStoreCoordinator(
+      model: Self.model, stores: [PersistentStoreDescription(.sqlite(url), busyTimeout: 0)])
+    let context = PersistentContainer(coordinator).newContext()
+    let photo = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    let before = names()
+    let other = try SQLiteConnection(path: url.path(percentEncoded: false), of: [])
+    try other.execute("BEGIN IMMEDIATE")
+    try photo.setValue(bytes(100_000, 2), forKey: "pixels")
+    let trace = try coordinator.database.writer.use { StatementTrace($0) }
+    #expect(throws: StoreError.busy([url])) { try context.save() }
+    #expect(trace.statements.filter { $0.hasPrefix("BEGIN") }.count == 1)
+    #expect(names() == before)
+    try other.execute("ROLLBACK")
+    try context.save()
+    #expect(names().count == 2)
+  }
+
   /// The removal of old files would wait for the other transaction, and then fail.
   @Test func anOpeningDoesNotNeedToRemoveFiles() throws {
     defer { removeFiles() }

@@ -277,8 +277,12 @@ extension StepPlan {
       return roots.contains { isInSameStore(source.entities[$0], owner, in: source) }
     }
     let hasLeft = step.changes.contains { change in
-      guard case .entityLeftConfiguration(let name, _) = change.kind else { return false }
-      return destination.entity(name).map { entity.subtree.contains($0.index) } ?? false
+      guard case .entityLeftConfiguration(let name, let left) = change.kind else { return false }
+      // An open store of another configuration has the objects, and they stay there.
+      return own.contains { each in
+        guard each.destination == name, let from = each.source.flatMap(source.entity) else { return false }
+        return from.storeIndex.map { sourceConfigurations[$0] == left } ?? true
+      }
     }
     return isComplete && !hasLeft
       && own.allSatisfy { each in

@@ -20,6 +20,8 @@ final class StepPlan {
   let now: Date
   /// The configuration of the store.
   private let configuration: String?
+  /// The configurations of the stores in the source version, by the indexes of the stores.
+  let sourceConfigurations: [String?]
   private(set) var sourceMappings: [SourceMapping] = []
   /// The entities whose objects are in this store before the step, but belong into another store after it. An entity is
   /// not in the list if a rule confirms that its objects are lost.
@@ -89,11 +91,13 @@ final class StepPlan {
     var isPair: Bool { storageType == nil }
   }
 
-  /// - Parameter configuration: The configuration of the store.
+  /// - Parameters:
+  ///   - configuration: The configuration of the store.
+  ///   - sourceConfigurations: The configurations of all stores in the source version, this store first.
   @_optimize(none)
   init(
     _ routeStep: MigrationRoute.RouteStep, source: ModelPlan, destination: ModelPlan, url: URL,
-    configuration: String?, now: Date = Date()
+    configuration: String?, sourceConfigurations: [String?], now: Date = Date()
   ) throws(MigrationError) {
     self.routeStep = routeStep
     self.source = source
@@ -101,6 +105,7 @@ final class StepPlan {
     self.url = url
     self.now = now
     self.configuration = configuration
+    self.sourceConfigurations = sourceConfigurations
     makeSourceMappings()
     findLeaving()
     for index in sourceMappings.indices where !sourceMappings[index].isCustom {
