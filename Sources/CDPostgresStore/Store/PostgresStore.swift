@@ -58,7 +58,7 @@ extension StoreLocation {
     .engine(
       StoreEngineLocation(
         name: server.address, engine: "PostgreSQL", details: server,
-        transfer: PostgresTransfer(server: server)
+        transfer: PostgresTransfer(server: server), combine: combinedEngine
       ) { stores, model in
         try PostgresEngine(stores, model)
       })

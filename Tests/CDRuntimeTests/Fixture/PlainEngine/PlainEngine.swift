@@ -74,7 +74,7 @@ final class PlainEngine: StoreEngine {
     return .engine(
       StoreEngineLocation(
         name: url.absoluteString, engine: "plain", details: Details(url: url, lifetime: lifetime),
-        transfer: PlainTransfer(url: url)
+        transfer: PlainTransfer(url: url), combine: combinedEngine
       ) { try PlainEngine($0, $1) })
   }
 
