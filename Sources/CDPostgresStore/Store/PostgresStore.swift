@@ -1,3 +1,4 @@
+import CDCombinedStores
 public import CDRuntime
 
 #if canImport(FoundationEssentials)

@@ -24,7 +24,8 @@ public struct StoreEngineLocation: Sendable {
   package let open: @Sendable (_ stores: [StoreSettings], ModelPlan) throws -> any StoreEngine
   /// Reads and writes the store as a whole; nil if the engine cannot.
   package let transfer: (any StoreTransfer)?
-  /// Makes one engine of several, for a coordinator whose stores have several engines.
+  /// Makes one engine of several, for a coordinator whose stores have several engines. It is in a module that an app with
+  /// SQLite alone does not compile.
   package let combine: @Sendable (_ engines: [any StoreEngine], ModelPlan) -> any StoreEngine
 
   /// Creates a location, for the engine's module.

@@ -1,3 +1,4 @@
+import CDCombinedStores
 import CDModel
 import Foundation
 import Synchronization

@@ -1,3 +1,5 @@
+import CDModel
+@_spi(Generated) package import CDRuntime
 import Synchronization
 
 #if canImport(FoundationEssentials)

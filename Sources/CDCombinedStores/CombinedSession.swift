@@ -1,3 +1,6 @@
+import CDModel
+@_spi(Generated) import CDRuntime
+
 /// A session that reads the stores of several engines. Each engine has a snapshot of its own.
 final class CombinedSession: StoreSession {
   let stores: StoreSet
