@@ -144,11 +144,14 @@ let package = Package(
       name: "CDCoreDataStore",
       dependencies: ["CDRuntime", "CDMapping", "CDModel", "CDPropertyList", "CSQLite"],
       swiftSettings: settings),
+    // Makes one engine of several. Only a coordinator with a store of another engine than SQLite needs it.
+    .target(
+      name: "CDCombinedStores", dependencies: ["CDRuntime", "CDModel"], swiftSettings: settings + unchecked),
     .systemLibrary(
       name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     // Opens stores on a PostgreSQL server. An app without such stores neither compiles it nor needs libpq.
     .target(
-      name: "CDPostgresStore", dependencies: ["CDRuntime", "CDModel", "CPostgreSQL"],
+      name: "CDPostgresStore", dependencies: ["CDCombinedStores", "CDRuntime", "CDModel", "CPostgreSQL"],
       swiftSettings: settings + unchecked),
     .target(name: "CDSwiftLog", dependencies: ["CDRuntime", log], swiftSettings: settings),
     // Independent of any test library: it throws errors and returns results, and the test compares them.
@@ -262,7 +265,8 @@ let package = Package(
     .testTarget(
       name: "CDRuntimeTests",
       dependencies: [
-        "CDRuntime", "CDPostgresStore", "CSQLite", "CFailingVFS", "PredicateCases", "SeededRandom",
+        "CDRuntime", "CDCombinedStores", "CDPostgresStore", "CSQLite", "CFailingVFS", "PredicateCases",
+        "SeededRandom",
       ],
       swiftSettings: settings),
     // Needs a server: see .ci/postgresql.

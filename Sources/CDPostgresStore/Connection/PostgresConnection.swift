@@ -282,7 +282,7 @@ final class PostgresConnection {
     let types = statement.parameters.map(\.type)
     let isKept = keepsStatements && statement.isKept
     var kept =
-      statements[statement.text] ?? Kept(rendered: PostgresDialect.spelling.rendered(statement.text))
+      statements[statement.text] ?? Kept(rendered: PostgresDialect.rendered(statement.text))
     kept.uses += 1
     var name = kept.names[types]
     if isKept, name == nil, kept.uses > 1, keptCount < Self.mostKept {
@@ -546,7 +546,7 @@ final class PostgresConnection {
   private func beginCopy(_ text: String) throws(PostgresFailure) -> PostgresFailure? {
     try readReplies(Deadline(seconds: replyTimeout))
     guard let handle, PQexitPipelineMode(handle) == 1 else { throw lose() }
-    guard PQsendQuery(handle, PostgresDialect.spelling.rendered(text)) == 1 else { throw lose() }
+    guard PQsendQuery(handle, PostgresDialect.rendered(text)) == 1 else { throw lose() }
     let deadline = Deadline(seconds: replyTimeout)
     try flush(deadline)
     guard let result = try nextResult(deadline) else { return nil }

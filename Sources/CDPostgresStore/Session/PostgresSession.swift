@@ -107,8 +107,7 @@ final class PostgresSession: StoreSession {
   }
 
   func row(_ key: ObjectKey, of entity: EntityPlan, reading column: Int) throws -> RowCursor {
-    let statements = sql.rows[entity.index]
-    guard hasTable(entity), let text = statements.selectsWithColumn[column] else {
+    guard hasTable(entity), let text = sql.select(entity, reading: column) else {
       return try row(key, of: entity)
     }
     return RowCursor(ResultRows(try run(text, [.value(.int(key))]), of: entity, reading: column))
@@ -453,5 +452,20 @@ extension PostgresSession {
   func keys(_ text: String, _ key: ObjectKey) throws -> [ObjectKey] {
     let result = try run(text, [.value(.int(key))])
     return (0..<result.rowCount).map { result.int($0, 0) }
+  }
+}
+
+extension ModelSQL {
+  /// Selects the row of a key with the value of a column that ``EntitySQL/selectByKey`` may leave out; nil for any other
+  /// column.
+  func select(_ entity: EntityPlan, reading column: Int) -> String? {
+    let later = entity.laterColumns
+    guard later.contains(column) else { return nil }
+    let values = entity.columns.indices.map { number -> String in
+      let name = SQLText.quoted(entity.columns[number].name)
+      return number != column && later.contains(number) ? dialect.laterValue(name) ?? name : name
+    }
+    let table = dialect.table(entity.table)
+    return "SELECT _pk, _version, \(values.joined(separator: ", ")) FROM \(table) WHERE _pk = ?"
   }
 }

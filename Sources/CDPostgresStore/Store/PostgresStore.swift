@@ -1,3 +1,4 @@
+import CDCombinedStores
 public import CDRuntime
 
 #if canImport(FoundationEssentials)
@@ -58,7 +59,7 @@ extension StoreLocation {
     .engine(
       StoreEngineLocation(
         name: server.address, engine: "PostgreSQL", details: server,
-        transfer: PostgresTransfer(server: server)
+        transfer: PostgresTransfer(server: server), combine: combinedEngine
       ) { stores, model in
         try PostgresEngine(stores, model)
       })

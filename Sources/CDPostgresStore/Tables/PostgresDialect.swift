@@ -24,10 +24,7 @@ struct PostgresDialect: SQLDialect {
     self.others = others
   }
 
-  static let spelling = SQLSpelling(parameters: .numbered(prefix: "$"))
-
   var name: String { "PostgreSQL" }
-  var spelling: SQLSpelling? { Self.spelling }
   var limits: SQLLimits { SQLLimits() }
 
   func table(_ name: String) -> String { tables[name] ?? SQLText.quoted(name) }
@@ -37,6 +34,29 @@ struct PostgresDialect: SQLDialect {
   // The limit is 65,535 parameters. This leaves room for the rest of the statement.
   func accepts(_ condition: SQLText) -> Bool { condition.bindings.count <= 60_000 }
   func acceptsTerm(_ value: SQLText) -> Bool { true }
+
+  /// Numbers the parameters of a complete statement, which are `?` in the neutral form of ``SQLText``.
+  static func rendered(_ text: String) -> String {
+    var result: [UInt8] = []
+    result.reserveCapacity(text.utf8.count + 64)
+    var count = 0
+    // The quote of the name or literal that contains the current byte; nil outside. A doubled quote ends a name or a
+    // literal and begins it again, so it needs no special case.
+    var open: UInt8?
+    for byte in text.utf8 {
+      switch (open, byte) {
+      case (nil, UInt8(ascii: "?")):
+        count += 1
+        result += "$\(count)".utf8
+        continue
+      case (nil, UInt8(ascii: "\"")), (nil, UInt8(ascii: "'")): open = byte
+      case (byte, _): open = nil
+      default: break
+      }
+      result.append(byte)
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
 
   // MARK: Values
 

@@ -28,10 +28,11 @@ struct StoreOpener {
   @_optimize(none)
   private func openSeveral() throws -> any StoreEngine {
     let groups = groups
-    guard groups.count > 1 else {
+    // Only the first one of several can be SQLite.
+    guard groups.count > 1, let combine = groups.last?.engine?.combine else {
       return try open(groups.first?.engine, Array(descriptions.indices))
     }
-    return CombinedEngine(try groups.map { try open($0.engine, $0.stores) }, plan)
+    return combine(try groups.map { try open($0.engine, $0.stores) }, plan)
   }
 
   /// The engine of a store; nil for SQLite.

@@ -257,7 +257,7 @@ extension ManagedObjectContext {
   func prefetchSeparateObjects(
     _ predicate: FetchPredicate?, _ sortKeys: [SortKey], of objects: [ManagedObject], _ plan: EntityPlan
   ) throws {
-    guard parent == nil, engine is CombinedEngine else { return }
+    guard parent == nil, engine.isCombined else { return }
     var keys = Set(sortKeys.map { String($0.keyPath.prefix { $0 != "." }) })
     if let predicate { Self.addFirstKeys(of: predicate, to: &keys) }
     let paths = keys.ordered().compactMap { key -> PrefetchPath? in

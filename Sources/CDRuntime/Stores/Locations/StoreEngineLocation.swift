@@ -24,6 +24,9 @@ public struct StoreEngineLocation: Sendable {
   package let open: @Sendable (_ stores: [StoreSettings], ModelPlan) throws -> any StoreEngine
   /// Reads and writes the store as a whole; nil if the engine cannot.
   package let transfer: (any StoreTransfer)?
+  /// Makes one engine of several, for a coordinator whose stores have several engines. It is in a module that an app with
+  /// SQLite alone does not compile.
+  package let combine: @Sendable (_ engines: [any StoreEngine], ModelPlan) -> any StoreEngine
 
   /// Creates a location, for the engine's module.
   ///
@@ -33,16 +36,19 @@ public struct StoreEngineLocation: Sendable {
   ///   - details: What the engine's module needs to know of the location.
   ///   - transfer: Reads and writes the store as a whole; nil if the engine cannot. Such an engine migrates no store
   ///     either.
+  ///   - combine: Makes one engine of several, the first of which is SQLite if it is one of them.
   ///   - open: Opens all stores of a coordinator that have this engine, and creates those that do not exist.
   package init(
     name: String, engine: String? = nil, details: (any Sendable)? = nil,
     transfer: (any StoreTransfer)? = nil,
+    combine: @escaping @Sendable ([any StoreEngine], ModelPlan) -> any StoreEngine,
     open: @escaping @Sendable ([StoreSettings], ModelPlan) throws -> any StoreEngine
   ) {
     self.name = name
     self.engine = engine ?? name
     self.details = details
     self.transfer = transfer
+    self.combine = combine
     self.open = open
   }
 }

@@ -20,8 +20,6 @@ package struct EntitySQL: Sendable {
   package let select: String
   /// Selects the row of a key. It may leave large values out: see ``SQLDialect/laterValue(_:)``.
   package let selectByKey: String
-  /// Like `selectByKey`, but with the value of a column that it may leave out, by the number of the column.
-  package let selectsWithColumn: [Int: String]
   /// Inserts a row with version 1. The parameters are the key and the values of the columns.
   package var insert: String { "INSERT INTO \(insertedColumns) VALUES \(insertedRow)" }
   /// The table and the columns of an INSERT.
@@ -45,12 +43,6 @@ package struct EntitySQL: Sendable {
     var marked = names
     for column in plan.laterColumns { marked[column] = dialect.laterValue(names[column]) ?? names[column] }
     selectByKey = select(marked) + " WHERE _pk = ?"
-    selectsWithColumn = Dictionary(
-      plan.laterColumns.map { column in
-        var values = marked
-        values[column] = names[column]
-        return (column, select(values) + " WHERE _pk = ?")
-      }, uniquingKeysWith: { first, _ in first })
     let system = entity == nil ? ["_pk", "_version"] : ["_pk", "_version", "_entity"]
     let parameters =
       ["?", "1"] + (entity.map { [SQLText.literal($0)] } ?? []) + names.map { _ in "?" }

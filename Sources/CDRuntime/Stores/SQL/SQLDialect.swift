@@ -16,8 +16,6 @@ import CDModel
 package protocol SQLDialect: Sendable {
   /// The name of the database, for messages.
   var name: String { get }
-  /// The form of complete statements; nil if the database reads the neutral form of ``SQLText``.
-  var spelling: SQLSpelling? { get }
   var limits: SQLLimits { get }
 
   /// Whether a statement with a condition stays within the limits of the database.
@@ -134,84 +132,12 @@ package struct SQLLimits {
   package init() {}
 }
 
-/// How a database writes names and parameters, if not as ``SQLText`` does.
-package struct SQLSpelling: Sendable {
-  /// How a database writes parameters.
-  package enum Parameters: Sendable {
-    /// `?` for each parameter.
-    case questionMarks
-    /// A prefix and the number of the parameter, such as `$1`.
-    case numbered(prefix: String)
-  }
-
-  /// The character around a name, which is doubled within the name. It must be an ASCII character.
-  package var quote: Unicode.Scalar = "\""
-  package var parameters = Parameters.questionMarks
-
-  /// Creates a spelling; by default that of ``SQLText``.
-  package init(quote: Unicode.Scalar = "\"", parameters: Parameters = .questionMarks) {
-    self.quote = quote
-    self.parameters = parameters
-  }
-
-  /// Rewrites a statement from the neutral form of ``SQLText``. The parameters keep their order.
-  package func rendered(_ text: String) -> String {
-    let (double, single) = (UInt8(ascii: "\""), UInt8(ascii: "'"))
-    let quote = UInt8(ascii: quote)
-    var result: [UInt8] = []
-    result.reserveCapacity(text.utf8.count + 64)
-    var count = 0
-    // The quote of the name or literal that contains the current byte; nil outside. A doubled quote ends a name or a
-    // literal and begins it again, so it needs no special case for literals.
-    var open: UInt8?
-    var bytes = text.utf8.makeIterator()
-    var next = bytes.next()
-    while let byte = next {
-      next = bytes.next()
-      switch (open, byte) {
-      case (nil, double):
-        open = double
-        result.append(quote)
-      case (nil, single):
-        open = single
-        result.append(byte)
-      case (nil, UInt8(ascii: "?")):
-        count += 1
-        switch parameters {
-        case .questionMarks: result.append(byte)
-        case .numbered(let prefix):
-          result += prefix.utf8
-          result += String(count).utf8
-        }
-      case (double, double):
-        if next == double {
-          // A double quote within the name.
-          next = bytes.next()
-          result += quote == double ? [double, double] : [double]
-        } else {
-          open = nil
-          result.append(quote)
-        }
-      case (double, quote): result += [quote, quote]
-      case (single, single):
-        open = nil
-        result.append(byte)
-      default: result.append(byte)
-      }
-    }
-    return String(decoding: result, as: UTF8.self)
-  }
-}
-
 extension SQLDialect {
   package func laterValue(_ column: String) -> String? { nil }
 
   package func table(_ name: String) -> String { SQLText.quoted(name) }
 
   package func isReachable(_ table: String) -> Bool { true }
-
-  /// Returns a complete statement in the form that the database reads.
-  package func rendered(_ text: String) -> String { spelling?.rendered(text) ?? text }
 
   /// Whether values of two types can be compared with the evaluator's result.
   package func isComparable(_ left: SQLValue.Kind, _ right: SQLValue.Kind) -> Bool {

@@ -6,8 +6,8 @@ import CDModel
 /// and a value. `raw:` is only for names and keywords from the model or the compiler.
 ///
 /// The text has a neutral form: each parameter is a `?`, a name is in double quotes, and a string literal is in single
-/// quotes. Neither `?` nor a double quote occurs anywhere else. SQLite reads this form as it is. For a database with
-/// another form, ``SQLSpelling/rendered(_:)`` changes the complete statement in one pass.
+/// quotes. Neither `?` nor a double quote occurs anywhere else. SQLite reads this form as it is. An engine whose database has
+/// another form changes the complete statement in one pass.
 package struct SQLText: ExpressibleByStringInterpolation, Equatable {
   /// The text in the neutral form.
   package private(set) var text: String

@@ -15,8 +15,6 @@ struct SQLiteDialect: SQLDialect {
   init(others: Set<String> = []) { self.others = others }
 
   var name: String { "SQLite" }
-  /// SQLite reads the neutral form.
-  var spelling: SQLSpelling? { nil }
 
   // MARK: Limits
 

@@ -77,6 +77,8 @@ package protocol StoreEngine: AnyObject, Sendable {
   var origin: String { get }
   /// Notifies a listener about saves.
   var watch: HistoryWatch { get }
+  /// Whether the stores have several engines, so that a relationship may lead from one to another.
+  var isCombined: Bool { get }
 
   /// Returns a session for reading. The caller gives it back after use.
   func takeSession() throws -> any StoreSession
@@ -116,6 +118,8 @@ package protocol StoreEngine: AnyObject, Sendable {
 }
 
 extension StoreEngine {
+  package var isCombined: Bool { false }
+
   /// Runs a body that writes a save, and that can run again.
   package func save<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
     try save(isRepeatable: { true }, body)

@@ -185,7 +185,7 @@ package struct JoinedPair {
   }
 
   /// Whether a pair is before another one in the order of the owners and of their relationships.
-  static func precedes(_ left: JoinedPair, _ right: JoinedPair) -> Bool {
+  package static func precedes(_ left: JoinedPair, _ right: JoinedPair) -> Bool {
     (left.owner, left.position ?? .min, left.member) < (right.owner, right.position ?? .min, right.member)
   }
 }

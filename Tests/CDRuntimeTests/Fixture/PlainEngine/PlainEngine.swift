@@ -1,3 +1,4 @@
+import CDCombinedStores
 import CDModel
 import Foundation
 import Synchronization
@@ -74,7 +75,7 @@ final class PlainEngine: StoreEngine {
     return .engine(
       StoreEngineLocation(
         name: url.absoluteString, engine: "plain", details: Details(url: url, lifetime: lifetime),
-        transfer: PlainTransfer(url: url)
+        transfer: PlainTransfer(url: url), combine: combinedEngine
       ) { try PlainEngine($0, $1) })
   }
 

@@ -32,15 +32,15 @@ import Testing
     let photo = try #require(plan.entity("Photo"))
     #expect(later.selects[photo.index].sql.contains(large(#"t0."pixels""#)))
     #expect(later.selects[photo.index].sql.contains(large(#"t0."face""#)))
-    let statements = later.rows[photo.index]
+    let select = later.rows[photo.index].selectByKey
     #expect(
-      statements.selectByKey
+      select
         == #"SELECT _pk, _version, "title", \#(large(#""pixels""#)), \#(large(#""preview""#)), "album" FROM "Photo" "#
         + "WHERE _pk = ?")
-    #expect(statements.selectsWithColumn.keys.sorted() == [1, 2])
-    #expect(
-      statements.selectsWithColumn[1]
-        == statements.selectByKey.replacing(large(#""pixels""#), with: #""pixels""#))
+    let left = photo.columns.indices.filter { later.select(photo, reading: $0) != nil }
+    #expect(left == [1, 2])
+    let reading = later.select(photo, reading: 1)
+    #expect(reading == select.replacing(large(#""pixels""#), with: #""pixels""#))
   }
 
   /// A predicate, and its condition in each dialect; nil where the evaluator decides.
@@ -197,13 +197,11 @@ import Testing
     let sql = ModelSQL(plan, PostgresDialect())
     let author = try #require(plan.entity("Author"))
     #expect(
-      sql.dialect.rendered(sql.rows[author.index].delete)
+      PostgresDialect.rendered(sql.rows[author.index].delete)
         == #"DELETE FROM "Author" WHERE _pk = $1 AND _version = $2"#)
     #expect(
-      sql.dialect.rendered(sql.rows[author.index].insert)
+      PostgresDialect.rendered(sql.rows[author.index].insert)
         == #"INSERT INTO "Author" (_pk, _version, "name", "age", "mentor") VALUES ($1, 1, $2, $3, $4)"#)
-    let insert = ModelSQL(plan, .sqlite).rows[author.index].insert
-    #expect(SQLiteDialect.sqlite.rendered(insert) == insert)
   }
 
   /// The tables are the same but for what the dialect says of types and options.
@@ -238,16 +236,13 @@ import Testing
   }
 }
 
-/// The form in which a database reads the texts.
-@Suite(.onceForAllKinds) struct SQLSpellingTests {
-  private let numbered = SQLSpelling(parameters: .numbered(prefix: "$"))
-  private let backticks = SQLSpelling(quote: "`")
-
+/// The form in which the server reads the texts.
+@Suite(.onceForAllKinds) struct RenderedTextTests {
   @Test func parametersAreNumbered() {
-    #expect(numbered.rendered("") == "")
-    #expect(numbered.rendered("a = ? AND b IN (?, ?)") == "a = $1 AND b IN ($2, $3)")
+    #expect(PostgresDialect.rendered("") == "")
+    #expect(PostgresDialect.rendered("a = ? AND b IN (?, ?)") == "a = $1 AND b IN ($2, $3)")
     let many = Array(repeating: "?", count: 12).joined(separator: ",")
-    #expect(numbered.rendered(many) == (1...12).map { "$\($0)" }.joined(separator: ","))
+    #expect(PostgresDialect.rendered(many) == (1...12).map { "$\($0)" }.joined(separator: ","))
   }
 
   @Test func namesAndLiteralsStay() {
@@ -255,20 +250,12 @@ import Testing
     let literal = SQLText.literal(#"it's "?""#)
     let text = "\(name) = \(literal) AND ? = \(literal)\(name)?"
     #expect(
-      numbered.rendered(text)
+      PostgresDialect.rendered(text)
         == #""a""?'b" = 'it''s "?"' AND $1 = 'it''s "?"'"a""?'b"$2"#)
-    #expect(SQLSpelling().rendered(text) == text)
-  }
-
-  @Test func namesInBackticks() {
-    #expect(backticks.rendered(SQLText.quoted("a b") + " = ?") == "`a b` = ?")
-    #expect(backticks.rendered(SQLText.quoted(#"a"`b"#)) == #"`a"``b`"#)
-    #expect(backticks.rendered(SQLText.quoted(#"""#) + "'`'") == #"`"`'`'"#)
-    #expect(backticks.rendered(SQLText.quoted("")) == "``")
   }
 
   @Test func textBeyondASCII() {
     let text = "\"it\u{301}\" = '日本' AND x = ?"
-    #expect(numbered.rendered(text) == "\"it\u{301}\" = '日本' AND x = $1")
+    #expect(PostgresDialect.rendered(text) == "\"it\u{301}\" = '日本' AND x = $1")
   }
 }

@@ -1,3 +1,6 @@
+import CDModel
+@_spi(Generated) import CDRuntime
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

@@ -1,3 +1,5 @@
+@_spi(Generated) import CDRuntime
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

@@ -1,3 +1,5 @@
+import CDModel
+@_spi(Generated) package import CDRuntime
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -26,6 +28,14 @@ struct EngineMap: Sendable {
   func engine(of store: any AttachedStore) -> Int? { engines[store.index] }
 }
 
+/// Returns an engine that has the stores of several engines.
+///
+/// - Parameter engines: The engines with their open stores. An engine whose writes exclude each other comes before one
+///   that may refuse a save at the last moment.
+package func combinedEngine(_ engines: [any StoreEngine], _ model: ModelPlan) -> any StoreEngine {
+  CombinedEngine(engines, model)
+}
+
 /// Several engines, each with some of a coordinator's stores.
 ///
 /// Each operation goes to the engine that has the entity's store. If a relationship leads from one engine to another, the
@@ -40,12 +50,11 @@ final class CombinedEngine: StoreEngine {
   let files: [ExternalFiles?]
   let watch = HistoryWatch()
   let origin = UUID.random().uuidString
+  var isCombined: Bool { true }
   private let engines: [any StoreEngine]
   private let map: EngineMap
   private let current: Mutex<StoreSet>
 
-  /// - Parameter engines: The engines with their open stores. An engine whose writes exclude each other comes before one
-  ///   that may refuse a save at the last moment.
   @_optimize(none)
   init(_ engines: [any StoreEngine], _ model: ModelPlan) {
     self.engines = engines

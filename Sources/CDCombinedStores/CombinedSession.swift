@@ -1,3 +1,6 @@
+import CDModel
+@_spi(Generated) import CDRuntime
+
 /// A session that reads the stores of several engines. Each engine has a snapshot of its own.
 final class CombinedSession: StoreSession {
   let stores: StoreSet
@@ -46,12 +49,6 @@ final class CombinedSession: StoreSession {
 
   /// The entity whose store has a join table.
   func owner(ofJoin index: Int) -> EntityPlan { model.entities[model.joins[index].source] }
-
-  /// The session of the table that has the references or pairs of a to-many relationship.
-  private func holder(of relationship: RelationshipPlan) throws -> any StoreSession {
-    if case .join(let index, _) = relationship.storage { return try session(of: owner(ofJoin: index)) }
-    return try session(of: model.entities[relationship.destination])
-  }
 
   /// The join table of a relationship whose objects are in another engine than the table, with the side of the
   /// relationship; nil for any other relationship.
