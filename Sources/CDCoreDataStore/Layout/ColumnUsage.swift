@@ -32,4 +32,20 @@ final class ColumnUsage {
     counts[table.uppercased(), default: [:]][entity] = found
     return found
   }
+
+  /// The only value that the rows of some entities have in a column, and whether all of the rows have it. Nil if the rows
+  /// have several values, or none.
+  func onlyValue(
+    _ table: String, _ column: SourceSchema.Column, entities: [Int64]
+  ) throws(CoreDataStoreError) -> (value: StoreValue, isInAllRows: Bool)? {
+    let name = SQLText.quoted(column.name)
+    let numbers = entities.map(String.init).joined(separator: ", ")
+    let statement = try database.statement(
+      "SELECT min(\(name)), max(\(name)), count(*) = count(\(name)) "
+        + "FROM \(SQLText.quoted(table)) NOT INDEXED WHERE Z_ENT IN (\(numbers))")
+    guard try statement.step(), statement.value(0) != .null, statement.value(0) == statement.value(1) else {
+      return nil
+    }
+    return (statement.value(0).stored, statement.integer(2) == 1)
+  }
 }
