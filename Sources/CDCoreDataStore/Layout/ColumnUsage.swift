@@ -7,6 +7,9 @@ final class ColumnUsage {
   /// without subentities, that have a value in the column.
   private var counts: [String: [Int64: [String: Int64]]] = [:]
 
+  /// The columns of every table, which hold no properties.
+  private static let system: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
+
   init(_ database: SourceDatabase) { self.database = database }
 
   /// The columns in which rows of an entity, without subentities, have values, with the number of those rows.
@@ -15,7 +18,9 @@ final class ColumnUsage {
     -> [String: Int64]
   {
     if let known = counts[table.uppercased()]?[entity] { return known }
-    let all = columns.values.filter { !$0.name.uppercased().hasPrefix("Z_") }.sorted { $0.name < $1.name }
+    // The column of an attribute `_note` begins with `Z_`, too.
+    let all = columns.filter { !Self.system.contains($0.key) && !$0.key.hasPrefix("Z_FOK_") }.values
+      .sorted { $0.name < $1.name }
     var found: [String: Int64] = [:]
     // SQLite limits the number of columns in a statement.
     for start in stride(from: 0, to: all.count, by: 500) {

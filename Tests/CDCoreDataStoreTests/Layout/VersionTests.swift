@@ -169,10 +169,15 @@ import Testing
     #expect(copy.remarks.contains("ZTAG.ZHUE is empty, and belongs to nothing in the version"))
   }
 
-  @Test func siblingsOfOneNameAreToldApartByTheirRows() throws {
+  @Test(arguments: ["note", "_note"]) func siblingsOfOneNameAreToldApartByTheirRows(name: String) throws {
+    let column = "Z\(name.uppercased())"
+    func renamed(_ sql: [String]) -> [String] { sql.map { $0.replacing("ZNOTE", with: column) } }
     // As a migration in place leaves it: the columns are the other way round.
-    let store = try ShelfStore(extra: ["UPDATE ZITEM SET ZNOTE = ZNOTE1, ZNOTE1 = ZNOTE"])
-    _ = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
+    let store = try ShelfStore(
+      tables: renamed(ShelfStore.tables), rows: renamed(ShelfStore.rows),
+      extra: ["UPDATE ZITEM SET \(column) = \(column)1, \(column)1 = \(column)"])
+    let element = ShelfModel.element(1).replacing(#"name="note""#, with: "name=\"\(name)\"")
+    _ = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model([element]))
     #expect(
       try store.copied(
         "SELECT _pk, \"Book.note\", \"Magazine.note\" FROM Item WHERE _pk IN (1, 4) ORDER BY 1")
