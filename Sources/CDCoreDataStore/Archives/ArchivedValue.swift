@@ -109,7 +109,7 @@ struct ArchivedValue {
 
   // MARK: Plain values
 
-  private func plain(_ value: PropertyListValue, _ type: String) -> JSONValue? {
+  private mutating func plain(_ value: PropertyListValue, _ type: String) -> JSONValue? {
     switch type {
     case "String":
       if case .string(let text) = value, text != "$null" { return .string(text) }
@@ -138,13 +138,23 @@ struct ArchivedValue {
       }
       return .string(Self.uuid(bytes))
     case "URL":
-      guard case .string(let text)? = value["NS.relative"].flatMap(object), text != "$null" else {
-        return nil
-      }
-      if case .string(let base)? = value["NS.base"].flatMap(object), base != "$null" { return nil }
-      return .string(text)
+      return url(value, depth: 0).map(JSONValue.string)
     default: return integer(value, type)
     }
+  }
+
+  /// The absolute text of a URL, whose base is an archived URL, too.
+  private mutating func url(_ value: PropertyListValue, depth: Int) -> String? {
+    // In a hostile archive, bases may form a circle, and many URLs may have one long base.
+    guard depth < 32, textBudget >= 0, case .string(let text)? = value["NS.relative"].flatMap(object),
+      text != "$null"
+    else { return nil }
+    guard let base = value["NS.base"].flatMap(object), base != .null, base != .string("$null") else {
+      return text
+    }
+    guard let above = url(base, depth: depth + 1), let absolute = URL(string: above) else { return nil }
+    textBudget -= text.utf8.count + above.utf8.count
+    return URL(string: text, relativeTo: absolute)?.absoluteString
   }
 
   private func number(_ value: PropertyListValue) -> JSONValue? {

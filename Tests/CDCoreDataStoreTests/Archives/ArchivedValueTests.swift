@@ -35,6 +35,15 @@ import Testing
     #expect(try decoded(json(ids.map { $0 as NSUUID } as NSArray, "[UUID]"), as: [UUID].self) == ids)
   }
 
+  @Test func aURLKeepsItsBase() throws {
+    let base = try #require(URL(string: "https://example.com/dir/"))
+    let page = try #require(NSURL(string: "page?x=1", relativeTo: base))
+    let whole = try #require(NSURL(string: "https://example.com/other"))
+    #expect(
+      try decoded(json([page, whole] as NSArray, "[URL]"), as: [String].self)
+        == ["https://example.com/dir/page?x=1", "https://example.com/other"])
+  }
+
   @Test func whatIsOfAnotherTypeIsNone() throws {
     #expect(try json([1] as NSArray, "[String]") == nil)
     #expect(try json(["a"] as NSArray, "[Int64]") == nil)
