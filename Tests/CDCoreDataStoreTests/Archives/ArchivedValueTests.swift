@@ -94,6 +94,24 @@ import Testing
     #expect(ArchivedValue.json(Array(#"{ "a": [1] }"#.utf8), type: "My.Settings") == #"{"a":[1]}"#)
   }
 
+  @Test(
+    arguments: [
+      (
+        #"{"price":12345678901234567.89, "name" : "a \" b\\" }"#, "My.Settings",
+        #"{"price":12345678901234567.89,"name":"a \" b\\"}"#
+      ),
+      ("[18446744073709551615]", "[UInt64]", "[18446744073709551615]"),
+      ("[18446744073709551615]", "[Int64]", nil), ("[300]", "[UInt8]", nil), ("[1.5]", "[Int]", nil),
+      (#"["a"]"#, "[String]", #"["a"]"#), ("12", "[String]", nil), (#"{"a":1}"#, "[String]", nil),
+      ("null", "[String]", nil), ("[null]", "[String]", nil), ("[1, 0.5]", "[Decimal]", "[1,0.5]"),
+      (#"{"a":[true]}"#, "[String: [Bool]]", #"{"a":[true]}"#), (#"{"a":1}"#, "[Int: Int]", nil),
+      ("[0.5,1]", "[Double: Int]", "[0.5,1]"), ("[0.5]", "[Double: Int]", nil),
+      (#"["a"]"#, "[URL]", #"["a"]"#), (#"["a"]"#, "[UUID]", nil), (#"[{"a":1}]"#, "[Note]", #"[{"a":1}]"#),
+    ] as [(String, String, String?)])
+  func jsonKeepsItsDigitsAndIsOfItsType(text: String, type: String, json: String?) {
+    #expect(ArchivedValue.json(Array(text.utf8), type: type) == json)
+  }
+
   @Test(arguments: [
     "[", "[]", "[:]", "[String", "String]", "Set<", "Set<String", "[String:]", "[[String]", "",
   ])
