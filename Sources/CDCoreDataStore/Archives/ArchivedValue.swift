@@ -33,17 +33,75 @@ struct ArchivedValue {
   ///   - type: The attribute's type in Swift, such as `[String]`.
   /// - Returns: Nil if the bytes are neither, or contain a value of another type.
   static func json(_ bytes: [UInt8], type: String) -> String? {
-    guard bytes.starts(with: "bplist00".utf8) else {
-      let text = String(validating: bytes, as: UTF8.self)
-      guard let text, let value = try? JSONValue(parsing: text) else { return nil }
-      return value.canonicalText
-    }
-    guard let shape = CodableShape(type), let root = BinaryPropertyList.read(bytes),
+    let shape = CodableShape(type)
+    guard bytes.starts(with: "bplist00".utf8) else { return written(bytes, shape) }
+    guard let shape, let root = BinaryPropertyList.read(bytes),
       case .list(let objects)? = root["$objects"], case .dictionary(let top)? = root["$top"],
       let first = top["root"] ?? top.values.first
     else { return nil }
     var archive = ArchivedValue(objects, bytes: bytes.count)
     return archive.json(first, shape, depth: 0)?.canonicalText
+  }
+
+  /// The JSON that a transformer wrote, without white space. All digits stay, because a Decimal or a UInt64 may need them.
+  ///
+  /// - Parameter shape: The structure of the type; nil for a type whose values only the app knows.
+  private static func written(_ bytes: [UInt8], _ shape: CodableShape?) -> String? {
+    guard let value = try? JSONValue(parsing: bytes, roundsIntegers: true),
+      shape.map({ fits(value, $0) }) ?? true
+    else { return nil }
+    var isInString = false
+    var isEscaped = false
+    let text = bytes.filter { byte in
+      let isSpace = byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+      guard isInString || !isSpace else { return false }
+      if byte == UInt8(ascii: "\""), !isEscaped { isInString.toggle() }
+      isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+      return true
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Whether JSON has the structure of a type.
+  private static func fits(_ value: JSONValue, _ shape: CodableShape) -> Bool {
+    switch (shape, value) {
+    case (.list(let element), .array(let elements)):
+      return elements.allSatisfy { fits($0, element) }
+    case (.dictionary(let key, let element), .object(let members)):
+      return members.allSatisfy { member in
+        (key != .plain("Int") || Int(member.key) != nil) && fits(member.value, element)
+      }
+    case (.dictionary(let key, let element), .array(let elements)):
+      return !key.isNameLike && elements.count.isMultiple(of: 2)
+        && elements.enumerated().allSatisfy { place, each in
+          fits(each, place.isMultiple(of: 2) ? key : element)
+        }
+    case (.plain(let type), _): return isPlain(value, type)
+    default: return false
+    }
+  }
+
+  /// Whether JSON is a value of a plain type. A type of any other name is one of the app, which may have any value.
+  private static func isPlain(_ value: JSONValue, _ type: String) -> Bool {
+    switch (type, value) {
+    case ("String", .string), ("Bool", .bool): return true
+    case ("Data", .string(let text)): return Data(base64Encoded: text) != nil
+    case ("UUID", .string(let text)): return UUID(uuidString: text) != nil
+    case ("URL", .string(let text)): return URL(string: text) != nil
+    case ("String", _), ("Bool", _), ("Data", _), ("UUID", _), ("URL", _): return false
+    case ("Float", _), ("Double", _), ("Decimal", _), ("Date", _):
+      switch value {
+      case .int, .double: return true
+      default: return false
+      }
+    case (_, .int(let number)): return isInteger(number, type) ?? true
+    // The parser gives integers beyond Int64 as Doubles.
+    case ("UInt", .double(let number)), ("UInt64", .double(let number)): return (0...0x1p64).contains(number)
+    case (_, .double(let number)):
+      if let whole = Int64(exactly: number) { return isInteger(whole, type) ?? true }
+      return isInteger(0, type) == nil
+    default: return isInteger(0, type) == nil
+    }
   }
 
   private func object(_ value: PropertyListValue) -> PropertyListValue? {
@@ -109,7 +167,7 @@ struct ArchivedValue {
 
   // MARK: Plain values
 
-  private func plain(_ value: PropertyListValue, _ type: String) -> JSONValue? {
+  private mutating func plain(_ value: PropertyListValue, _ type: String) -> JSONValue? {
     switch type {
     case "String":
       if case .string(let text) = value, text != "$null" { return .string(text) }
@@ -138,13 +196,23 @@ struct ArchivedValue {
       }
       return .string(Self.uuid(bytes))
     case "URL":
-      guard case .string(let text)? = value["NS.relative"].flatMap(object), text != "$null" else {
-        return nil
-      }
-      if case .string(let base)? = value["NS.base"].flatMap(object), base != "$null" { return nil }
-      return .string(text)
+      return url(value, depth: 0).map(JSONValue.string)
     default: return integer(value, type)
     }
+  }
+
+  /// The absolute text of a URL, whose base is an archived URL, too.
+  private mutating func url(_ value: PropertyListValue, depth: Int) -> String? {
+    // In a hostile archive, bases may form a circle, and many URLs may have one long base.
+    guard depth < 32, textBudget >= 0, case .string(let text)? = value["NS.relative"].flatMap(object),
+      text != "$null"
+    else { return nil }
+    guard let base = value["NS.base"].flatMap(object), base != .null, base != .string("$null") else {
+      return text
+    }
+    guard let above = url(base, depth: depth + 1), let absolute = URL(string: above) else { return nil }
+    textBudget -= text.utf8.count + above.utf8.count
+    return URL(string: text, relativeTo: absolute)?.absoluteString
   }
 
   private func number(_ value: PropertyListValue) -> JSONValue? {
@@ -157,19 +225,22 @@ struct ArchivedValue {
 
   private func integer(_ value: PropertyListValue, _ type: String) -> JSONValue? {
     guard case .int(let number) = value else { return nil }
-    let fits: Bool? =
-      switch type {
-      case "Int", "Int64": true
-      case "Int8": Int8(exactly: number) != nil
-      case "Int16": Int16(exactly: number) != nil
-      case "Int32": Int32(exactly: number) != nil
-      case "UInt", "UInt64": number >= 0
-      case "UInt8": UInt8(exactly: number) != nil
-      case "UInt16": UInt16(exactly: number) != nil
-      case "UInt32": UInt32(exactly: number) != nil
-      default: nil
-      }
-    return fits == true ? .int(number) : nil
+    return Self.isInteger(number, type) == true ? .int(number) : nil
+  }
+
+  /// Whether an integer type has a number; nil if the type is not an integer type.
+  private static func isInteger(_ number: Int64, _ type: String) -> Bool? {
+    switch type {
+    case "Int", "Int64": true
+    case "Int8": Int8(exactly: number) != nil
+    case "Int16": Int16(exactly: number) != nil
+    case "Int32": Int32(exactly: number) != nil
+    case "UInt", "UInt64": number >= 0
+    case "UInt8": UInt8(exactly: number) != nil
+    case "UInt16": UInt16(exactly: number) != nil
+    case "UInt32": UInt32(exactly: number) != nil
+    default: nil
+    }
   }
 
   private static func uuid(_ bytes: [UInt8]) -> String {

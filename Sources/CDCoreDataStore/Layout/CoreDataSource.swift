@@ -31,11 +31,7 @@ final class CoreDataSource {
 
   /// The table of an entity's objects; nil if the store does not have it.
   func table(of entity: StoredEntities.Entity) -> String? {
-    var root = entity
-    while let name = root.parent.flatMap({ entities.name(of: $0) }), let above = entities[name] {
-      root = above
-    }
-    let table = "Z" + root.name.uppercased()
+    let table = "Z" + entities.root(of: entity).name.uppercased()
     return schema.has(table) ? schema.name(of: table) : nil
   }
 

@@ -1,18 +1,25 @@
 import CDMapping
 import CDModel
+import CDRuntime
 
 /// Versions with the same tables, so that a store of any of them can be treated as a store of the newest.
 enum EqualVersions {
   /// Whether objects of the older versions can be used in the newest one without a migration: every value stays in its
   /// column, and no rule or code of the app is skipped.
   static func areOne(_ versions: [ModelVersion], of model: ManagedObjectModel) -> Bool {
-    // Versions with the same data hash need no migration between them.
-    if Set(versions.map { ModelHashes($0).data }).count <= 1 { return true }
-    guard let first = versions.map(\.number).min(), let last = versions.map(\.number).max(),
-      let steps = VersionPaths(model).steps(from: first, to: last)
-    else { return false }
-    let passed = Set(steps.flatMap { [$0.source, $0.destination] })
-    return versions.allSatisfy { passed.contains($0.number) } && steps.allSatisfy(keepsValues)
+    guard let first = versions.map(\.number).min(), let last = versions.map(\.number).max() else {
+      return false
+    }
+    if let steps = VersionPaths(model).steps(from: first, to: last), steps.allSatisfy(keepsValues) {
+      let passed = Set(steps.flatMap { [$0.source, $0.destination] })
+      if versions.allSatisfy({ passed.contains($0.number) }) { return true }
+    }
+    // Versions of which none leads to the others are equal if they store the same, and no step can change rows.
+    let contents = versions.map { version in
+      let hashes = ModelHashes(version)
+      return [hashes.data, hashes.layout]
+    }
+    return !model.mayChangeRowsOfSameData && Set(contents).count == 1
   }
 
   private static func keepsValues(_ step: MigrationStep) -> Bool {

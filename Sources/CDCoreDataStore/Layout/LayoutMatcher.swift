@@ -1,4 +1,5 @@
 import CDModel
+import CDRuntime
 
 /// Finds the tables and columns of a version in a store, and lists what is missing or unexpected.
 struct LayoutMatcher {
@@ -99,7 +100,21 @@ struct LayoutMatcher {
     /// The name of the property in messages.
     var title: String
     var types: Set<String>
-    var ordersInverse: Bool
+    var ordersInverse = false
+    var defaultValue: DefaultValue?
+
+    /// Whether a column's value is the default. SQLite keeps Dates and Decimals as numbers, and whole ones as integers.
+    func isDefault(_ value: StoreValue) -> Bool {
+      guard case .value(let given)? = defaultValue, let own = ValueReader.stored(given) else { return false }
+      var isDecimal = false
+      if case .decimal = given { isDecimal = true }
+      return switch (value, own) {
+      case (.integer(let number), .real(let own)): Double(number) == own
+      case (.integer(let number), .text(let own)): isDecimal && String(number) == own
+      case (.real(let number), .text(let own)): isDecimal && Double(own) == number
+      default: value == own
+      }
+    }
   }
 
   /// The properties that need columns, grouped by the column name that Core Data gives to the first of them, in the
@@ -125,7 +140,7 @@ struct LayoutMatcher {
               Wanted(
                 property: .init(entity: entity.name, name: attribute.name, field: field.name),
                 title: "'\(attribute.name).\(field.name)' of '\(entity.name)'",
-                types: ColumnTypes.expected(field.type, layout.graph), ordersInverse: false))
+                types: ColumnTypes.expected(field.type, layout.graph), defaultValue: field.defaultValue))
           }
         } else {
           add(
@@ -133,7 +148,8 @@ struct LayoutMatcher {
             Wanted(
               property: .init(entity: entity.name, name: attribute.name),
               title: "'\(attribute.name)' of '\(entity.name)'",
-              types: ColumnTypes.expected(attribute.type, layout.graph), ordersInverse: false))
+              types: ColumnTypes.expected(attribute.type, layout.graph),
+              defaultValue: attribute.defaultValue))
         }
       }
       for relationship in entity.relationships
@@ -198,17 +214,7 @@ struct LayoutMatcher {
     _ group: [Wanted], _ free: [String], of table: String, _ columns: [String: SourceSchema.Column]
   ) throws(CoreDataStoreError) -> [(Wanted, String?)] {
     guard group.count > 1 else { return group.map { ($0, free.first) } }
-    var evidence: [Set<String>] = []
-    for wanted in group {
-      let kinds =
-        [wanted.property.entity] + layout.graph.descendants(of: wanted.property.entity).map(\.name)
-      var found: Set<String> = []
-      for number in kinds.compactMap({ layout.numbers[$0] }) {
-        let counts = try usage.counts(schema.name(of: table), columns: columns, entity: number)
-        found.formUnion(free.filter { counts[$0] != nil })
-      }
-      evidence.append(found)
-    }
+    let evidence = try evidence(for: group, free, of: schema.name(of: table), columns)
     var result = [String?](repeating: nil, count: group.count)
     var left = free
     func take(_ column: String, for place: Int) {
@@ -232,6 +238,44 @@ struct LayoutMatcher {
       if let column = known ?? left.first(where: fits) ?? left.first { take(column, for: place) }
     }
     return Array(zip(group, result))
+  }
+
+  /// The columns in which the rows of each property's entity have values of their own.
+  ///
+  /// A migration in place gives a new column's default to the rows of all entities. So the default of another property is
+  /// no evidence if all rows have it. New rows do not have it. Then the other entity must have values in this column alone.
+  private func evidence(
+    for group: [Wanted], _ free: [String], of table: String, _ columns: [String: SourceSchema.Column]
+  ) throws(CoreDataStoreError) -> [Set<String>] {
+    var numbers: [[Int64]] = []
+    var all: [Set<String>] = []
+    for wanted in group {
+      let kinds =
+        [wanted.property.entity] + layout.graph.descendants(of: wanted.property.entity).map(\.name)
+      let own = kinds.compactMap { layout.numbers[$0] }
+      var found: Set<String> = []
+      for number in own {
+        let counts = try usage.counts(table, columns: columns, entity: number)
+        found.formUnion(free.filter { counts[$0] != nil })
+      }
+      numbers.append(own)
+      all.append(found)
+    }
+    guard group.contains(where: { $0.defaultValue != nil }) else { return all }
+    var result = all
+    for place in group.indices {
+      for name in all[place] {
+        guard let column = columns[name],
+          let (value, isInAllRows) = try usage.onlyValue(table, column, entities: numbers[place]),
+          !group[place].isDefault(value)
+        else { continue }
+        let isOfAnother = group.indices.contains { other in
+          other != place && group[other].isDefault(value) && (isInAllRows || all[other] == [name])
+        }
+        if isOfAnother { result[place].remove(name) }
+      }
+    }
+    return result
   }
 }
 

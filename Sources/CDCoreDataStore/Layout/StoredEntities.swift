@@ -1,3 +1,5 @@
+import CDModel
+
 /// The entities of a store with their numbers, from `Z_PRIMARYKEY`.
 struct StoredEntities {
   struct Entity: Hashable {
@@ -17,6 +19,7 @@ struct StoredEntities {
   let all: [Entity]
   private let byName: [String: Entity]
   private let byNumber: [Int64: Entity]
+  private let roots: [Int64: Entity]
   /// The numbers of the entities that have subentities.
   private let parents: Set<Int64>
 
@@ -42,20 +45,36 @@ struct StoredEntities {
         byNumber.updateValue(row, forKey: row.number) == nil
       else { throw .damaged(url, reason: "Z_PRIMARYKEY has '\(row.name)', or its number, twice") }
     }
+    // The root of each entity, and the number of its ancestors. Each link is followed once, however long the lines are.
+    var roots: [Int64: (root: Entity, depth: Int)] = [:]
     for row in rows.compactMap(\.self) {
-      var seen: Set<Int64> = [row.number]
-      var next = row.parent
-      while let number = next {
+      var line: [Int64] = []
+      var seen: Set<Int64> = []
+      var next = row
+      while roots[next.number] == nil {
+        guard seen.insert(next.number).inserted else {
+          throw .damaged(url, reason: "'\(row.name)' inherits from itself by Z_SUPER")
+        }
+        line.append(next.number)
+        guard let number = next.parent else { break }
         guard let above = byNumber[number] else {
           throw .damaged(
             url, reason: "'\(row.name)' inherits from entity \(number), which Z_PRIMARYKEY does not contain")
         }
-        guard seen.insert(number).inserted else {
-          throw .damaged(url, reason: "'\(row.name)' inherits from itself by Z_SUPER")
-        }
-        next = above.parent
+        next = above
+      }
+      let root = roots[next.number]?.root ?? next
+      var depth = roots[next.number]?.depth ?? -1
+      for number in line.reversed() {
+        depth += 1
+        roots[number] = (root, depth)
+      }
+      guard depth <= EntityGraph.mostAncestors else {
+        throw .damaged(
+          url, reason: "'\(row.name)' inherits from more than \(EntityGraph.mostAncestors) entities")
       }
     }
+    self.roots = roots.mapValues { $0.root }
     all = rows.compactMap(\.self)
     self.byName = byName
     self.byNumber = byNumber
@@ -65,6 +84,9 @@ struct StoredEntities {
   subscript(name: String) -> Entity? { byName[name] }
 
   func name(of number: Int64) -> String? { byNumber[number]?.name }
+
+  /// The entity without a parent from which an entity inherits, or the entity itself.
+  func root(of entity: Entity) -> Entity { roots[entity.number] ?? entity }
 
   /// Whether an entity has neither a parent nor subentities. All rows of its table are then its objects, whatever
   /// number they have: Core Data does not check it.

@@ -16,11 +16,7 @@
 struct ExternalRecords {
   private let folder: URL
 
-  init(store path: String) {
-    let store = URL(filePath: path)
-    folder = store.deletingLastPathComponent()
-      .appending(path: ".\(store.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA")
-  }
+  init(store path: String) { folder = CoreDataStore.externalFolder(ofStore: path) }
 
   struct Problem: Error {
     let reason: String

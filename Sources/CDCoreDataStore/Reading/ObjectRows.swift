@@ -12,6 +12,8 @@ struct ObjectRows {
   /// The source of a column of the new store, by the indexes of the statement's columns.
   private enum Part {
     case nothing
+    /// A mandatory relationship that Core Data does not store.
+    case missing(name: String)
     /// The slot identifies the composite of a field.
     case value(Int, ValueReader, name: String, slot: Int)
     case reference(Int, Reference)
@@ -63,7 +65,11 @@ struct ObjectRows {
       let property = StoreLayout.Property(
         entity: column.entity, name: column.property.name, field: column.field?.name)
       guard let found = layout.columns[property] else {
-        parts.append(.nothing)
+        if case .relationship(let relationship) = column.property, !relationship.isOptional {
+          parts.append(.missing(name: relationship.name))
+        } else {
+          parts.append(.nothing)
+        }
         continue
       }
       let own = "t." + SQLText.quoted(found)
@@ -144,6 +150,10 @@ struct ObjectRows {
       let value: StoreValue?
       switch parts[place] {
       case .nothing: value = .null
+      case .missing(let name):
+        value = nil
+        report.lose(
+          entity, key, name, "it is transient in Core Data, but mandatory here", isAcceptable: false)
       case .value(let column, let reader, let name, let slot):
         let isMandatory = reader.isMandatory || reader.isMandatoryField && hasComposite(slot)
         value = self.value(statement.value(column), reader, name, isMandatory: isMandatory, key, &report)

@@ -79,7 +79,7 @@ struct ValueReader {
     }
   }
 
-  private static func stored(_ value: AttributeValue) -> StoreValue? {
+  static func stored(_ value: AttributeValue) -> StoreValue? {
     if case .decimal(let number) = value { return .text(number.description) }
     return switch value.stored {
     case .int(let number): .integer(number)

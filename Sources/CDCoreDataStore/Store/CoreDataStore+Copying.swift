@@ -51,11 +51,7 @@ extension CoreDataStore {
     acceptsLosses: Bool = false
   ) throws -> CoreDataStoreCopy {
     let format = CoreDataStoreFormat(model: model, version: version, acceptsLosses: acceptsLosses)
-    do {
-      try PersistentStoreCoordinator.copyPersistentStore(at: url, to: location, formats: [format])
-    } catch {
-      throw format.outcome.result.withLock(\.error) ?? error
-    }
+    try PersistentStoreCoordinator.copyPersistentStore(at: url, to: location, formats: [format])
     let result = format.outcome.result.withLock { $0 }
     guard let version = result.version else {
       throw CoreDataStoreError.notACoreDataStore(url, reason: "it is no longer a store of Core Data")

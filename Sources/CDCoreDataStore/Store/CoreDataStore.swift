@@ -88,6 +88,15 @@ public struct CoreDataStore: Hashable, Sendable {
     try source.database.files.checkUnchanged()
   }
 
+  /// The folder with the large values of a store.
+  ///
+  /// - Parameter path: The path of the store's file. No symbolic link leads to it.
+  package static func externalFolder(ofStore path: String) -> URL {
+    let store = URL(filePath: path)
+    return store.deletingLastPathComponent()
+      .appending(path: ".\(store.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA")
+  }
+
   /// Returns whether a file is a SQLite database with the tables by which Core Data recognizes its stores.
   public static func isStore(at url: URL) -> Bool {
     // If a journal was never written back, the store's tables may be in the journal only.

@@ -37,7 +37,6 @@ public struct CoreDataStoreFormat: StoreFormat {
     struct Result: Sendable {
       var report = ReadingReport()
       var version: ModelVersion?
-      var error: CoreDataStoreError?
     }
     let result = Mutex(Result())
   }
@@ -77,20 +76,15 @@ public struct CoreDataStoreFormat: StoreFormat {
   /// - Throws: ``CoreDataStoreError``, or an error of the builder.
   public func read(_ input: StoreInput, into builder: StoreBuilder) throws {
     outcome.result.withLock { $0 = Outcome.Result() }
-    do {
-      let source = try CoreDataSource(input.url)
-      var reading = StoreReading(
-        source, try source.layout(in: model, version: version), acceptsLosses: acceptsLosses)
-      defer {
-        outcome.result.withLock { result in
-          result.report = reading.report
-          result.version = model.version(reading.layout.version.number)
-        }
+    let source = try CoreDataSource(input.url)
+    var reading = StoreReading(
+      source, try source.layout(in: model, version: version), acceptsLosses: acceptsLosses)
+    defer {
+      outcome.result.withLock { result in
+        result.report = reading.report
+        result.version = model.version(reading.layout.version.number)
       }
-      try reading.run(model, into: builder)
-    } catch let error as CoreDataStoreError {
-      outcome.result.withLock { $0.error = error }
-      throw error
     }
+    try reading.run(model, into: builder)
   }
 }

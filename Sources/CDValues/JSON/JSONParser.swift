@@ -12,8 +12,10 @@ extension JSONValue {
   }
 
   /// Reads the UTF-8 of a JSON text in the same way as ``init(parsing:)-(String)``.
-  package init(parsing bytes: [UInt8]) throws(JSONParsingError) {
-    var parser = JSONParser(bytes: bytes)
+  ///
+  /// - Parameter roundsIntegers: Whether an integer beyond `Int64` becomes the nearest `Double`.
+  package init(parsing bytes: [UInt8], roundsIntegers: Bool = false) throws(JSONParsingError) {
+    var parser = JSONParser(bytes: bytes, roundsIntegers: roundsIntegers)
     self = try parser.document()
   }
 }
@@ -21,11 +23,13 @@ extension JSONValue {
 /// A recursive-descent parser over bytes.
 private struct JSONParser {
   private let bytes: [UInt8]
+  private let roundsIntegers: Bool
   private var position = 0
   private var depth = 0
 
-  init(bytes: [UInt8]) {
+  init(bytes: [UInt8], roundsIntegers: Bool) {
     self.bytes = bytes
+    self.roundsIntegers = roundsIntegers
   }
 
   mutating func document() throws(JSONParsingError) -> JSONValue {
@@ -126,8 +130,8 @@ private struct JSONParser {
     }
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
     if isInteger {
-      guard let value = Int64(text) else { throw JSONParsingError(.numberOutOfRange, offset: start) }
-      return .int(value)
+      if let value = Int64(text) { return .int(value) }
+      guard roundsIntegers else { throw JSONParsingError(.numberOutOfRange, offset: start) }
     }
     guard let value = Double(text), value.isFinite else {
       throw JSONParsingError(.numberOutOfRange, offset: start)

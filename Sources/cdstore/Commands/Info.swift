@@ -39,7 +39,7 @@ struct Info: ParsableCommand {
       ("layout hash", metadata.layoutHash), ("definition hash", metadata.definitionHash),
     ]
     if let schema = try name.schemaBeside() { lines.append(("tables", "in the schema '\(schema)'")) }
-    if !name.isOnServer { lines.append(("size", "\(size) bytes")) }
+    if !name.isOnServer { lines.append(("size", "\(size(withValuesIn: file + "-external")) bytes")) }
     for (key, value) in metadata.values.sorted(by: { $0.key < $1.key }) {
       lines.append(("app's \(key)", value))
     }
@@ -78,7 +78,8 @@ struct Info: ParsableCommand {
       lines.append(("identifiers", found.versionIdentifiers.joined(separator: ", ")))
     }
     if let number = found.frameworkVersion { lines.append(("Core Data", "\(number)")) }
-    lines.append(("size", "\(size) bytes"))
+    let values = CoreDataStore.externalFolder(ofStore: file).path(percentEncoded: false)
+    lines.append(("size", "\(size(withValuesIn: values)) bytes"))
     for (key, value) in found.values.sorted(by: { $0.key < $1.key }) { lines.append(("app's \(key)", value)) }
     try write(lines)
     try Lines.write("")
@@ -101,16 +102,16 @@ struct Info: ParsableCommand {
     }
   }
 
-  /// The total size of the store's file, its write-ahead log and its large values. If the name is a link, the other files
-  /// are beside the file that it leads to.
-  private var size: Int64 {
+  /// The path of the store's file. If the name is a link, the store's other files are beside the file that it leads to.
+  private var file: String { FileSystem.realPath(store) ?? store }
+
+  /// The total size of the store's file, its write-ahead log and its large values.
+  private func size(withValuesIn folder: String) -> Int64 {
     let files = FileManager.default
-    let store = FileSystem.realPath(self.store) ?? self.store
     func size(_ path: String) -> Int64 {
       ((try? files.attributesOfItem(atPath: path))?[.size] as? NSNumber)?.int64Value ?? 0
     }
-    let folder = store + "-external"
     let names = (try? files.contentsOfDirectory(atPath: folder)) ?? []
-    return size(store) + size(store + "-wal") + names.reduce(0) { $0 + size(folder + "/" + $1) }
+    return size(file) + size(file + "-wal") + names.reduce(0) { $0 + size(folder + "/" + $1) }
   }
 }

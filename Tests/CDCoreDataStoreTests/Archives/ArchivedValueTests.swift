@@ -35,6 +35,15 @@ import Testing
     #expect(try decoded(json(ids.map { $0 as NSUUID } as NSArray, "[UUID]"), as: [UUID].self) == ids)
   }
 
+  @Test func aURLKeepsItsBase() throws {
+    let base = try #require(URL(string: "https://example.com/dir/"))
+    let page = try #require(NSURL(string: "page?x=1", relativeTo: base))
+    let whole = try #require(NSURL(string: "https://example.com/other"))
+    #expect(
+      try decoded(json([page, whole] as NSArray, "[URL]"), as: [String].self)
+        == ["https://example.com/dir/page?x=1", "https://example.com/other"])
+  }
+
   @Test func whatIsOfAnotherTypeIsNone() throws {
     #expect(try json([1] as NSArray, "[String]") == nil)
     #expect(try json(["a"] as NSArray, "[Int64]") == nil)
@@ -83,6 +92,24 @@ import Testing
 
   @Test func jsonIsTakenAsItIs() {
     #expect(ArchivedValue.json(Array(#"{ "a": [1] }"#.utf8), type: "My.Settings") == #"{"a":[1]}"#)
+  }
+
+  @Test(
+    arguments: [
+      (
+        #"{"price":12345678901234567.89, "name" : "a \" b\\" }"#, "My.Settings",
+        #"{"price":12345678901234567.89,"name":"a \" b\\"}"#
+      ),
+      ("[18446744073709551615]", "[UInt64]", "[18446744073709551615]"),
+      ("[18446744073709551615]", "[Int64]", nil), ("[300]", "[UInt8]", nil), ("[1.5]", "[Int]", nil),
+      (#"["a"]"#, "[String]", #"["a"]"#), ("12", "[String]", nil), (#"{"a":1}"#, "[String]", nil),
+      ("null", "[String]", nil), ("[null]", "[String]", nil), ("[1, 0.5]", "[Decimal]", "[1,0.5]"),
+      (#"{"a":[true]}"#, "[String: [Bool]]", #"{"a":[true]}"#), (#"{"a":1}"#, "[Int: Int]", nil),
+      ("[0.5,1]", "[Double: Int]", "[0.5,1]"), ("[0.5]", "[Double: Int]", nil),
+      (#"["a"]"#, "[URL]", #"["a"]"#), (#"["a"]"#, "[UUID]", nil), (#"[{"a":1}]"#, "[Note]", #"[{"a":1}]"#),
+    ] as [(String, String, String?)])
+  func jsonKeepsItsDigitsAndIsOfItsType(text: String, type: String, json: String?) {
+    #expect(ArchivedValue.json(Array(text.utf8), type: type) == json)
   }
 
   @Test(arguments: [

@@ -91,6 +91,16 @@ import Testing
     #expect(message.hasPrefix("the store FILE is damaged: "), "\(message)")
   }
 
+  /// Each entity is the child of the one before.
+  @Test func ancestorsWithoutEndAreNotFollowed() throws {
+    let store = try ShelfStore(extra: [
+      "WITH RECURSIVE n(i) AS (SELECT 8 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
+        + "INSERT INTO Z_PRIMARYKEY SELECT i, 'E' || i, i - 1, 0 FROM n"
+    ])
+    #expect(
+      try refusal(store) == "the store FILE is damaged: 'E1008' inherits from more than 1000 entities")
+  }
+
   /// The pages of the schema itself do so.
   @Test func aSchemaWithoutEndIsNotReadForever() throws {
     let store = try ShelfStore()

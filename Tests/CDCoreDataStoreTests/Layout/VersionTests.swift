@@ -99,6 +99,53 @@ import Testing
     #expect(try number(ShelfStore(identifiers: []), model) == 2)
   }
 
+  /// Adds a version that is the first one with changes.
+  private func model(
+    _ element: String = ShelfModel.element(1), changing change: (inout ModelVersion) throws -> Void
+  ) throws -> ManagedObjectModel {
+    var model = try ShelfModel.model([element])
+    var version = model.versions[0]
+    (version.number, version.basedOn) = (2, [1])
+    try change(&version)
+    model.versions.append(version)
+    return model
+  }
+
+  @Test func aStepThatChangesRowsOfTheSameDataIsNotLeftOut() throws {
+    let store = try ShelfStore(identifiers: [])
+    let several = CoreDataStoreError.severalFittingVersions(store.url, model: "Shelf", numbers: [1, 2])
+    var mapped = try model { _ in }
+    #expect(try number(store, mapped) == 2)
+    mapped.mappings = [MappingRules(source: 1, destination: 2)]
+    #expect(error(store, mapped) == several)
+    let element = ShelfModel.element(1)
+      .replacing(
+        #"name="middle" optional="YES" attributeType="Integer 32""#,
+        with: #"name="middle" optional="YES" attributeType="Integer 64""#)
+    let exchanged = try model(element) { version in
+      let sample = try #require(version.entities.firstIndex { $0.name == "Sample" })
+      for (old, new) in [("middle", "spare"), ("large", "middle"), ("spare", "large")] {
+        let place = try #require(version.entities[sample].attributes.firstIndex { $0.name == old })
+        version.entities[sample].attributes[place].name = new
+        version.entities[sample].attributes[place].renamedFrom = new == "middle" ? "large" : "middle"
+      }
+    }
+    #expect(error(store, exchanged) == several)
+  }
+
+  /// The store may have equal values, which the copy could not have.
+  @Test func aNewUniqueConstraintIsADifference() throws {
+    let store = try ShelfStore(identifiers: [], extra: ["UPDATE ZTAG SET ZNAME = 'red'"])
+    let model = try model { version in
+      let tag = try #require(version.entities.firstIndex { $0.name == "Tag" })
+      version.entities[tag].uniquenessConstraints = [["name"]]
+    }
+    #expect(
+      error(store, model) == .severalFittingVersions(store.url, model: "Shelf", numbers: [1, 2]))
+    let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: model, version: 1)
+    #expect(copy.version.number == 1)
+  }
+
   @Test func versionsThatLetEveryValueStayAreOne() throws {
     let first = ShelfModel.element(1)
     let second = first.replacing("shelf-1", with: "shelf-2")
@@ -122,10 +169,15 @@ import Testing
     #expect(copy.remarks.contains("ZTAG.ZHUE is empty, and belongs to nothing in the version"))
   }
 
-  @Test func siblingsOfOneNameAreToldApartByTheirRows() throws {
+  @Test(arguments: ["note", "_note"]) func siblingsOfOneNameAreToldApartByTheirRows(name: String) throws {
+    let column = "Z\(name.uppercased())"
+    func renamed(_ sql: [String]) -> [String] { sql.map { $0.replacing("ZNOTE", with: column) } }
     // As a migration in place leaves it: the columns are the other way round.
-    let store = try ShelfStore(extra: ["UPDATE ZITEM SET ZNOTE = ZNOTE1, ZNOTE1 = ZNOTE"])
-    _ = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
+    let store = try ShelfStore(
+      tables: renamed(ShelfStore.tables), rows: renamed(ShelfStore.rows),
+      extra: ["UPDATE ZITEM SET \(column) = \(column)1, \(column)1 = \(column)"])
+    let element = ShelfModel.element(1).replacing(#"name="note""#, with: "name=\"\(name)\"")
+    _ = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model([element]))
     #expect(
       try store.copied(
         "SELECT _pk, \"Book.note\", \"Magazine.note\" FROM Item WHERE _pk IN (1, 4) ORDER BY 1")

@@ -142,6 +142,43 @@ import Testing
         ])
   }
 
+  /// A migration in place has given the default of the magazines' note to the books.
+  @Test(arguments: [false, true]) func aDefaultOfAnotherEntityIsNoValue(hasMagazine: Bool) throws {
+    let everywhere = "UPDATE ZITEM SET ZNOTE = NULL, ZNOTE1 = 'every'"
+    let withoutMagazine = ["DELETE FROM ZITEM WHERE Z_ENT = 4", "UPDATE ZITEM SET ZSEQUEL = NULL"]
+    let store = try ShelfStore(extra: [everywhere] + (hasMagazine ? [] : withoutMagazine))
+    let model = try magazinesWithADefault()
+    let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: model)
+    #expect(
+      copy.remarks.contains(
+        "3 objects of 'Book' have a value in ZITEM.ZNOTE1, the column of another entity, which is not taken over"
+      ))
+    #expect(
+      try store.copied("SELECT DISTINCT \"Book.note\" FROM Item WHERE _entity = 'Book'") == [["NULL"]])
+    #expect(
+      try store.copied("SELECT \"Magazine.note\" FROM Item WHERE _entity = 'Magazine'")
+        == (hasMagazine ? [["every"]] : []))
+  }
+
+  /// A book that was inserted after the migration does not have the default.
+  @Test func aDefaultThatSomeRowsDoNotHaveIsThatOfItsColumn() throws {
+    let store = try ShelfStore(extra: [
+      "UPDATE ZITEM SET ZNOTE = NULL, ZNOTE1 = 'every'", "UPDATE ZITEM SET ZNOTE1 = NULL WHERE Z_PK = 1",
+    ])
+    _ = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: magazinesWithADefault())
+    #expect(
+      try store.copied("SELECT DISTINCT \"Book.note\" FROM Item WHERE _entity = 'Book'") == [["NULL"]])
+  }
+
+  private func magazinesWithADefault() throws -> ManagedObjectModel {
+    var model = try ShelfModel.model([ShelfModel.element(1)])
+    let magazine = try #require(model.versions[0].entities.firstIndex { $0.name == "Magazine" })
+    let attributes = model.versions[0].entities[magazine].attributes
+    let note = try #require(attributes.firstIndex { $0.name == "note" })
+    model.versions[0].entities[magazine].attributes[note].defaultValue = .value(.string("every"))
+    return model
+  }
+
   @Test func aMandatoryAttributeWithoutAValueGetsItsDefault() throws {
     let store = try ShelfStore(extra: ["UPDATE ZITEM SET ZPAGES = NULL WHERE Z_PK IN (1, 2)"])
     let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())

@@ -111,4 +111,41 @@ import Testing
       try store.copied("SELECT badge, locker FROM Agent ORDER BY _pk") == [["1", "NULL"], ["NULL", "NULL"]])
     #expect(try store.copied("SELECT _source, _target FROM \"Badge.marks\"") == [["1", "2"]])
   }
+
+  /// Core Data does not store it, so that no object has a reference.
+  @Test func aMandatoryTransientRelationshipIsALossOfEachObject() throws {
+    let element = """
+      <model>
+        <entity name="Cover" representedClassName="Cover">
+          <attribute name="text" optional="YES" attributeType="String"/>
+        </entity>
+        <entity name="Volume" representedClassName="Volume">
+          <attribute name="text" optional="YES" attributeType="String"/>
+          <relationship name="cover" transient="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Cover"/>
+        </entity>
+      </model>
+      """
+    let tables = [Self.table("COVER", "ZTEXT VARCHAR"), Self.table("VOLUME", "ZTEXT VARCHAR")]
+    let store = try ShelfStore(
+      tables: tables + Self.tables.filter { $0.hasPrefix("CREATE TABLE Z_") },
+      rows: [
+        "INSERT INTO Z_PRIMARYKEY VALUES (1, 'Cover', 0, 1), (2, 'Volume', 0, 2)",
+        "INSERT INTO ZCOVER VALUES (1, 1, 1, 'red')",
+        "INSERT INTO ZVOLUME VALUES (1, 2, 1, 'a'), (2, 2, 1, 'b')",
+      ])
+    let model = try ShelfModel.model([element])
+    let error = #expect(throws: CoreDataStoreError.self) {
+      try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: model, acceptsLosses: true)
+    }
+    guard case .losses(_, let losses)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(losses.unacceptableCount == 2)
+    #expect(
+      losses.first.map(\.description) == [
+        "Volume p1, cover: it is transient in Core Data, but mandatory here",
+        "Volume p2, cover: it is transient in Core Data, but mandatory here",
+      ])
+  }
 }

@@ -67,6 +67,17 @@ import Testing
     }
   }
 
+  @Test func anOpeningThrowsTheErrorOfThisModule() throws {
+    let store = try ShelfStore(extra: ["UPDATE ZITEM SET ZAUTHOR = 77 WHERE Z_PK = 1"])
+    let error = #expect(throws: CoreDataStoreError.self) { try container(store) }
+    guard case .losses(_, let losses)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(losses.first.map(\.description) == ["Book p1, author: its object, p77, does not exist"])
+    #expect(error?.situation == .migrationFailed)
+  }
+
   @Test func aCopyIsMadeInOtherFormatsToo() throws {
     let store = try ShelfStore()
     let xml = store.folder.appending(path: "copy.xml")

@@ -50,6 +50,13 @@ struct JSONParserTests {
     #expect(throws: JSONParsingError(reason, offset: offset)) { try JSONValue(parsing: text) }
   }
 
+  @Test func `Integers beyond Int64 are rounded if the caller allows it`() throws {
+    let text = "[18446744073709551615,9223372036854775807]"
+    #expect(
+      try JSONValue(parsing: Array(text.utf8), roundsIntegers: true)
+        == .array([.double(0x1p64), .int(.max)]))
+  }
+
   @Test func `A repeated key is found among many`() throws {
     let members = (0..<50).map { #""k\#($0)":0"# }.joined(separator: ",")
     #expect(try JSONValue(parsing: "{\(members)}")["k49"] == .int(0))

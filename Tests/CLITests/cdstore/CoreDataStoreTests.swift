@@ -145,6 +145,13 @@ import Testing
       "info", "old.sqlite", "--model", "Notes.xcdatamodeld", output: text("Notes, version 1 ('Notes')"))
   }
 
+  @Test func theSizeOfAStoreIncludesItsLargeValues() throws {
+    let size = try Data(contentsOf: folder.url.appending(path: "old.sqlite")).count
+    try folder.write(String(repeating: "x", count: 200_000), to: ".old_SUPPORT/_EXTERNAL_DATA/\(UUID())")
+    let result = try BuiltTool.cdstore.run("info", "old.sqlite", in: folder.url)
+    #expect(result.output.contains("size            \(size + 200_000) bytes\n"), "\(result)")
+  }
+
   @Test func aStoreIsFetchedFromAsItIs() throws {
     try expect(
       "fetch", "old.sqlite", "Note", "--model", "Notes.xcdatamodeld", "--where", "rating == 5", "--count",

@@ -156,7 +156,7 @@ final class StoreFile: Sendable {
 
   /// Passes the file's rows to a builder.
   ///
-  /// - Throws: ``StoreError/unreadable(_:_:)``, or another ``StoreError``.
+  /// - Throws: ``StoreError/unreadable(_:_:)``, another ``StoreError``, or an error of the format that has a situation.
   func read(into builder: StoreBuilder) throws {
     let input: StoreInput
     if isDatabase {
@@ -175,6 +175,8 @@ final class StoreFile: Sendable {
       throw error
     } catch is StoreBuilder.MetadataRead {
       return
+    } catch let error as any PresentableError {
+      throw error
     } catch {
       throw StoreError.formatFailed(url, format: format.name, reason: "\(error)")
     }

@@ -84,7 +84,9 @@ public protocol StoreFormat: Sendable {
   ///
   /// Pass on the errors of the builder. It may throw an error to end the reading when it knows enough.
   ///
-  /// - Throws: ``StoreFormatError`` for a file that is damaged or has another format.
+  /// - Throws: ``StoreFormatError`` for a file that is damaged or has another format. The opening of the store throws an
+  ///   error of your own as it is, if it conforms to `PresentableError`, and otherwise as
+  ///   ``StoreError/formatFailed(_:format:reason:)``.
   func read(_ input: StoreInput, into builder: StoreBuilder) throws
 }
 

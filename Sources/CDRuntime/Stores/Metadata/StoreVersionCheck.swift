@@ -1,5 +1,5 @@
 import CDMapping
-import CDModel
+package import CDModel
 
 #if canImport(FoundationEssentials)
   package import FoundationEssentials
@@ -156,7 +156,7 @@ package struct StoreVersionCheck {
 
 extension ManagedObjectModel {
   /// Whether a step may change rows between versions with the same hash of the data. Only rules and renames can.
-  var mayChangeRowsOfSameData: Bool { !mappings.isEmpty || versions.contains(where: \.hasRenames) }
+  package var mayChangeRowsOfSameData: Bool { !mappings.isEmpty || versions.contains(where: \.hasRenames) }
 }
 
 extension ModelVersion {
