@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   ///
   /// The session may do so with the next rows that it reads. It must not if there are unsaved changes: before a fetch reads
   /// rows, it compares the changed objects with its condition, and these may read others. Stores in files are used while
-  /// the server of other stores is away, and so they do not wait for it.
+  /// the server of other stores is away, and so they do not wait for it: see ``catchUpWithServer(of:)``.
   func catchUp(_ session: any StoreSession) throws {
     // No other context writes to a store that a migration is creating.
     if importTarget != nil { return }
