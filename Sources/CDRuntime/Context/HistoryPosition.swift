@@ -49,11 +49,12 @@ final class HistoryPosition {
     guard newest > seen || lacksSaves else { return }
     // Before the saves are applied, because observers may fetch, which calls this method again.
     self[store].seen = newest
-    let lostOwn = lacksSaves ? self[store].own : nil
+    let own = self[store].own
     if lacksSaves { self[store].own = nil }
     do { try apply(lacksSaves ? nil : seen) } catch {
       self[store].seen = seen
-      if lacksSaves { self[store].own = lostOwn }
+      // Some of them may have been forgotten, and the history tells of them again.
+      if let own { self[store].own = own.union(self[store].own ?? []) }
       throw error
     }
   }

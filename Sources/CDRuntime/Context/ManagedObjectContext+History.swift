@@ -27,15 +27,19 @@ extension ManagedObjectContext {
   }
 
   private func catchUp(to newest: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {
-    try historyPosition.advance(to: newest, of: store) { seen in try apply(saves: seen, of: store, session) }
+    try historyPosition.advance(to: newest, of: store) { seen in
+      try apply(saves: seen, to: newest, of: store, session)
+    }
   }
 
   /// Updates the objects in memory to the saves after a number.
   ///
-  /// - Parameter seen: The number; nil if the history lacks saves that this context has seen.
+  /// - Parameters:
+  ///   - seen: The number; nil if the history lacks saves that this context has seen.
+  ///   - newest: The number of the last save to apply. Without a snapshot, the history may have later ones by now.
   @_optimize(none)
   private func apply(
-    saves seen: Int64?, of store: any AttachedStore, _ session: any StoreSession
+    saves seen: Int64?, to newest: Int64, of store: any AttachedStore, _ session: any StoreSession
   ) throws {
     var roots: Set<Int> = []
     var lost: Set<Int> = []
@@ -55,6 +59,7 @@ extension ManagedObjectContext {
       // No number follows the last one, which only another program can have written.
       var expected = seen &+ 1
       try session.forEachSave(of: store, after: seen) { id, text in
+        if id > newest { return }
         // The history has been purged of saves that this context has not seen: any object may have changed.
         if id != expected { noteUnknownSaves() }
         expected = id &+ 1

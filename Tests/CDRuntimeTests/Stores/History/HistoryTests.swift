@@ -79,6 +79,22 @@ import Testing
     #expect(tag.name == "b")
   }
 
+  /// The history is read in several parts, and the second one cannot be read.
+  @Test func aContextKnowsItsOwnSavesAfterAFailure() throws {
+    let attached = try #require(coordinator.engine.stores.all.first)
+    let position = HistoryPosition()
+    position.advance(to: 1, of: attached) { _ in }
+    position.noteOwnSaves([(store: attached, id: 2)], unfinished: nil)
+    var isTaken = false
+    #expect(throws: CancellationError.self) {
+      try position.advance(to: 3, of: attached) { _ in
+        isTaken = position.takeOwnSave(2, of: attached)
+        throw CancellationError()
+      }
+    }
+    #expect(isTaken && position.isOwnSave(2, of: attached))
+  }
+
   @Test(.timeLimit(.minutes(10)))
   func aListenerIsToldOfEverySaveOfThisAndOtherCoordinators() async throws {
     let stream = try coordinator.changes()
