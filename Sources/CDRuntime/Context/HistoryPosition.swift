@@ -31,6 +31,9 @@ final class HistoryPosition {
     }
   }
 
+  /// The newest save that the context has seen or made; nil if there is none.
+  func newestKnown(of store: any AttachedStore) -> Int64? { self[store].own?.max() ?? self[store].seen }
+
   /// Follows a store's history to its newest save.
   ///
   /// A server that takes over may lack the last saves of the one before it, and gives their numbers to other saves. Then any

@@ -14,7 +14,15 @@ extension ManagedObjectContext {
     if importTarget != nil { return }
     if session.isRemote, pending.isEmpty && children.isEmpty || session.isPartlyRemote {
       let isDone = try session.whenRowsAreRead { [weak self, unowned session] newest in
-        for (store, number) in newest { try self?.catchUp(to: number, of: store, session) }
+        guard let self else { return }
+        let position = historyPosition
+        let known = newest.map { position.newestKnown(of: $0.store) }
+        for (one, before) in zip(newest, known) {
+          // The number is old if an observer of a former store's changes has read or saved.
+          let isOld = position.newestKnown(of: one.store) != before
+          let number = try isOld ? session.newestSave(of: one.store) : one.number
+          try catchUp(to: number, of: one.store, session)
+        }
       }
       if isDone { return }
     }

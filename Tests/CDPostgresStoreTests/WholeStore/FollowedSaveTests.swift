@@ -32,4 +32,42 @@ import Testing
     #expect(try context.titles().sorted() == ["1", "2"])
     #expect(inserted == 2)
   }
+
+  /// An observer of the first store's changes fetches, after another save to the second store.
+  @Test func aStoreThatAnObserverHasFollowedLacksNoSaves() throws {
+    let shelves = try ServerStore()
+    let books = try ServerStore()
+    func newContext() throws -> ManagedObjectContext {
+      let coordinator = try PersistentStoreCoordinator(
+        model: MixedFailureTests.model,
+        stores: [
+          PersistentStoreDescription(.server(shelves.server), configuration: "Shelves"),
+          PersistentStoreDescription(.server(books.server), configuration: "Books"),
+        ])
+      return PersistentContainer(coordinator).newContext()
+    }
+    let context = try newContext()
+    let other = try newContext()
+    let book = try context.addBook("1")
+    try context.save()
+    let shelfRequest = FetchRequest<ManagedObject>(entityName: "Shelf")
+    #expect(try context.count(for: shelfRequest) == 0)
+    try other.insert(entityNamed: "Shelf").setValue("a", forKey: "name")
+    try other.addBook("2")
+    try other.save()
+    var told: [ObjectChanges] = []
+    context.changeNotices.addObserver(books) { [unowned context] changes in
+      told.append(changes)
+      if told.count > 1 { return }
+      do {
+        try other.addBook("3")
+        try other.save()
+        _ = try context.titles()
+      } catch { Issue.record(error) }
+    }
+    #expect(try context.count(for: shelfRequest) == 1)
+    #expect(try context.titles().count == 3)
+    #expect(told.map(\.inserted.count) == [1, 2] && told.map(\.refreshed.count) == [0, 0])
+    #expect(try book.text("title") == "1")
+  }
 }

@@ -12,7 +12,7 @@ import Testing
   private let proxy: TestProxy
   private let folder: URL
 
-  private static let model = ManagedObjectModel(
+  static let model = ManagedObjectModel(
     name: "Shelves in two", id: UUID(uuidString: "5B7E2D3E-9B07-4B1C-8C55-4B9C7C7B3A12") ?? UUID(),
     versions: [
       ModelVersion(
