@@ -91,9 +91,9 @@ extension ManagedObjectContext {
       noteUnknownSaves()
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
+    if !children.isEmpty, !roots.isEmpty { invalidateChildren(of: roots.union(referrers)) }
     // Observers may fetch, which calls this method again.
-    if !children.isEmpty, !roots.isEmpty { invalidateChildren(changes, of: roots.union(referrers)) }
-    if let changes { changeNotices.publish(changes) }
+    if let changes { publishWithChildren(changes) }
     notifyObserversUnlessReading()
   }
 

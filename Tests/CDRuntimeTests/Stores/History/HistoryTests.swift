@@ -171,6 +171,37 @@ import Testing
       ])
   }
 
+  /// An observer of a child fetches when it is told of a save, and finds a later one.
+  @Test(.timeLimit(.minutes(10)))
+  func aContextTellsOfSavesInTheirOrder() async throws {
+    let context = container.newContext()
+    let child = ManagedObjectContext(parent: context)
+    let other = container.newContext()
+    #expect(try Tag.count(in: child) == 0)
+    let streams = [context.changes, child.changes]
+    let tag = Tag(name: "a", in: other)
+    try other.save()
+    child.changeNotices.addObserver(store) { [unowned child] _ in
+      guard tag.exists else { return }
+      other.delete(tag)
+      do {
+        try other.save()
+        _ = try Tag.count(in: child)
+      } catch { Issue.record(error) }
+    }
+    let count = try withExtendedLifetime(child) { try Tag.count(in: context) }
+    #expect(count == 0)
+    let id = ManagedObjectIDs([tag.objectID])
+    for stream in streams {
+      var told: [ObjectChanges] = []
+      for await change in stream {
+        told.append(change)
+        if told.count == 2 { break }
+      }
+      #expect(told == [ObjectChanges(inserted: id), ObjectChanges(deleted: id)])
+    }
+  }
+
   @MainActor @Test(.timeLimit(.minutes(10)))
   func theViewContextMergesByItselfWhereItIsToldTo() async throws {
     let id = try saveTag("a", in: container)
