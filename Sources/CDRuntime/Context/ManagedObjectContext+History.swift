@@ -57,7 +57,15 @@ extension ManagedObjectContext {
     @_optimize(none)
     func noteUnknownSaves() {
       let known = registeredObjects.filter { $0.scope.plan.storeIndex == store.index }
-      for object in known { noteUpdate(of: object) }
+      for object in known {
+        // A row that was gone may be there again, as the next read or the save finds out. It replaces values that were set
+        // while it was gone.
+        if !object.isPending || object.flags.contains(.rowDeletedElsewhere) {
+          if object.flags.contains(.inaccessible) { pendingChanges.confirmLostChanges(of: object) }
+          object.flags.subtract([.rowDeletedElsewhere, .inaccessible])
+        }
+        noteUpdate(of: object)
+      }
       let stale = known.filter { !$0.isPending }
       changes = changes?.followed(by: ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
       roots.formUnion(model.entities.filter { $0.storeIndex == store.index }.map(\.root))

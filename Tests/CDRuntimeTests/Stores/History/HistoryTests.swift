@@ -79,6 +79,28 @@ import Testing
     #expect(tag.name == "b")
   }
 
+  /// Another context deletes the row of a changed object and takes the deletion back.
+  @Test(arguments: [false, true])
+  func anObjectWhoseRowIsThereAgainFollowsItAfterARollback(isPurged: Bool) throws {
+    let id = try saveTag("a", in: container)
+    let context = container.newContext()
+    let tag = try #require(try context.existingObject(with: id) as? Tag)
+    tag.name = "b"
+    let other = try store.freshContext()
+    other.undoManager = ContextUndoManager()
+    other.delete(try other.existingObject(with: id))
+    try other.save()
+    #expect(try Tag.count(in: context) == 1)
+    other.undo()
+    try other.save()
+    _ = try saveTag("c", in: container)
+    if isPurged { try coordinator.purgeHistory(before: .distantFuture) }
+    #expect(try Tag.count(in: context) == 2)
+    context.rollback()
+    #expect(tag.name == "a" && !tag.isInaccessible)
+    #expect(try context.existingObject(with: id) === tag)
+  }
+
   /// The history is read in several parts, and the second one cannot be read.
   @Test func aContextKnowsItsOwnSavesAfterAFailure() throws {
     let attached = try #require(coordinator.engine.stores.all.first)
