@@ -44,10 +44,19 @@ final class ChangeNotices {
 
   /// Notifies the observers of the context's changes.
   func publish(_ changes: ObjectChanges) {
-    guard isObserved, !changes.isEmpty else { return }
+    publishToStreams(changes)
+    publishToHandlers(changes)
+  }
+
+  func publishToStreams(_ changes: ObjectChanges) {
+    if streams.isEmpty || changes.isEmpty { return }
     for (id, stream) in streams {
       if case .terminated = stream.yield(changes) { streams[id] = nil }
     }
+  }
+
+  func publishToHandlers(_ changes: ObjectChanges) {
+    if handlers.isEmpty || changes.isEmpty { return }
     for handler in handlers.values { handler(changes) }
   }
 

@@ -31,6 +31,9 @@ final class HistoryPosition {
     }
   }
 
+  /// The newest save that the context has seen or made; nil if there is none.
+  func newestKnown(of store: any AttachedStore) -> Int64? { self[store].own?.max() ?? self[store].seen }
+
   /// Follows a store's history to its newest save.
   ///
   /// A server that takes over may lack the last saves of the one before it, and gives their numbers to other saves. Then any
@@ -49,11 +52,12 @@ final class HistoryPosition {
     guard newest > seen || lacksSaves else { return }
     // Before the saves are applied, because observers may fetch, which calls this method again.
     self[store].seen = newest
-    let lostOwn = lacksSaves ? self[store].own : nil
+    let own = self[store].own
     if lacksSaves { self[store].own = nil }
     do { try apply(lacksSaves ? nil : seen) } catch {
       self[store].seen = seen
-      if lacksSaves { self[store].own = lostOwn }
+      // Some of them may have been forgotten, and the history tells of them again.
+      if let own { self[store].own = own.union(self[store].own ?? []) }
       throw error
     }
   }

@@ -8,13 +8,21 @@ extension ManagedObjectContext {
   ///
   /// The session may do so with the next rows that it reads. It must not if there are unsaved changes: before a fetch reads
   /// rows, it compares the changed objects with its condition, and these may read others. Stores in files are used while
-  /// the server of other stores is away, and so they do not wait for it.
+  /// the server of other stores is away, and so they do not wait for it: see ``catchUpWithServer(of:)``.
   func catchUp(_ session: any StoreSession) throws {
     // No other context writes to a store that a migration is creating.
     if importTarget != nil { return }
     if session.isRemote, pending.isEmpty && children.isEmpty || session.isPartlyRemote {
       let isDone = try session.whenRowsAreRead { [weak self, unowned session] newest in
-        for (store, number) in newest { try self?.catchUp(to: number, of: store, session) }
+        guard let self else { return }
+        let position = historyPosition
+        let known = newest.map { position.newestKnown(of: $0.store) }
+        for (one, before) in zip(newest, known) {
+          // The number is old if an observer of a former store's changes has read or saved.
+          let isOld = position.newestKnown(of: one.store) != before
+          let number = try isOld ? session.newestSave(of: one.store) : one.number
+          try catchUp(to: number, of: one.store, session)
+        }
       }
       if isDone { return }
     }
@@ -27,15 +35,19 @@ extension ManagedObjectContext {
   }
 
   private func catchUp(to newest: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {
-    try historyPosition.advance(to: newest, of: store) { seen in try apply(saves: seen, of: store, session) }
+    try historyPosition.advance(to: newest, of: store) { seen in
+      try apply(saves: seen, to: newest, of: store, session)
+    }
   }
 
   /// Updates the objects in memory to the saves after a number.
   ///
-  /// - Parameter seen: The number; nil if the history lacks saves that this context has seen.
+  /// - Parameters:
+  ///   - seen: The number; nil if the history lacks saves that this context has seen.
+  ///   - newest: The number of the last save to apply. Without a snapshot, the history may have later ones by now.
   @_optimize(none)
   private func apply(
-    saves seen: Int64?, of store: any AttachedStore, _ session: any StoreSession
+    saves seen: Int64?, to newest: Int64, of store: any AttachedStore, _ session: any StoreSession
   ) throws {
     var roots: Set<Int> = []
     var lost: Set<Int> = []
@@ -45,7 +57,15 @@ extension ManagedObjectContext {
     @_optimize(none)
     func noteUnknownSaves() {
       let known = registeredObjects.filter { $0.scope.plan.storeIndex == store.index }
-      for object in known { noteUpdate(of: object) }
+      for object in known {
+        // A row that was gone may be there again, as the next read or the save finds out. It replaces values that were set
+        // while it was gone.
+        if !object.isPending || object.flags.contains(.rowDeletedElsewhere) {
+          if object.flags.contains(.inaccessible) { pendingChanges.confirmLostChanges(of: object) }
+          object.flags.subtract([.rowDeletedElsewhere, .inaccessible])
+        }
+        noteUpdate(of: object)
+      }
       let stale = known.filter { !$0.isPending }
       combined?.append(ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
       roots.formUnion(model.entities.filter { $0.storeIndex == store.index }.map(\.root))
@@ -55,6 +75,7 @@ extension ManagedObjectContext {
       // No number follows the last one, which only another program can have written.
       var expected = seen &+ 1
       try session.forEachSave(of: store, after: seen) { id, text in
+        if id > newest { return }
         // The history has been purged of saves that this context has not seen: any object may have changed.
         if id != expected { noteUnknownSaves() }
         expected = id &+ 1
@@ -79,9 +100,9 @@ extension ManagedObjectContext {
     }
     let changes = combined?.all
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
+    if !children.isEmpty, !roots.isEmpty { invalidateChildren(of: roots.union(referrers)) }
     // Observers may fetch, which calls this method again.
-    if !children.isEmpty, !roots.isEmpty { invalidateChildren(changes, of: roots.union(referrers)) }
-    if let changes { changeNotices.publish(changes) }
+    if let changes { publishWithChildren(changes) }
     notifyObserversUnlessReading()
   }
 

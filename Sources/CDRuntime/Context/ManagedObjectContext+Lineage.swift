@@ -288,18 +288,28 @@ extension ManagedObjectContext {
   /// Makes the children's objects read their values again from this context. Called when this context has been
   /// reverted, or has got values from another child or from the store.
   ///
-  /// - Parameters:
-  ///   - changes: The known changes, for observers of the children.
-  ///   - roots: The root entities of the changed objects; nil for all.
-  ///   - source: The child that has made the changes. Its observers are not notified.
-  func invalidateChildren(
-    _ changes: ObjectChanges? = nil, of roots: Set<Int>? = nil, except source: ManagedObjectContext? = nil
-  ) {
+  /// - Parameter roots: The root entities of the changed objects; nil for all.
+  func invalidateChildren(of roots: Set<Int>? = nil) {
     children.visitAll { child in
       child.follow(self, in: roots)
-      child.invalidateChildren(changes, of: roots)
-      if let changes, child !== source { child.changeNotices.publish(changes) }
+      child.invalidateChildren(of: roots)
     }
+  }
+
+  /// Notifies the observers of this context and of its descendants of changes, which all their objects follow by now.
+  ///
+  /// All streams come first. An observer with a handler may fetch, and the context may then learn of later saves and publish
+  /// them: streams report changes in the order in which they were saved.
+  ///
+  /// - Parameter source: The child that has made the changes. Its observers are not notified.
+  func publishWithChildren(_ changes: ObjectChanges, except source: ManagedObjectContext? = nil) {
+    visitWithChildren { if $0 !== source { $0.changeNotices.publishToStreams(changes) } }
+    visitWithChildren { if $0 !== source { $0.changeNotices.publishToHandlers(changes) } }
+  }
+
+  private func visitWithChildren(_ body: (ManagedObjectContext) -> Void) {
+    body(self)
+    children.visitAll { $0.visitWithChildren(body) }
   }
 
   /// Lets the observers of the descendants look again, after their objects have become those of this context.

@@ -41,8 +41,8 @@ extension ManagedObjectContext {
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     let refreshed = changes.asRefreshed
-    if !children.isEmpty { invalidateChildren(refreshed, of: roots.union(referrers)) }
-    changeNotices.publish(refreshed)
+    if !children.isEmpty { invalidateChildren(of: roots.union(referrers)) }
+    publishWithChildren(refreshed)
     notifyObservers()
   }
 

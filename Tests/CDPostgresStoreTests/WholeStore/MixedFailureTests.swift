@@ -12,7 +12,7 @@ import Testing
   private let proxy: TestProxy
   private let folder: URL
 
-  private static let model = ManagedObjectModel(
+  static let model = ManagedObjectModel(
     name: "Shelves in two", id: UUID(uuidString: "5B7E2D3E-9B07-4B1C-8C55-4B9C7C7B3A12") ?? UUID(),
     versions: [
       ModelVersion(
@@ -122,6 +122,30 @@ import Testing
     proxy.decide { _ in .forward }
     try context.save()
     #expect(try PersistentContainer(coordinator()).newContext().titles() == ["changed again"])
+  }
+
+  /// A change was set back here, and another context has changed or deleted the row on the server.
+  @Test(arguments: [false, true], [false, true])
+  func aChangeThatWasSetBackDoesNotCount(isDeleted: Bool, counts: Bool) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let context = PersistentContainer(try coordinator()).newContext()
+    let shelf = try context.insert(entityNamed: "Shelf")
+    try shelf.setValue("a", forKey: "name")
+    try context.save()
+    for name in ["x", "a"] { try shelf.setValue(name, forKey: "name") }
+    let other = PersistentContainer(try coordinator()).newContext()
+    let same = try other.objects(forEntityNamed: "Shelf")[0]
+    if isDeleted { other.delete(same) } else { try same.setValue("b", forKey: "name") }
+    try other.save()
+    if counts {
+      let former = try FetchPredicate(format: "name == 'a'")
+      #expect(
+        try context.count(for: FetchRequest<ManagedObject>(entityName: "Shelf", where: former)) == 0)
+    } else {
+      #expect(try context.objects(forEntityNamed: "Shelf") == (isDeleted ? [] : [shelf]))
+      if !isDeleted { #expect(try shelf.text("name") == "b") }
+    }
+    #expect(shelf.isInaccessible == isDeleted)
   }
 
   /// The server is away: a batch of the file's objects is written once, and the context learns of it at once.

@@ -52,6 +52,19 @@ import Testing
     #expect(try Tag.objects(in: container.newContext()).isEmpty)
   }
 
+  /// The history no longer says what has become of its row.
+  @Test func theObjectIsReadAgainAfterAPurge() throws {
+    let tag = try savedTag()
+    try withoutReads { _ = tag.name }
+    #expect(tag.isInaccessible)
+    let second = Tag(name: "b", in: other)
+    try other.save()
+    try container.persistentStoreCoordinator.purgeHistory(before: .distantFuture)
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Shelf")) == 1)
+    #expect(tag.name == "a" && !tag.isInaccessible)
+    #expect(second.name == "b")
+  }
+
   @Test func itsIdentifierFindsTheObjectAgain() throws {
     let tag = try savedTag()
     try withoutReads { _ = tag.name }

@@ -45,7 +45,6 @@ extension ManagedObjectContext {
   /// Pushes validated changes to the parent.
   func save(to parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
     try resolveConflicts(with: parent, &hooks)
-    let reverts = pendingChanges.revertCount
     let own = pending.filter { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
     let needed = try parentObjects(neededFor: own, parent)
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
@@ -57,9 +56,8 @@ extension ManagedObjectContext {
     let isChanged = pendingChanges.changeCount != mark || pending.count != count
     finishSaveToParent(keeping: isChanged ? objectsChangedMeanwhile(besides: own) : [])
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
-    if pendingChanges.revertCount != reverts { parent.invalidateChildren() }
-    parent.invalidateChildren(changes.asRefreshed, except: self)
-    parent.changeNotices.publish(changes.asRefreshed)
+    parent.invalidateChildren()
+    parent.publishWithChildren(changes.asRefreshed, except: self)
     changeNotices.publish(changes)
     callDidSave(saved)
     parent.notifyObservers()

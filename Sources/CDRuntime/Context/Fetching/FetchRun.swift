@@ -62,6 +62,7 @@ struct FetchRun {
       boundNames: values.keys)
     // Objects of a child whose values were set back have the parent's values again.
     if context.parent != nil, !context.pending.isEmpty { context.forgetSetBackValues() }
+    if context.hasPendingInLineage { try context.catchUpWithServer(of: plan) }
     if context.model.hasDerivedSlots, context.hasPendingInLineage {
       context.followWithDerivedChanges()
       // The last changed object may have no changes any more.

@@ -116,6 +116,12 @@ extension ManagedObjectContext {
     try catchUp(session, with: storeReader.stores.all.filter(isIncluded))
   }
 
+  /// Learns at once of saves that would otherwise be read with the next rows, because some of the stores are on a server. A
+  /// fetch compares objects with changes before it reads rows, and these saves may end the changes.
+  func catchUpWithServer(of plan: EntityPlan) throws {
+    if try reader().isPartlyRemote { try catchUpAtOnce { $0.index == plan.storeIndex } }
+  }
+
   /// Updates the context to the changes that other contexts have saved, if no snapshot is held. For a server, this may happen
   /// with the next rows that are read.
   func catchUpForFetch() throws {

@@ -79,6 +79,44 @@ import Testing
     #expect(tag.name == "b")
   }
 
+  /// Another context deletes the row of a changed object and takes the deletion back.
+  @Test(arguments: [false, true])
+  func anObjectWhoseRowIsThereAgainFollowsItAfterARollback(isPurged: Bool) throws {
+    let id = try saveTag("a", in: container)
+    let context = container.newContext()
+    let tag = try #require(try context.existingObject(with: id) as? Tag)
+    tag.name = "b"
+    let other = try store.freshContext()
+    other.undoManager = ContextUndoManager()
+    other.delete(try other.existingObject(with: id))
+    try other.save()
+    #expect(try Tag.count(in: context) == 1)
+    other.undo()
+    try other.save()
+    _ = try saveTag("c", in: container)
+    if isPurged { try coordinator.purgeHistory(before: .distantFuture) }
+    #expect(try Tag.count(in: context) == 2)
+    context.rollback()
+    #expect(tag.name == "a" && !tag.isInaccessible)
+    #expect(try context.existingObject(with: id) === tag)
+  }
+
+  /// The history is read in several parts, and the second one cannot be read.
+  @Test func aContextKnowsItsOwnSavesAfterAFailure() throws {
+    let attached = try #require(coordinator.engine.stores.all.first)
+    let position = HistoryPosition()
+    position.advance(to: 1, of: attached) { _ in }
+    position.noteOwnSaves([(store: attached, id: 2)], unfinished: nil)
+    var isTaken = false
+    #expect(throws: CancellationError.self) {
+      try position.advance(to: 3, of: attached) { _ in
+        isTaken = position.takeOwnSave(2, of: attached)
+        throw CancellationError()
+      }
+    }
+    #expect(isTaken && position.isOwnSave(2, of: attached))
+  }
+
   @Test(.timeLimit(.minutes(10)))
   func aListenerIsToldOfEverySaveOfThisAndOtherCoordinators() async throws {
     let stream = try coordinator.changes()
@@ -153,6 +191,37 @@ import Testing
         ObjectChanges(inserted: ManagedObjectIDs([second.objectID]), refreshed: id),
         ObjectChanges(deleted: id),
       ])
+  }
+
+  /// An observer of a child fetches when it is told of a save, and finds a later one.
+  @Test(.timeLimit(.minutes(10)))
+  func aContextTellsOfSavesInTheirOrder() async throws {
+    let context = container.newContext()
+    let child = ManagedObjectContext(parent: context)
+    let other = container.newContext()
+    #expect(try Tag.count(in: child) == 0)
+    let streams = [context.changes, child.changes]
+    let tag = Tag(name: "a", in: other)
+    try other.save()
+    child.changeNotices.addObserver(store) { [unowned child] _ in
+      guard tag.exists else { return }
+      other.delete(tag)
+      do {
+        try other.save()
+        _ = try Tag.count(in: child)
+      } catch { Issue.record(error) }
+    }
+    let count = try withExtendedLifetime(child) { try Tag.count(in: context) }
+    #expect(count == 0)
+    let id = ManagedObjectIDs([tag.objectID])
+    for stream in streams {
+      var told: [ObjectChanges] = []
+      for await change in stream {
+        told.append(change)
+        if told.count == 2 { break }
+      }
+      #expect(told == [ObjectChanges(inserted: id), ObjectChanges(deleted: id)])
+    }
   }
 
   @MainActor @Test(.timeLimit(.minutes(10)))
