@@ -286,11 +286,6 @@ package protocol StoreAnswer {
   ) throws -> [[FetchedValue]]?
 }
 
-extension StoreAnswer {
-  /// Returns all rows of objects.
-  package func rows(isSorted: Bool = true) throws -> RowCursor { try rows(StoreWindow(), isSorted: isSorted) }
-}
-
 /// A prepared search for objects by the value of one attribute.
 package protocol ValueLookup: AnyObject {
   /// Calls a body with the rows of the objects that have a value.
