@@ -526,14 +526,7 @@ struct StoreMigration {
     let copy = StepCopy(
       plan: plan, session: session, metadata: try metadata(plan, found), policies: policies,
       target: target, files: files)
-    try copy.run {
-      var own = description
-      own.location = .sqlite(source)
-      own.isReadOnly = true
-      own.migrationObserver = nil
-      let stores = try [own] + stores(plan.routeStep.source).dropFirst()
-      return try PersistentStoreCoordinator(plan: plan.source, stores: stores.map(\.settings))
-    }
+    try copy.run { try reader(plan.source, plan.routeStep.source, of: source) }
     try copy.listLostFiles()
     try session.execute("COMMIT")
   }
@@ -545,14 +538,16 @@ struct StoreMigration {
     let session = try session(
       file.path(percentEncoded: false), routeStep: plan.routeStep, stepPosition: stepPosition)
     session.report(0.96)
-    try derivation.run(session) {
-      var own = description
-      own.location = .sqlite(file)
-      own.isReadOnly = true
-      own.migrationObserver = nil
-      let stores = try [own] + stores(plan.routeStep.destination).dropFirst()
-      return try PersistentStoreCoordinator(plan: plan.destination, stores: stores.map(\.settings))
-    }
+    try derivation.run(session) { try reader(plan.destination, plan.routeStep.destination, of: file) }
+  }
+
+  /// Opens a file, to be read as objects of a version.
+  @_optimize(none)
+  func reader(_ plan: ModelPlan, _ version: ModelVersion, of file: URL) throws -> PersistentStoreCoordinator {
+    var stores = try self.stores(version)
+    stores[0].location = .sqlite(file)
+    stores[0].isReadOnly = true
+    return try PersistentStoreCoordinator(plan: plan, stores: stores.map(\.settings))
   }
 
   /// Verifies the whole new file, and lists in it the backups that remain to be removed.
