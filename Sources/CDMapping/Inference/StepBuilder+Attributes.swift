@@ -298,8 +298,7 @@ extension StepBuilder {
 
   /// The composite attribute of the source that an expression names; nil if the expression is anything else.
   private func namedComposite(_ value: ValueExpression, in builder: MappingBuilder) -> AttributeDescription? {
-    guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
-      case .key(let name) = steps[0],
+    guard let name = value.onlyKey,
       case .attribute(let attribute)? = source.property(name, of: builder.sourceName),
       case .composite = attribute.type
     else { return nil }
@@ -721,7 +720,7 @@ extension StepBuilder {
           + "'where: \(rule.value) != nil', or 'policy: custom'")
       return nil
     }
-    if relationship.isMandatoryToOne, onlyKey(of: checked.expression) == nil,
+    if relationship.isMandatoryToOne, checked.expression.onlyKey == nil,
       readsDeleted(checked.expression, in: mappings[mappingIndex])
     {
       problem(
@@ -786,19 +785,11 @@ extension StepBuilder {
   private func mayBeDeleted(
     _ value: ValueExpression, as new: RelationshipDescription, _ mappingIndex: Int
   ) -> Bool {
-    guard let key = onlyKey(of: value),
+    guard let key = value.onlyKey,
       case .relationship(let old)? = source.property(key, of: mappings[mappingIndex].sourceName)
     else { return false }
     return unenforcedInverse(of: old, as: new, mappingIndex) != nil
       && !isFiltered(old, in: mappings[mappingIndex])
-  }
-
-  /// The key of an expression that reads one property of the object; nil for any other expression.
-  func onlyKey(of value: ValueExpression) -> String? {
-    guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
-      case .key(let key) = steps[0]
-    else { return nil }
-    return key
   }
 
   /// Whether a value that is otherwise never nil is nil for references to deleted objects.

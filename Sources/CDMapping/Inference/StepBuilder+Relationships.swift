@@ -138,7 +138,7 @@ extension StepBuilder {
       case .objects(let value)? = mappings[mappingIndex].mapping.relationships.first(where: {
         $0.name == relationship.name
       })?.value,
-      let key = onlyKey(of: value), case .relationship(let old)? = source.property(key, of: entity),
+      let key = value.onlyKey, case .relationship(let old)? = source.property(key, of: entity),
       // Objects that refer to a deleted object are in no object's relationship.
       !old.deleteRule.leavesReferences,
       let back = source.inverse(of: old, in: entity), back.isMandatoryToOne

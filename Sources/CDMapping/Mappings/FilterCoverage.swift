@@ -62,8 +62,7 @@ struct FilterCoverage {
 
   /// Whether a value is an attribute that has an order with a constant in every object: it is never nil, and has no NaN.
   private func haveOrder(_ value: ValueExpression, _ bound: ValueExpression) -> Bool {
-    guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
-      case .key(let key) = steps[0], case .attribute(let attribute)? = source.property(key, of: entity),
+    guard let key = value.onlyKey, case .attribute(let attribute)? = source.property(key, of: entity),
       !attribute.isOptional
     else { return false }
     switch (TypeRules.rawType(attribute.type, in: source), bound.kind) {

@@ -224,9 +224,7 @@ extension CheckerSession {
     var values = [right]
     if case .aggregate(let elements) = right.kind { values = elements }
     for value in values {
-      guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
-        case .key(let key) = steps[0], graph.property(key, of: entity) == nil
-      else { continue }
+      guard let key = value.onlyKey, graph.property(key, of: entity) == nil else { continue }
       for place in first..<diagnostics.count
       where diagnostics[place].severity == .error && diagnostics[place].span == value.span {
         let found = diagnostics[place]

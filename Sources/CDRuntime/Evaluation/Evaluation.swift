@@ -623,9 +623,7 @@ extension Evaluation {
     _ collection: ValueExpression, _ index: ValueExpression
   ) throws(EvaluationError) -> EvaluationValue {
     let value = try value(collection)
-    if case .path(let base, let steps) = index.kind, case .object = base.kind, steps.count == 1,
-      case .key(let word) = steps[0]
-    {
+    if let word = index.onlyKey {
       switch word.uppercased() {
       case "FIRST": return try follow([.first], from: value)
       case "LAST": return try follow([.last], from: value)

@@ -38,7 +38,7 @@ enum StoreText {
     } else {
       let url = try #require(location.url)
       let connection = try SQLiteConnection.reading(url)
-      let source = SQLiteTableSource(connection, schema: "main")
+      let source = SQLiteTableSource(connection: connection, schema: "main")
       let names = Set(
         try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0] })
       try note(StoredTables(source, names: names, url: url).contents(), ExternalFiles(store: url))

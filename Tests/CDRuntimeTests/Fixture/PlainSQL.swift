@@ -39,7 +39,7 @@ extension PlainSQL {
     let address = PlainStores.address(url)
     guard let image = try PlainStores.image(at: address) else { throw PlainStores.missing(address) }
     PlainStores.replace(
-      try image.replacingRows(by: SQLiteTableSource(connection, schema: "main")), at: address)
+      try image.replacingRows(by: SQLiteTableSource(connection: connection, schema: "main")), at: address)
     try (coordinator?.engine as? PlainEngine)?.reload()
   }
 

@@ -3,7 +3,12 @@
 // What SQLite has behind a coordinator and a context, for tests of just that.
 extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError/notSupported(_:)`` for another engine.
-  var database: SQLiteDatabase { get throws { try SQLiteDatabase.of(engine, for: "tables") } }
+  var database: SQLiteDatabase {
+    get throws {
+      guard let database = engine as? SQLiteDatabase else { throw StoreError.notSupported("tables") }
+      return database
+    }
+  }
 }
 
 extension ManagedObjectContext {

@@ -58,7 +58,7 @@ enum StoreKind: String, CaseIterable, Sendable {
 extension PersistentStoreCoordinator {
   /// All that a store holds, by the name of the table.
   func storedRows() throws -> [String: [[StoreValue]]] {
-    let database = try SQLiteDatabase.of(engine, for: "tables")
+    let database = try self.database
     return try database.writer.use { connection in
       var result: [String: [[StoreValue]]] = [:]
       for store in database.attached.all {

@@ -234,9 +234,7 @@ struct CanonicalWriter {
     case .variable(let name): text += ".$" + name
     case .index(let index):
       text += "["
-      if case .path(let base, let steps) = index.kind, base.kind == .object, steps.count == 1,
-        case .key(let name) = steps[0], ["FIRST", "LAST", "SIZE"].contains(name.uppercased())
-      {
+      if let name = index.onlyKey, ["FIRST", "LAST", "SIZE"].contains(name.uppercased()) {
         text += "#" + name
       } else {
         write(index)

@@ -53,6 +53,14 @@ public struct ValueExpression: Hashable, Sendable {
   /// The position in the text that the expression was read from; nil for an expression built in code.
   public let span: SourceSpan?
 
+  /// The key of an expression that reads one property of the object; nil for any other expression.
+  package var onlyKey: String? {
+    guard case .path(let base, let steps) = kind, case .object = base.kind, steps.count == 1,
+      case .key(let key) = steps[0]
+    else { return nil }
+    return key
+  }
+
   private let height: Int32
 
   /// The number of levels of the tree: 1 for a constant. See ``FetchPredicate/depth``.

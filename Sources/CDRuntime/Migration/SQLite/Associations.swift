@@ -25,12 +25,6 @@ struct Associations {
         + "WITHOUT ROWID")
   }
 
-  private func run(_ sql: String, _ values: [AttributeValue]) throws {
-    let statement = try session.connection.statement(sql)
-    session.bind(values, to: statement)
-    do { try statement.run() } catch { throw session.wrapped(error) }
-  }
-
   @inline(never)
   private func rows<R>(
     _ sql: String, _ values: [AttributeValue], _ read: (SQLiteStatement) -> R
@@ -47,7 +41,7 @@ struct Associations {
 
   @_optimize(none)
   func add(_ mapping: Int, source: ManagedObject, destination: ManagedObject) throws {
-    try run(
+    try session.runKept(
       "INSERT INTO \(Self.table) (mapping, root, source, entity, destination) VALUES (?, ?, ?, ?, ?)",
       [
         .int(Int64(mapping)), .int(Int64(source.scope.plan.root)), .int(source.key),
@@ -56,7 +50,7 @@ struct Associations {
   }
 
   func replace(_ name: String, of object: ManagedObject) throws {
-    try run(
+    try session.runKept(
       "INSERT OR IGNORE INTO \(Self.replaced) (name, pk) VALUES (?, ?)", [.string(name), .int(object.key)])
   }
 

@@ -129,36 +129,14 @@ struct EvaluatedRows {
         values.append(.null)
         continue
       }
-      values.append(try value(each, storageType, object, sourceMapping, evaluator))
+      values.append(
+        try plan.value(
+          of: each.expression, for: object, as: storageType, each.name, sourceMapping.destination, evaluator))
     }
     if let chosen = sourceMapping.selectionTable {
       let marks = Array(repeating: "?", count: values.count).joined(separator: ", ")
-      try insert("INSERT INTO \(chosen) VALUES (\(marks))", values)
+      try session.runKept("INSERT INTO \(chosen) VALUES (\(marks))", values)
     }
-  }
-
-  private func insert(_ sql: String, _ values: [AttributeValue]) throws {
-    do {
-      let statement = try session.connection.statement(sql)
-      session.bind(values, to: statement)
-      try statement.run()
-    } catch { throw session.wrapped(error) }
-  }
-
-  private func value(
-    _ evaluation: StepPlan.Evaluation, _ storageType: StorageType, _ object: ManagedObject,
-    _ sourceMapping: StepPlan.SourceMapping,
-    _ evaluator: PredicateEvaluator
-  ) throws -> AttributeValue {
-    let key = object.objectID.key
-    let result: EvaluationValue
-    do {
-      result = try evaluator.value(of: evaluation.expression, for: object)
-    } catch { throw invalid(evaluation.name, "\(error)", sourceMapping, key) }
-    guard let value = result.single, let fitted = storageType.fitted(value) else {
-      throw invalid(evaluation.name, "it is \(result.kindName)", sourceMapping, key)
-    }
-    return fitted
   }
 
   private func writePairs(
@@ -175,7 +153,7 @@ struct EvaluatedRows {
       guard case .subject(let subject) = each, let target = subject as? ManagedObject else {
         throw invalid(evaluation.name, "it is \(each.kindName)", sourceMapping, key)
       }
-      try insert(
+      try session.runKept(
         "INSERT OR IGNORE INTO temp.\(pairs(sourceMapping, evaluation)) VALUES (?, ?, ?)",
         [.int(key), .int(target.objectID.key), .int(position)])
       position += Self.gap
@@ -186,6 +164,26 @@ struct EvaluatedRows {
     _ property: String, _ reason: String, _ sourceMapping: StepPlan.SourceMapping, _ key: Int64
   ) -> MigrationError {
     plan.error(.invalidValue(property: property, reason: reason), sourceMapping.destination.name, key)
+  }
+}
+
+extension StepPlan {
+  /// Evaluates an expression for an object of the source, as the value of a property of a destination entity.
+  ///
+  /// - Throws: ``MigrationError``, which names the property and the object, if there is no such value.
+  func value(
+    of expression: ValueExpression, for object: ManagedObject, as storageType: StorageType,
+    _ property: String, _ entity: EntityPlan, _ evaluator: PredicateEvaluator
+  ) throws -> AttributeValue {
+    func invalid(_ reason: String) -> MigrationError {
+      error(.invalidValue(property: property, reason: reason), entity.name, object.objectID.key)
+    }
+    let result: EvaluationValue
+    do { result = try evaluator.value(of: expression, for: object) } catch { throw invalid("\(error)") }
+    guard let fitted = result.single.flatMap(storageType.fitted) else {
+      throw invalid("it is \(result.kindName)")
+    }
+    return fitted
   }
 }
 

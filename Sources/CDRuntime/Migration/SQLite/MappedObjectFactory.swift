@@ -111,20 +111,10 @@ final class MappedObjectFactory {
       else { return nil }
       (value, nilReplacement) = (choices[0], fitted)
     }
-    guard let old = sourceSlot(value, of: entity), case .attribute(_, let found) = old.kind,
+    guard let old = value.onlyKey.flatMap(entity.slot), case .attribute(_, let found) = old.kind,
       found == storageType
-    else {
-      return nil
-    }
-    return (old.number, nilReplacement)
-  }
-
-  /// The source property that an expression names, if it is nothing but the path of that property.
-  private func sourceSlot(_ value: ValueExpression, of entity: EntityPlan) -> PropertyPlan? {
-    guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
-      case .key(let key) = steps[0]
     else { return nil }
-    return entity.slot(key)
+    return (old.number, nilReplacement)
   }
 
   private func reference(_ relationship: RelationshipPlan, _ sourceMapping: StepPlan.SourceMapping)
@@ -178,7 +168,8 @@ final class MappedObjectFactory {
     guard !computed.isEmpty else { return values }
     var composites: [Int: [String: AttributeValue]] = [:]
     for each in computed {
-      let value = try value(each, source)
+      let value = try plan.value(
+        of: each.value, for: source, as: each.storageType, each.name, destination, evaluator)
       if let field = each.field {
         composites[each.slot, default: [:]][field] = value
       } else {
@@ -215,20 +206,6 @@ final class MappedObjectFactory {
         }
       }
     }
-  }
-
-  private func value(_ each: Computed, _ source: ManagedObject) throws -> AttributeValue {
-    func invalid(_ reason: String) -> MigrationError {
-      plan.error(.invalidValue(property: each.name, reason: reason), destination.name, source.key)
-    }
-    let result: EvaluationValue
-    do {
-      result = try evaluator.value(of: each.value, for: source)
-    } catch { throw invalid("\(error)") }
-    guard let fitted = result.single.flatMap(each.storageType.fitted) else {
-      throw invalid("it is \(result.kindName)")
-    }
-    return fitted
   }
 
   /// Whether the mapping's filter accepts an object.

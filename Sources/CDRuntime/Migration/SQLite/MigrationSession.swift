@@ -113,19 +113,23 @@ final class MigrationSession {
     for value in values { writer.value(value) }
   }
 
+  /// Runs a statement that the connection keeps, because the next rows need it too.
+  func runKept(_ sql: String, _ values: [AttributeValue]) throws {
+    do {
+      let statement = try connection.statement(sql)
+      bind(values, to: statement)
+      try statement.run()
+    } catch { throw wrapped(error) }
+  }
+
   func number(_ sql: String) throws -> Int64 {
     do {
       return try scanGuard.watchingCount { try connection.scalar(sql).flatMap { Int64($0) } ?? 0 }
     } catch { throw wrapped(error) }
   }
 
-  func key(_ sql: SQLText) throws -> Int64? {
-    do {
-      let statement = try connection.makeStatement(sql.text)
-      bind(sql.bindings, to: statement)
-      return try statement.step() ? statement.int64(0) : nil
-    } catch { throw wrapped(error) }
-  }
+  /// The first column of the only row; nil if there is none.
+  func key(_ sql: SQLText) throws -> Int64? { try keys(sql).first }
 
   /// The first column of all rows.
   func keys(_ sql: SQLText) throws -> [Int64] {

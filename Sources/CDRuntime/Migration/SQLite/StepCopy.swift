@@ -88,7 +88,7 @@ struct StepCopy {
   private func count(_ sourceMapping: StepPlan.SourceMapping) throws -> Int64 {
     let condition = plan.condition(sourceMapping, "t0").map { " WHERE \($0)" } ?? ""
     return try session.number(
-      "SELECT count(*) FROM \(SQLText.quoted(sourceMapping.source.table)) AS t0\(condition)")
+      "SELECT count(*) FROM main.\(SQLText.quoted(sourceMapping.source.table)) AS t0\(condition)")
   }
 
   /// - Returns: The next free key, by the index of the destination's root.
@@ -570,9 +570,7 @@ extension StepCopy {
     var wanted = madeCount
     for sourceMapping in plan.sourceMappings where plan.mapping.duplicates.isEmpty && !sourceMapping.isCustom
     {
-      let condition = plan.condition(sourceMapping, "t0").map { " WHERE \($0)" } ?? ""
-      wanted += try session.number(
-        "SELECT count(*) FROM main.\(SQLText.quoted(sourceMapping.source.table)) AS t0\(condition)")
+      wanted += try count(sourceMapping)
     }
     var found = 0 as Int64
     for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {

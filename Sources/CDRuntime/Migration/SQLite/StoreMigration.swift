@@ -39,13 +39,14 @@ struct StoreMigration {
     // Another process may change the store before this one has its lock. The attempt is repeated then.
     var migration = self
     for _ in 0..<5 {
-      switch try migration.resolved().attempt() {
-      case .disturbed: continue
-      case .needsNewFile: migration.needsNewFile = true
-      case .unnecessary: return nil
-      case .made(let steps, let backup):
+      do {
+        guard let (steps, backup) = try migration.resolved().attempt() else { return nil }
         return MigrationResult(
           storeURL: url, steps: steps, isInPlace: backup == nil, backup: backup, duration: clock.now - start)
+      } catch is InPlaceStep.DerivationNeeded {
+        migration.needsNewFile = true
+      } catch is Disturbed {
+        continue
       }
     }
     throw MigrationError(url, .inUse)
@@ -53,43 +54,28 @@ struct StoreMigration {
 
   typealias Policies = [MigrationPolicies.Key: any EntityMigrationPolicy]
 
-  private struct State: Equatable {
-    let identity: FileIdentity?
-    let dataHash: String
-    let version: Int
-  }
+  /// The store was changed before the migration had its lock, or indexes were removed.
+  private struct Disturbed: Error {}
 
-  private enum Attempt {
-    case made(steps: [MigrationError.Step], backup: URL?)
-    /// The store was changed in the meantime, or indexes were removed.
-    case disturbed
-    /// The steps in the file itself were taken back, because derived values must be computed.
-    case needsNewFile
-    /// The store already has the current version.
-    case unnecessary
-  }
+  /// What a migration does with a store whose lock a session has. `inPlace` is nil if a new file is written.
+  private typealias Locked = (
+    lock: MigrationSession, found: StoreMetadata, plans: [StepPlan], inPlace: [InPlaceStep]?
+  )
 
+  /// - Returns: Nil if the store already has the current version.
+  /// - Throws: ``Disturbed``; or ``InPlaceStep/DerivationNeeded``, after the steps in the file itself were taken back.
   @_optimize(none)
-  private func attempt() throws -> Attempt {
+  private func attempt() throws -> (steps: [MigrationError.Step], backup: URL?)? {
     let policies = makePolicies()
-    let lockedStore: LockedStore
-    switch try lockStore(policies) {
-    case .locked(let store): lockedStore = store
-    case .disturbed: return .disturbed
-    case .unnecessary: return .unnecessary
-    }
-    let (lock, found, plans) = (lockedStore.lock, lockedStore.found, lockedStore.plans)
+    guard let (lock, found, plans, inPlace) = try lockStore(policies) else { return nil }
     lock.connection.wait(forOthers: description.busyTimeout)
     do {
       let steps = plans.map(\.routeStep.name)
-      if let inPlace = lockedStore.inPlace {
+      if let inPlace {
         try migrateInPlace(inPlace, plans, found, lock)
-        return .made(steps: steps, backup: nil)
+        return (steps: steps, backup: nil)
       }
-      return .made(steps: steps, backup: try migrateToNewFile(plans, found, lock, policies))
-    } catch is InPlaceStep.DerivationNeeded {
-      try lock.execute("ROLLBACK")
-      return .needsNewFile
+      return (steps: steps, backup: try migrateToNewFile(plans, found, lock, policies))
     } catch {
       try? lock.connection.execute("ROLLBACK")
       throw lock.wrapped(error)
@@ -99,7 +85,7 @@ struct StoreMigration {
   /// Plans the migration and takes the lock. Waits up to a second for others that have the store open: without it, two
   /// processes that migrate the store at once would both fail.
   @_optimize(none)
-  private func lockStore(_ policies: Policies) throws -> Beginning {
+  private func lockStore(_ policies: Policies) throws -> Locked? {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(max(0, min(description.busyTimeout, 1)))
     while true {
@@ -112,23 +98,6 @@ struct StoreMigration {
         usleep(.random(in: 1_000...30_000))
       }
     }
-  }
-
-  private struct LockedStore {
-    /// The session that has the store's lock.
-    let lock: MigrationSession
-    let found: StoreMetadata
-    let plans: [StepPlan]
-    /// Nil if a new file is written.
-    let inPlace: [InPlaceStep]?
-  }
-
-  private enum Beginning {
-    case locked(LockedStore)
-    /// The store was changed in the meantime, or indexes were removed.
-    case disturbed
-    /// The store already has the current version.
-    case unnecessary
   }
 
   /// Plans the migration of the store as it is now. Writes nothing, and closes the file again.
@@ -147,19 +116,20 @@ struct StoreMigration {
 
   /// Plans the migration of the store as it is now, and takes its lock.
   ///
-  /// - Throws: ``StoreError/busy(_:)`` if another connection writes to the store.
+  /// - Returns: Nil if the store already has the current version.
+  /// - Throws: ``StoreError/busy(_:)`` if another connection writes to the store, or ``Disturbed``.
   @_optimize(none)
-  private func begin(_ policies: Policies) throws -> Beginning {
+  private func begin(_ policies: Policies) throws -> Locked? {
     let identity = FileIdentity(path)
     let (found, plans) = try plan(policies)
-    if plans.isEmpty { return .unnecessary }
+    if plans.isEmpty { return nil }
     let inPlace = inPlaceSteps(plans)
     if inPlace == nil { try checkSpace(routeSteps: plans.count) }
 
     let lock = try session(path)
     lock.connection.wait(forOthers: 0)
     try lock.checkCancelled()
-    if lock.connection.hasMoved { return .disturbed }
+    if lock.connection.hasMoved { throw Disturbed() }
     // This statement fails while another connection has the store open.
     do {
       guard try lock.connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
@@ -173,18 +143,18 @@ struct StoreMigration {
     do {
       let now = try StoreMetadata(lock.connection, url: url)
       guard
-        State(identity: identity, dataHash: found.dataHash, version: found.versionNumber)
-          == State(identity: FileIdentity(path), dataHash: now.dataHash, version: now.versionNumber)
+        (identity, found.dataHash, found.versionNumber)
+          == (FileIdentity(path), now.dataHash, now.versionNumber)
       else {
         try lock.execute("ROLLBACK")
-        return .disturbed
+        throw Disturbed()
       }
       if try checkIndexes(plans, lock) {
         try lock.execute("COMMIT")
-        return .disturbed
+        throw Disturbed()
       }
     } catch { throw lock.wrapped(error) }
-    return .locked(LockedStore(lock: lock, found: found, plans: plans, inPlace: inPlace))
+    return (lock, found, plans, inPlace)
   }
 
   /// Refuses a store whose tables differ from those of the version that it was written with, in which another program has
@@ -527,14 +497,7 @@ struct StoreMigration {
     let copy = StepCopy(
       plan: plan, session: session, metadata: try metadata(plan, found), policies: policies,
       target: target, files: files)
-    try copy.run {
-      var own = description
-      own.location = .sqlite(source)
-      own.isReadOnly = true
-      own.migrationObserver = nil
-      let stores = try [own] + stores(plan.routeStep.source).dropFirst()
-      return try PersistentStoreCoordinator(plan: plan.source, stores: stores.map(\.settings))
-    }
+    try copy.run { try reader(plan.source, plan.routeStep.source, of: source) }
     try copy.listLostFiles()
     try session.execute("COMMIT")
   }
@@ -546,14 +509,16 @@ struct StoreMigration {
     let session = try session(
       file.path(percentEncoded: false), routeStep: plan.routeStep, stepPosition: stepPosition)
     session.report(0.96)
-    try derivation.run(session) {
-      var own = description
-      own.location = .sqlite(file)
-      own.isReadOnly = true
-      own.migrationObserver = nil
-      let stores = try [own] + stores(plan.routeStep.destination).dropFirst()
-      return try PersistentStoreCoordinator(plan: plan.destination, stores: stores.map(\.settings))
-    }
+    try derivation.run(session) { try reader(plan.destination, plan.routeStep.destination, of: file) }
+  }
+
+  /// Opens a file, to be read as objects of a version.
+  @_optimize(none)
+  func reader(_ plan: ModelPlan, _ version: ModelVersion, of file: URL) throws -> PersistentStoreCoordinator {
+    var stores = try self.stores(version)
+    stores[0].location = .sqlite(file)
+    stores[0].isReadOnly = true
+    return try PersistentStoreCoordinator(plan: plan, stores: stores.map(\.settings))
   }
 
   /// Verifies the whole new file, and lists in it the backups that remain to be removed.

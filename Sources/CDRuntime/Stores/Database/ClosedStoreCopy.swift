@@ -171,7 +171,8 @@ private struct StoredRows {
     }
     let stored = try StoredSchema(connection)
     try stored.check(of: url)
-    tables = StoredTables(SQLiteTableSource(connection, schema: "main"), names: stored.tables, url: url)
+    let source = SQLiteTableSource(connection: connection, schema: "main")
+    tables = StoredTables(source, names: stored.tables, url: url)
     model = try tables.plan()
     // A copy without such a table would silently lack its rows.
     try stored.check(without: model.entities.filter { $0.storeIndex == nil }.map(\.table), of: url)

@@ -26,9 +26,7 @@ extension SQLiteDatabase {
   /// - Throws: An error; nothing has been written then. There are two exceptions: with ``StoreError/notRestored(_:reason:)``,
   ///   files may have changes that their stores do not have. And if the transaction has changed several stores, the COMMIT
   ///   may have reached some of them, whose histories then have the save.
-  func commit(
-    _ connection: SQLiteConnection, changed: [SQLiteStore], check: () throws -> Void = {}
-  ) throws {
+  func commit(_ connection: SQLiteConnection, changed: [SQLiteStore], check: () throws -> Void) throws {
     // Another engine may commit in the check, after which nothing may be refused here.
     try connection.checkDeferredReferences()
     var files = attached.all.compactMap { store in
@@ -107,28 +105,6 @@ extension SQLiteDatabase {
     try writer.use { connection in
       let session = SQLiteSession(connection, stores: attached, model: model, sql: sql)
       return try body(SQLiteWriteSession(session, of: self))
-    }
-  }
-
-  /// Runs a body in a transaction that changes one store. If the body throws, nothing is changed.
-  func write<R>(_ connection: SQLiteConnection, to store: SQLiteStore, _ body: () throws -> R) throws -> R {
-    try write(connection) { (try body(), [store]) }
-  }
-
-  /// Runs a body in a transaction. If the body throws, nothing is changed.
-  ///
-  /// - Parameter body: Returns the stores that it has changed, too.
-  func write<R>(
-    _ connection: SQLiteConnection, _ body: () throws -> (result: R, changed: [SQLiteStore])
-  ) throws -> R {
-    try begin(connection)
-    do {
-      let (result, changed) = try body()
-      try commit(connection, changed: changed)
-      return result
-    } catch {
-      if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }
-      throw error
     }
   }
 }

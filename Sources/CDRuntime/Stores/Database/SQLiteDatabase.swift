@@ -124,14 +124,6 @@ final class SQLiteDatabase: StoreEngine {
     writer = SQLiteWriter(try SQLiteConnection(path: ":memory:", of: [store.url]))
   }
 
-  /// Returns the SQLite database of an engine, for a feature that other engines do not have.
-  ///
-  /// - Throws: ``StoreError/notSupported(_:)`` for another engine.
-  static func of(_ engine: any StoreEngine, for feature: String) throws -> SQLiteDatabase {
-    guard let database = engine as? SQLiteDatabase else { throw StoreError.notSupported(feature) }
-    return database
-  }
-
   // MARK: Connections
 
   @_optimize(none)

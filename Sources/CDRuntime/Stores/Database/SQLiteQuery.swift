@@ -233,9 +233,7 @@ struct SQLiteQuery: StoreAnswer {
   }
 
   private func isIndexed(_ expression: ValueExpression) -> Bool {
-    guard case .path(let base, let steps) = expression.kind, case .object = base.kind, steps.count == 1,
-      case .key(let key) = steps[0]
-    else { return false }
+    guard let key = expression.onlyKey else { return false }
     return entity.lineage.contains { index in
       model.entities[index].description.indexes.contains { $0.elements.first?.keyPath == key }
     }

@@ -69,14 +69,10 @@ private struct TableStatements {
 // MARK: Reading
 
 /// The tables of a connection's database, for the file of a format.
-final class SQLiteTableSource: TableSource {
-  private let connection: SQLiteConnection
-  private let schema: String
-
-  init(_ connection: SQLiteConnection, schema: String) {
-    self.connection = connection
-    self.schema = schema
-  }
+struct SQLiteTableSource: TableSource {
+  let connection: SQLiteConnection
+  /// The name of the database in the connection.
+  let schema: String
 
   func metadata() throws -> [String: String] { try connection.metadataEntries(schema: schema) }
 
@@ -118,8 +114,8 @@ extension StoreContents {
     replacing entries: [String: String] = [:], inlining files: ExternalFiles? = nil,
     watch: (any TableSource) -> any TableSource = { $0 }
   ) throws {
-    let rows = SQLiteTableSource(connection, schema: schema)
-    let source: any TableSource = files.map { InlineValues(rows, $0) } ?? rows
+    let rows = SQLiteTableSource(connection: connection, schema: schema)
+    let source: any TableSource = files.map { InlineValues(source: rows, files: $0) } ?? rows
     try self.init(tables, from: watch(source), isCopy: isCopy, replacing: entries)
   }
 }

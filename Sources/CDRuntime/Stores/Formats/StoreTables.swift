@@ -114,7 +114,7 @@ package struct StoreTables {
 // MARK: What an engine gives
 
 /// The tables of an engine, from which a format writes a store's rows.
-package protocol TableSource: AnyObject {
+package protocol TableSource {
   /// Returns the entries of the store's metadata.
   func metadata() throws -> [String: String]
   /// Calls a body with the values of each row of a table, in the order of the table's columns. Objects are in the order

@@ -140,14 +140,9 @@ package protocol StoreMigrator: Sendable {
 }
 
 /// Rows whose large values are in files, for an engine whose rows contain all values.
-final class InlineValues: TableSource {
-  private let source: any TableSource
-  private let files: ExternalFiles
-
-  init(_ source: any TableSource, _ files: ExternalFiles) {
-    self.source = source
-    self.files = files
-  }
+struct InlineValues: TableSource {
+  let source: any TableSource
+  let files: ExternalFiles
 
   func metadata() throws -> [String: String] { try source.metadata() }
 

@@ -109,21 +109,9 @@ enum HistoryText {
   }
 
   static func ranges(_ keys: [ObjectKey]) -> [JSONValue] {
-    ranges(ofSorted: keys).map { .array([.int($0.lowerBound), .int($0.upperBound)]) }
-  }
-
-  private static func ranges(ofSorted keys: [ObjectKey]) -> [ClosedRange<ObjectKey>] {
-    var ranges: [ClosedRange<ObjectKey>] = []
-    guard var lower = keys.first, var upper = keys.first else { return [] }
-    for key in keys.dropFirst() where key != upper {
-      if key != upper + 1 {
-        ranges.append(lower...upper)
-        lower = key
-      }
-      upper = key
-    }
-    ranges.append(lower...upper)
-    return ranges
+    var all = KeyRanges()
+    for key in keys { all.append(key) }
+    return KeyRanges.normalized(all.ranges).map { .array([.int($0.lowerBound), .int($0.upperBound)]) }
   }
 
   /// Returns the text for the changes of a store's objects; nil if there are none.

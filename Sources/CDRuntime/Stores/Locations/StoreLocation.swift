@@ -56,11 +56,6 @@ extension StoreLocation {
     }
   }
 
-  /// Whether an engine of the given name opens the store.
-  func isOfEngine(_ name: String) -> Bool {
-    if case .engine(let location) = self { location.engine == name } else { false }
-  }
-
   /// The format of a file that is read and written as a whole; nil for other locations.
   var format: (any StoreFormat)? {
     switch self {

@@ -16,8 +16,6 @@ package struct ModelSQL: Sendable {
 
 /// The SQL statements on an entity's single rows.
 package struct EntitySQL: Sendable {
-  /// Selects all rows.
-  package let select: String
   /// Selects the row of a key. It may leave large values out: see ``SQLDialect/laterValue(_:)``.
   package let selectByKey: String
   /// Inserts a row with version 1. The parameters are the key and the values of the columns.
@@ -39,7 +37,6 @@ package struct EntitySQL: Sendable {
     func select(_ values: [String]) -> String {
       "SELECT " + (["_pk", "_version"] + values).joined(separator: ", ") + " FROM \(table)"
     }
-    self.select = select(names)
     var marked = names
     for column in plan.laterColumns { marked[column] = dialect.laterValue(names[column]) ?? names[column] }
     selectByKey = select(marked) + " WHERE _pk = ?"

@@ -331,19 +331,11 @@ package enum IntegerOperator: Int, CaseIterable {
     }
   }
 
+  private static let names = ["add", "subtract", "multiply", "divide", "remainder", "power", "exclusiveOr"]
+
   /// The name of the case. String interpolation of the case itself would look it up by reflection whenever a store is
   /// opened, which takes longer than the rest of installing a function.
-  var name: String {
-    switch self {
-    case .add: "add"
-    case .subtract: "subtract"
-    case .multiply: "multiply"
-    case .divide: "divide"
-    case .remainder: "remainder"
-    case .power: "power"
-    case .exclusiveOr: "exclusiveOr"
-    }
-  }
+  var name: String { Self.names[rawValue] }
 
   /// SQL's operator, which is valid if the result does not overflow; nil if SQL has no such operator.
   package var word: String? {
@@ -393,16 +385,12 @@ extension SQLCompiler {
       isNullable: value.isNullable || alternative.isNullable)
   }
 
-  /// Compiles the alternative for a value that does not fit. It must be an integer or nil.
+  /// Compiles the alternative for a value that does not fit. The caller checks that it is an integer or nil.
   private mutating func integer(_ expression: ValueExpression) throws(EvaluationError) -> SQLValue? {
     switch try operand(expression) {
     case .constant(.value(.null))?: SQLValue("NULL", .int(0...0))
-    case .constant(.value(.int(let number)))?:
-      SQLValue("\(bind: .int(number))", .int(number...number), isNullable: false)
-    case .constant(.value(.bool(let flag)))?:
-      SQLValue("\(bind: .int(flag ? 1 : 0))", .int(0...1), isNullable: false)
-    case .value(let value)?: value
-    case .constant?, .collection?, nil: nil
+    case let operand?: Self.calculable(operand)
+    case nil: nil
     }
   }
 }

@@ -26,7 +26,7 @@ extension SQLCompiler {
           .value(collection.value ?? object(collection.element)), test, isNegated: isAll)
       else { return nil }
       let rows = collection.exists(inner)
-      return SQLCondition(sql: isAll != isNegated ? "NOT \(rows)" : rows, isExact: true)
+      return SQLCondition(sql: isAll != isNegated ? "NOT \(rows)" : rows)
     case .value: return nil
     }
   }
@@ -48,8 +48,7 @@ extension SQLCompiler {
     case 1: return conditions[0]
     default:
       let texts = conditions.map { $0.operand(of: level) }
-      return SQLCondition(
-        sql: SQLText.joined(texts, level == .and ? " AND " : " OR "), isExact: true, level: level)
+      return SQLCondition(sql: SQLText.joined(texts, level == .and ? " AND " : " OR "), level: level)
     }
   }
 
@@ -142,7 +141,7 @@ extension SQLCompiler {
       case .equalTo, .notEqualTo, .lessThanOrEqualTo, .greaterThanOrEqualTo:
         if !equality, !left.kind.isOrdered { return nil }
         let isNull = (comparisonOperator != .notEqualTo) != isNegated
-        return SQLCondition(sql: isNull ? "\(left.sql) IS NULL" : "\(left.sql) IS NOT NULL", isExact: true)
+        return SQLCondition(sql: isNull ? "\(left.sql) IS NULL" : "\(left.sql) IS NOT NULL")
       default: return self.constant(isNegated)
       }
     }
@@ -175,10 +174,10 @@ extension SQLCompiler {
         if left.kind.isNumber, right.kind.isNumber { return nil }
         if !left.isNullable || !right.isNullable { return constant(!isEqual) }
         let bothNull: SQLText = "(\(left.sql) IS NULL AND \(right.sql) IS NULL)"
-        return SQLCondition(sql: isEqual ? bothNull : "NOT \(bothNull)", isExact: true)
+        return SQLCondition(sql: isEqual ? bothNull : "NOT \(bothNull)")
       }
       if folds { return foldedEquality(left, right, options, isEqual: isEqual) }
-      return SQLCondition(sql: dialect.equality(left, right, isEqual: isEqual), isExact: true)
+      return SQLCondition(sql: dialect.equality(left, right, isEqual: isEqual))
     case .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo:
       guard dialect.isComparable(left.kind, right.kind), left.kind.isOrdered, right.kind.isOrdered else {
         return nil
@@ -192,11 +191,9 @@ extension SQLCompiler {
       }
       let takesEqual = comparisonOperator == .lessThanOrEqualTo || comparisonOperator == .greaterThanOrEqualTo
       if takesEqual, left.isNullable, right.isNullable {
-        let either: SQLText = "\(test) OR (\(left.sql) IS NULL AND \(right.sql) IS NULL)"
-        if isNegated { return SQLCondition(sql: dialect.isNotTrue(either), isExact: true) }
-        return SQLCondition(sql: either, isExact: true, level: .or)
+        return either("\(test) OR (\(left.sql) IS NULL AND \(right.sql) IS NULL)", isNegated: isNegated)
       }
-      return SQLCondition(sql: isNegated ? dialect.isNotTrue(test) : test, isExact: true)
+      return SQLCondition(sql: isNegated ? dialect.isNotTrue(test) : test)
     default:
       guard comparisonOperator.isForStrings else { return nil }
       return textual(left, comparisonOperator, right, options, isNegated: isNegated)
@@ -212,12 +209,15 @@ extension SQLCompiler {
         SQLValue(order, .int(-1...1)), SQLValue("0", .int(0...0), isNullable: false), isEqual: isEqual)
     }
     if left.isNullable, right.isNullable {
-      let either: SQLText = "\(equality(true)) OR (\(left.sql) IS NULL AND \(right.sql) IS NULL)"
-      return isEqual
-        ? SQLCondition(sql: either, isExact: true, level: .or)
-        : SQLCondition(sql: dialect.isNotTrue(either), isExact: true)
+      return either(
+        "\(equality(true)) OR (\(left.sql) IS NULL AND \(right.sql) IS NULL)", isNegated: !isEqual)
     }
-    return SQLCondition(sql: equality(isEqual), isExact: true)
+    return SQLCondition(sql: equality(isEqual))
+  }
+
+  /// Returns the condition for a text of the form `… OR …`.
+  private func either(_ text: SQLText, isNegated: Bool) -> SQLCondition {
+    isNegated ? SQLCondition(sql: dialect.isNotTrue(text)) : SQLCondition(sql: text, level: .or)
   }
 }
 
@@ -277,7 +277,7 @@ extension SQLCompiler {
       let element = SQLOperand.value(collection.value ?? object(collection.element))
       guard let inner = compare(element, .equalTo, member, options, isNegated: false) else { return nil }
       let rows = collection.exists(inner)
-      return SQLCondition(sql: isNegated ? "NOT \(rows)" : rows, isExact: true)
+      return SQLCondition(sql: isNegated ? "NOT \(rows)" : rows)
     }
   }
 
@@ -323,8 +323,7 @@ extension SQLCompiler {
   ) -> SQLCondition? {
     if stored.isEmpty {
       if !hasNull { return constant(isNegated) }
-      return SQLCondition(
-        sql: isNegated ? "\(value.sql) IS NOT NULL" : "\(value.sql) IS NULL", isExact: true)
+      return SQLCondition(sql: isNegated ? "\(value.sql) IS NOT NULL" : "\(value.sql) IS NULL")
     }
     let test: SQLText
     if stored.count > 500, let membership = dialect.membership(value.sql, in: stored) {
@@ -334,14 +333,9 @@ extension SQLCompiler {
     } else {
       return nil
     }
-    if hasNull {
-      let either: SQLText = "\(test) OR \(value.sql) IS NULL"
-      if isNegated { return SQLCondition(sql: dialect.isNotTrue(either), isExact: true) }
-      return SQLCondition(sql: either, isExact: true, level: .or)
-    }
-    if !isNegated { return SQLCondition(sql: test, isExact: true) }
-    return SQLCondition(
-      sql: value.isNullable ? dialect.isNotTrue(test) : "NOT \(test)", isExact: true)
+    if hasNull { return either("\(test) OR \(value.sql) IS NULL", isNegated: isNegated) }
+    if !isNegated { return SQLCondition(sql: test) }
+    return SQLCondition(sql: value.isNullable ? dialect.isNotTrue(test) : "NOT \(test)")
   }
 
   // MARK: Parts of strings and data
@@ -378,7 +372,7 @@ extension SQLCompiler {
     default:
       guard left.kind == .string else { return nil }
       guard let test = dialect.match(left.sql, comparisonOperator, right.sql, options) else { return nil }
-      return SQLCondition(sql: isNegated ? "NOT \(test)" : test, isExact: true)
+      return SQLCondition(sql: isNegated ? "NOT \(test)" : test)
     }
   }
 
@@ -386,15 +380,15 @@ extension SQLCompiler {
     _ whole: SQLValue, _ part: SQLValue, _ index: SearchAnchor, _ options: ComparisonOptions, isNegated: Bool
   ) -> SQLCondition? {
     guard let test = dialect.search(whole.sql, for: part.sql, index, options) else { return nil }
-    if isNegated { return SQLCondition(sql: "NOT \(test)", isExact: true) }
+    if isNegated { return SQLCondition(sql: "NOT \(test)") }
     guard index == .start, options.isEmpty, case .string(let prefix)? = part.sql.bindings.first,
       part.sql.text == "?", let end = Self.end(ofPrefix: prefix)
-    else { return SQLCondition(sql: test, isExact: true) }
+    else { return SQLCondition(sql: test) }
     // The range allows the use of an index. The test then checks that the prefix does not cut a combining sequence.
     let text = dialect.ordered(whole)
     return SQLCondition(
       sql: "\(text) >= \(bind: .string(prefix)) AND \(text) < \(bind: .string(end)) AND \(test)",
-      isExact: true, level: .and)
+      level: .and)
   }
 
   /// The least string after all strings that begin with an ASCII prefix. Returns nil for a prefix with other

@@ -59,7 +59,7 @@ package struct SQLCompiler {
   // MARK: Predicates
 
   func constant(_ holds: Bool) -> SQLCondition {
-    SQLCondition(sql: SQLText(text: holds ? dialect.always : dialect.never), isExact: true)
+    SQLCondition(sql: SQLText(text: holds ? dialect.always : dialect.never))
   }
 
   mutating func condition(

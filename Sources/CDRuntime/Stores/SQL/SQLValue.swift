@@ -106,7 +106,7 @@ struct SQLCondition {
   enum Level { case atom, and, or }
 
   var sql: SQLText
-  var isExact: Bool
+  var isExact = true
   var level = Level.atom
 
   /// The text for use beside other conditions, in parentheses if necessary.

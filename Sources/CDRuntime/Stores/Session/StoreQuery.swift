@@ -38,9 +38,6 @@ package struct StoreWindow {
     self.offset = offset
     self.limit = limit
   }
-
-  /// Whether the window is not all rows.
-  var isLimited: Bool { offset != 0 || limit != nil }
 }
 
 /// A found object: its key and the index of its entity.

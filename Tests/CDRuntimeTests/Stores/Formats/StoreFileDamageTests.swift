@@ -279,11 +279,12 @@ import Testing
   }
 
   @Test func theDateOfXMLIsExact() {
+    func read(_ text: String) -> Double? { Array(text.utf8).withUnsafeBufferPointer(XMLDate.seconds) }
     for seconds in [
       0, 1, -1, 86_400, -63_113_904_000, 252_423_993_599, 1e18, 0.5, -0.0, .infinity, .leastNonzeroMagnitude,
     ] as [Double] {
       let text = XMLDate.text(seconds)
-      let back = XMLDate.seconds(text)
+      let back = read(text)
       #expect(back == seconds && back?.sign == seconds.sign, "\(text)")
     }
     #expect(
@@ -292,7 +293,7 @@ import Testing
     for text in [
       "2001-02-29T00:00:00Z", "2001-13-01T00:00:00Z", "2001-01-01T24:00:00Z", "2001-01-01 00:00:00Z", "",
     ] {
-      #expect(XMLDate.seconds(text) == nil, "\(text)")
+      #expect(read(text) == nil, "\(text)")
     }
   }
 }

@@ -11,12 +11,7 @@ extension StepPlan {
   @_optimize(none)
   func keepsOuterKeys(of old: EntityPlan, as new: EntityPlan) -> Bool {
     guard old.storeIndex != 0, new.storeIndex != 0 else { return false }
-    return mapping.entityMappings.contains { each in
-      guard let from = each.source.flatMap(source.entity),
-        let to = each.destination.flatMap(destination.entity)
-      else { return false }
-      return old.subtree.contains(from.index) && new.subtree.contains(to.index)
-    }
+    return mapped.contains { old.subtree.contains($0.from.index) && new.subtree.contains($0.to.index) }
   }
 
   /// The relationships of other stores that keep the keys of a source entity's objects, and lead to a destination entity
@@ -26,10 +21,7 @@ extension StepPlan {
     to old: EntityPlan, as new: EntityPlan
   ) -> [(holder: EntityPlan, relationship: RelationshipPlan)] {
     var found: [(holder: EntityPlan, relationship: RelationshipPlan)] = []
-    for each in mapping.entityMappings {
-      guard let from = each.source.flatMap(source.entity), from.storeIndex != 0,
-        let holder = each.destination.flatMap(destination.entity), holder.storeIndex != 0
-      else { continue }
+    for (each, from, holder) in mapped where from.storeIndex != 0 && holder.storeIndex != 0 {
       for rule in each.relationships {
         guard case .objects(let value) = rule.value, let before = plainRelationship(value, of: from),
           let after = holder.slot(rule.name)?.relationship,
@@ -52,11 +44,9 @@ extension StepPlan {
   @_optimize(none)
   var lostTargets: [(entity: EntityPlan, error: MigrationError)] {
     var found: [(entity: EntityPlan, error: MigrationError)] = []
-    for each in mapping.entityMappings {
-      guard let from = each.source.flatMap(source.entity), from.storeIndex == 0,
-        let to = each.destination.flatMap(destination.entity), to.storeIndex != 0,
-        // Without a rule, the step is refused if there are objects.
-        !leaving.contains(where: { $0 === from }),
+    for (_, from, to) in mapped where from.storeIndex == 0 && to.storeIndex != 0 {
+      // Without a rule, the step is refused if there are objects.
+      guard !leaving.contains(where: { $0 === from }),
         let reference = keptReferences(to: from, as: to).first(where: {
           !isInSameStore($0.holder, to, in: destination)
         })

@@ -22,6 +22,8 @@ final class StepPlan {
   private let configuration: String?
   /// The configurations of the stores in the source version, by the indexes of the stores.
   let sourceConfigurations: [String?]
+  /// The mappings from an entity to another one, of any stores.
+  let mapped: [Mapped]
   private(set) var sourceMappings: [SourceMapping] = []
   /// The entities whose objects are in this store before the step, but belong into another store after it. An entity is
   /// not in the list if a rule confirms that its objects are lost.
@@ -54,6 +56,8 @@ final class StepPlan {
     destination.hasDerivedSlots && !step.changesNoData && (!sourceMappings.isEmpty || hasCustom)
   }
   var mapping: MappingModel { routeStep.step.mapping }
+
+  typealias Mapped = (mapping: EntityMapping, from: EntityPlan, to: EntityPlan)
 
   /// An entity mapping that has a source entity.
   struct SourceMapping {
@@ -106,6 +110,12 @@ final class StepPlan {
     self.now = now
     self.configuration = configuration
     self.sourceConfigurations = sourceConfigurations
+    mapped = routeStep.step.mapping.entityMappings.compactMap { each in
+      guard let from = each.source.flatMap(source.entity),
+        let to = each.destination.flatMap(destination.entity)
+      else { return nil }
+      return (mapping: each, from: from, to: to)
+    }
     makeSourceMappings()
     findLeaving()
     for index in sourceMappings.indices where !sourceMappings[index].isCustom {
@@ -133,25 +143,20 @@ final class StepPlan {
     // If rows of several old tables come into one table, only those of one table can keep their keys. This is the table
     // whose keys another store contains, because that store does not learn of new ones. If there is none, it is the old
     // version of the new table.
-    let ordered = mapping.entityMappings.filter { $0.source != nil && $0.destination != nil }
-    let branches = self.branches(of: ordered)
+    let branches = self.branches
     for rootPlan in destination.entities where rootPlan.root == rootPlan.index && rootPlan.storeIndex == 0 {
-      let own = ordered.filter { destination.entity($0.destination ?? "")?.root == rootPlan.index }
+      let own = mapped.filter { $0.to.root == rootPlan.index }
       let name = step.origins[rootPlan.name] ?? rootPlan.name
       let first =
-        referredMapping(among: own) ?? own.first { $0.destination == rootPlan.name && $0.source == name }
-        ?? own.first { $0.source.flatMap(source.entity).map { source.entities[$0.root].name } == name }
-        ?? own.first { isContinuation($0) } ?? own.first
-      if let first, let plan = source.entity(first.source ?? "") {
-        let branch = own.first { $0.source == first.source }.flatMap { branches[$0.name] }
-        groups[rootPlan.index] = [GroupKey(root: plan.root, occurrence: 0, branch: branch)]
+        referredMapping(among: own) ?? own.first { $0.to === rootPlan && $0.from.name == name }
+        ?? own.first { source.entities[$0.from.root].name == name }
+        ?? own.first { isContinuation($0.mapping) } ?? own.first
+      if let first {
+        let branch = own.first { $0.from === first.from }.flatMap { branches[$0.mapping.name] }
+        groups[rootPlan.index] = [GroupKey(root: first.from.root, occurrence: 0, branch: branch)]
       }
     }
-    for each in ordered {
-      guard let from = each.source.flatMap(source.entity),
-        let to = each.destination.flatMap(destination.entity),
-        from.storeIndex == 0, to.storeIndex == 0
-      else { continue }
+    for (each, from, to) in mapped where from.storeIndex == 0 && to.storeIndex == 0 {
       let occurrence = seen[SeenKey(entity: from.index, table: to.root), default: 0]
       seen[SeenKey(entity: from.index, table: to.root)] = occurrence + 1
       let key = GroupKey(root: from.root, occurrence: occurrence, branch: branches[each.name])
@@ -168,11 +173,8 @@ final class StepPlan {
 
   @_optimize(none)
   private func findLeaving() {
-    for each in mapping.entityMappings {
-      guard let from = each.source.flatMap(source.entity), from.storeIndex == 0,
-        let to = each.destination.flatMap(destination.entity), to.storeIndex != 0,
-        !leaving.contains(where: { $0 === from })
-      else { continue }
+    for (_, from, to) in mapped
+    where from.storeIndex == 0 && to.storeIndex != 0 && !leaving.contains(where: { $0 === from }) {
       let isConfirmed = step.changes.contains { change in
         guard case .entityLeftConfiguration(to.name, let left) = change.kind else { return false }
         return left == configuration && !change.isOpen
@@ -197,11 +199,8 @@ final class StepPlan {
 
   /// The ``SourceMapping/branch`` of each mapping that has one, by its name.
   @_optimize(none)
-  private func branches(of mappings: [EntityMapping]) -> [String: String] {
-    let own = mappings.filter { each in
-      each.source.flatMap(source.entity)?.storeIndex == 0
-        && each.destination.flatMap(destination.entity)?.storeIndex == 0
-    }
+  private var branches: [String: String] {
+    let own = mapped.filter { $0.from.storeIndex == 0 && $0.to.storeIndex == 0 }.map { $0.mapping }
     var result: [String: String] = [:]
     for list in Dictionary(grouping: own, by: \.source).values {
       let main = list.first(where: isContinuation) ?? list.first
@@ -283,15 +282,10 @@ final class StepPlan {
   /// A mapping of a table's only source whose objects another store refers to; nil if there is none, or if there are
   /// several sources.
   @_optimize(none)
-  private func referredMapping(among mappings: [EntityMapping]) -> EntityMapping? {
-    let found = mappings.filter { each in
-      guard let from = each.source.flatMap(source.entity), from.storeIndex == 0,
-        let to = each.destination.flatMap(destination.entity)
-      else { return false }
-      return outerReference(to: from, as: to) != nil
-    }
-    let roots = Set(found.compactMap { $0.source.flatMap(source.entity)?.root })
-    return roots.count == 1 ? found.first(where: isContinuation) ?? found.first : nil
+  private func referredMapping(among mappings: [Mapped]) -> Mapped? {
+    let found = mappings.filter { $0.from.storeIndex == 0 && outerReference(to: $0.from, as: $0.to) != nil }
+    guard Set(found.map { $0.from.root }).count == 1 else { return nil }
+    return found.first { isContinuation($0.mapping) } ?? found.first
   }
 
   /// Refuses to change keys that another store contains. That store has a migration of its own, which does not know the
@@ -377,10 +371,7 @@ final class StepPlan {
   /// The source's relationship, if an expression is the path of that relationship and nothing else.
   @_optimize(none)
   func plainRelationship(_ value: ValueExpression, of entity: EntityPlan) -> RelationshipPlan? {
-    guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
-      case .key(let key) = steps[0]
-    else { return nil }
-    return entity.slot(key)?.relationship
+    value.onlyKey.flatMap(entity.slot)?.relationship
   }
 
   @_optimize(none)
@@ -578,11 +569,9 @@ extension StepPlan {
   func copiedPosition(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String? {
     guard let owner = destination.entity(relationship.owner) else { return nil }
     var found: Set<String?> = []
-    for each in mapping.entityMappings {
-      // The owner may be in another store. The positions are in the table of the references all the same.
-      guard let from = each.source.flatMap(source.entity), owner.storeIndex != 0 || from.storeIndex == 0,
-        let to = each.destination.flatMap(destination.entity), owner.subtree.contains(to.index)
-      else { continue }
+    // The owner may be in another store. The positions are in the table of the references all the same.
+    for (each, from, to) in mapped
+    where (owner.storeIndex != 0 || from.storeIndex == 0) && owner.subtree.contains(to.index) {
       let objects = each.relationships.first { $0.name == relationship.name }?.value
       guard case .objects(let value)? = objects, let plain = plainRelationship(value, of: from),
         source.entities[plain.destination].root == sourceMapping.source.root

@@ -264,11 +264,7 @@ extension StepPlan {
           + "AND f.root = \(sourceMapping.source.root) AND f.entity IN (\(subtree)) ORDER BY f.id LIMIT 1)",
       ]
     }
-    return switch parts.count {
-    case 0: "NULL"
-    case 1: parts[0]
-    default: "coalesce(\(parts.joined(separator: ", ")))"
-    }
+    return Self.coalesced(parts)
   }
 
   /// The value of a reference column, for rows `t0` of a source mapping's source.
@@ -317,11 +313,7 @@ extension StepPlan {
           + "ON f.source = p.owner AND f.mapping = \(number) AND f.root = \(owner.source.root) "
           + "WHERE p.target = t0._pk)")
     }
-    return switch parts.count {
-    case 0: "NULL"
-    case 1: SQLText(text: parts[0])
-    default: SQLText(text: "coalesce(\(parts.joined(separator: ", ")))")
-    }
+    return SQLText(text: Self.coalesced(parts))
   }
 
   /// The position of a row `t0` of a source mapping's source, in a relationship that leads to it.
@@ -345,10 +337,16 @@ extension StepPlan {
       }
       return "(SELECT p.position FROM (\(pairs.sql)) AS p WHERE p.target = t0._pk LIMIT 1)"
     }
-    return switch parts.count {
+    return Self.coalesced(parts)
+  }
+
+  /// SQL for the first of some values that is not NULL.
+  @_optimize(none)
+  private static func coalesced(_ values: [String]) -> String {
+    switch values.count {
     case 0: "NULL"
-    case 1: parts[0]
-    default: "coalesce(\(parts.joined(separator: ", ")))"
+    case 1: values[0]
+    default: "coalesce(\(values.joined(separator: ", ")))"
     }
   }
 }

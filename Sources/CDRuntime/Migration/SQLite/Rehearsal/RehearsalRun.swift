@@ -269,10 +269,7 @@ struct RehearsalRun {
   /// Opens the file, to be read as objects of a version.
   @_optimize(none)
   private func reader(_ version: ModelVersion) throws -> PersistentStoreCoordinator {
-    var stores = try migration.stores(version)
-    stores[0].location = .sqlite(file)
-    stores[0].isReadOnly = true
-    return try PersistentStoreCoordinator(plan: migration.plan(version), stores: stores.map(\.settings))
+    try migration.reader(migration.plan(version), version, of: file)
   }
 
   /// The number of objects of each entity in the file that is not abstract.

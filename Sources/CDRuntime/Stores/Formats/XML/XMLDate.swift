@@ -16,12 +16,6 @@ enum XMLDate {
       + padded(second / 3600, 2) + ":" + padded(second / 60 % 60, 2) + ":" + padded(second % 60, 2) + "Z"
   }
 
-  /// Returns the seconds for a text; nil if the text is not a date.
-  static func seconds(_ text: String) -> Double? {
-    var text = text
-    return text.withUTF8(seconds)
-  }
-
   /// Returns the seconds for the bytes of a text; nil if the text is not a date.
   static func seconds(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
     guard bytes.count == 20, bytes[4] == UInt8(ascii: "-"), bytes[10] == UInt8(ascii: "T") else {
