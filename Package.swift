@@ -124,9 +124,11 @@ let package = Package(
     // Reads the property lists of archives and of the metadata of Core Data's stores. Foundation's reader has no limits
     // for recursion and expansion.
     .target(name: "CDPropertyList", swiftSettings: settings),
+    // The names of a model's elements in Xcode and in Core Data's stores. An app without such stores does not compile them.
+    .target(name: "CDXcodeNames", dependencies: ["CDModel"], swiftSettings: tool),
     // Reads and writes Xcode's models and mapping models without an XML library.
     .target(
-      name: "CDXcode", dependencies: ["CDMapping", "CDModel", "CDSchema", "CDPropertyList"],
+      name: "CDXcode", dependencies: ["CDMapping", "CDModel", "CDSchema", "CDPropertyList", "CDXcodeNames"],
       swiftSettings: tool),
     .target(name: "CDGenerator", dependencies: ["CDMapping", "CDModel"], swiftSettings: tool),
     .systemLibrary(
@@ -142,7 +144,7 @@ let package = Package(
     // Reads Core Data's SQLite stores as a store format. An app without such stores does not compile it.
     .target(
       name: "CDCoreDataStore",
-      dependencies: ["CDRuntime", "CDMapping", "CDModel", "CDPropertyList", "CSQLite"],
+      dependencies: ["CDRuntime", "CDMapping", "CDModel", "CDPropertyList", "CDXcodeNames", "CSQLite"],
       swiftSettings: settings),
     .systemLibrary(
       name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -231,7 +233,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "CDXcodeTests",
-      dependencies: ["CDXcode", "CDPropertyList", "CDSchema", "CDMapping", "CDModel", "SeededRandom"],
+      dependencies: [
+        "CDXcode", "CDXcodeNames", "CDPropertyList", "CDSchema", "CDMapping", "CDModel", "SeededRandom",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "CDGeneratorTests",

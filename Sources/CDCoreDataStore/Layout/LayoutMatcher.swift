@@ -1,4 +1,5 @@
 import CDModel
+import CDXcodeNames
 
 /// Finds the tables and columns of a version in a store, and lists what is missing or unexpected.
 struct LayoutMatcher {
