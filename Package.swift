@@ -119,8 +119,10 @@ let package = Package(
     .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: small),
     // The mapping of objects from one version of a model to the next.
     .target(name: "CDMapping", dependencies: ["CDModel"], swiftSettings: unoptimized),
+    // What several tools say about models and migration steps. Users of the libraries do not compile it.
+    .target(name: "CDTooling", dependencies: ["CDMapping", "CDModel"], swiftSettings: tool),
     .target(
-      name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CLibYAML"], swiftSettings: tool),
+      name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CDTooling", "CLibYAML"], swiftSettings: tool),
     // Reads the property lists of archives and of the metadata of Core Data's stores. Foundation's reader has no limits
     // for recursion and expansion.
     .target(name: "CDPropertyList", swiftSettings: settings),
@@ -130,7 +132,7 @@ let package = Package(
     .target(
       name: "CDXcode", dependencies: ["CDMapping", "CDModel", "CDSchema", "CDPropertyList", "CDXcodeNames"],
       swiftSettings: tool),
-    .target(name: "CDGenerator", dependencies: ["CDMapping", "CDModel"], swiftSettings: tool),
+    .target(name: "CDGenerator", dependencies: ["CDMapping", "CDModel", "CDTooling"], swiftSettings: tool),
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
@@ -163,7 +165,7 @@ let package = Package(
     .executableTarget(
       name: "cdgen",
       dependencies: [
-        "CDConsole", "CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDXcode",
+        "CDConsole", "CDGenerator", "CDSchema", "CDTooling", "CDMapping", "CDModel", "CDXcode",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: tool),
     // Draws models as SVG for `cdgen graph`. No plugin depends on it, so that no app compiles the layout of diagrams.
@@ -176,8 +178,8 @@ let package = Package(
     .executableTarget(
       name: "cdstore",
       dependencies: [
-        "CDConsole", "CDRuntime", "CDSchema", "CDMapping", "CDModel", "CDXcode", "CDCoreDataStore",
-        server, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "CDConsole", "CDRuntime", "CDSchema", "CDTooling", "CDMapping", "CDModel", "CDXcode",
+        "CDCoreDataStore", server, .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
       name: "todo",
