@@ -230,7 +230,8 @@ let package = Package(
     .testTarget(
       name: "CDMappingTests", dependencies: ["CDMapping", "CDModel", "SampleModels"], swiftSettings: settings),
     .testTarget(
-      name: "CDSchemaTests", dependencies: ["CDSchema", "CDMapping", "CDModel", "SeededRandom"],
+      name: "CDSchemaTests",
+      dependencies: ["CDSchema", "CDMapping", "CDModel", "SampleModels", "SeededRandom"],
       exclude: ["Cases"],
       swiftSettings: settings),
     .testTarget(
