@@ -157,6 +157,16 @@ public struct ValidationError: Error, Hashable, Sendable {
     self.objectID = objectID
   }
 
+  @inline(never)
+  init(
+    _ reason: Reason, of object: ManagedObject, _ property: String? = nil, _ bound: BrokenBound? = nil,
+    denyingCount: Int? = nil
+  ) {
+    self.init(
+      reason: reason, brokenBound: bound, entity: object.scope.plan.name, property: property,
+      objectID: object.objectID, denyingCount: denyingCount)
+  }
+
   /// Returns whether two errors have the same reason, property and object.
   @_optimize(none)
   public static func == (left: ValidationError, right: ValidationError) -> Bool {
