@@ -119,16 +119,20 @@ let package = Package(
     .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: small),
     // The mapping of objects from one version of a model to the next.
     .target(name: "CDMapping", dependencies: ["CDModel"], swiftSettings: unoptimized),
+    // What several tools say about models and migration steps. Users of the libraries do not compile it.
+    .target(name: "CDTooling", dependencies: ["CDMapping", "CDModel"], swiftSettings: tool),
     .target(
-      name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CLibYAML"], swiftSettings: tool),
+      name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CDTooling", "CLibYAML"], swiftSettings: tool),
     // Reads the property lists of archives and of the metadata of Core Data's stores. Foundation's reader has no limits
     // for recursion and expansion.
     .target(name: "CDPropertyList", swiftSettings: settings),
+    // The names of a model's elements in Xcode and in Core Data's stores. An app without such stores does not compile them.
+    .target(name: "CDXcodeNames", dependencies: ["CDModel"], swiftSettings: tool),
     // Reads and writes Xcode's models and mapping models without an XML library.
     .target(
-      name: "CDXcode", dependencies: ["CDMapping", "CDModel", "CDSchema", "CDPropertyList"],
+      name: "CDXcode", dependencies: ["CDMapping", "CDModel", "CDSchema", "CDPropertyList", "CDXcodeNames"],
       swiftSettings: tool),
-    .target(name: "CDGenerator", dependencies: ["CDMapping", "CDModel"], swiftSettings: tool),
+    .target(name: "CDGenerator", dependencies: ["CDMapping", "CDModel", "CDTooling"], swiftSettings: tool),
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
@@ -142,7 +146,7 @@ let package = Package(
     // Reads Core Data's SQLite stores as a store format. An app without such stores does not compile it.
     .target(
       name: "CDCoreDataStore",
-      dependencies: ["CDRuntime", "CDMapping", "CDModel", "CDPropertyList", "CSQLite"],
+      dependencies: ["CDRuntime", "CDMapping", "CDModel", "CDPropertyList", "CDXcodeNames", "CSQLite"],
       swiftSettings: settings),
     // Makes one engine of several. Only a coordinator with a store of another engine than SQLite needs it.
     .target(
@@ -164,7 +168,7 @@ let package = Package(
     .executableTarget(
       name: "cdgen",
       dependencies: [
-        "CDConsole", "CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDXcode",
+        "CDConsole", "CDGenerator", "CDSchema", "CDTooling", "CDMapping", "CDModel", "CDXcode",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: tool),
     // Draws models as SVG for `cdgen graph`. No plugin depends on it, so that no app compiles the layout of diagrams.
@@ -177,8 +181,8 @@ let package = Package(
     .executableTarget(
       name: "cdstore",
       dependencies: [
-        "CDConsole", "CDRuntime", "CDSchema", "CDMapping", "CDModel", "CDXcode", "CDCoreDataStore",
-        server, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "CDConsole", "CDRuntime", "CDSchema", "CDTooling", "CDMapping", "CDModel", "CDXcode",
+        "CDCoreDataStore", server, .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
       name: "todo",
@@ -229,12 +233,15 @@ let package = Package(
     .testTarget(
       name: "CDMappingTests", dependencies: ["CDMapping", "CDModel", "SampleModels"], swiftSettings: settings),
     .testTarget(
-      name: "CDSchemaTests", dependencies: ["CDSchema", "CDMapping", "CDModel", "SeededRandom"],
+      name: "CDSchemaTests",
+      dependencies: ["CDSchema", "CDMapping", "CDModel", "SampleModels", "SeededRandom"],
       exclude: ["Cases"],
       swiftSettings: settings),
     .testTarget(
       name: "CDXcodeTests",
-      dependencies: ["CDXcode", "CDPropertyList", "CDSchema", "CDMapping", "CDModel", "SeededRandom"],
+      dependencies: [
+        "CDXcode", "CDXcodeNames", "CDPropertyList", "CDSchema", "CDMapping", "CDModel", "SeededRandom",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "CDGeneratorTests",

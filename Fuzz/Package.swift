@@ -27,8 +27,12 @@ let package = Package(
     .target(name: "CDValues", swiftSettings: settings),
     .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: settings),
     .target(name: "CDMapping", dependencies: ["CDModel"], swiftSettings: settings),
-    .target(name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CLibYAML"], swiftSettings: settings),
-    .target(name: "CDGenerator", dependencies: ["CDMapping", "CDModel"], swiftSettings: settings),
+    .target(name: "CDTooling", dependencies: ["CDMapping", "CDModel"], swiftSettings: settings),
+    .target(
+      name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CDTooling", "CLibYAML"],
+      swiftSettings: settings),
+    .target(
+      name: "CDGenerator", dependencies: ["CDMapping", "CDModel", "CDTooling"], swiftSettings: settings),
     .executableTarget(
       name: "FuzzFormat", dependencies: ["CDModel"], swiftSettings: programSettings),
     .executableTarget(

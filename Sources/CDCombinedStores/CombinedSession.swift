@@ -300,7 +300,7 @@ final class CombinedSession: StoreSession {
     try sessions.indices.map { try session($0).changeMark() }.joined(separator: " ")
   }
 
-  func defects() throws -> [StoreDefect] {
+  func defects() throws -> [StoreFinding] {
     try sessions.indices.flatMap { try session($0).defects() } + separateDefects()
   }
 }
@@ -310,8 +310,8 @@ extension CombinedSession {
   private static let batchSize = 1000
 
   @_optimize(none)
-  private func separateDefects() throws -> [StoreDefect] {
-    var findings: [StoreDefect] = []
+  private func separateDefects() throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
     for entity in model.entities where stores.store(of: entity) != nil {
       var columns: [(number: Int, destination: EntityPlan)] = []
       for case let relationship? in entity.relationships where relationship.owner == entity.name {
@@ -334,8 +334,8 @@ extension CombinedSession {
 
   private func danglingReferences(
     of entity: EntityPlan, _ columns: [(number: Int, destination: EntityPlan)]
-  ) throws -> [StoreDefect] {
-    var findings: [StoreDefect] = []
+  ) throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
     try forEachBatch(of: entity) { rows in
       var references = columns.map { _ in [(owner: ObjectKey, key: ObjectKey)]() }
       while try rows.next() {
@@ -365,8 +365,8 @@ extension CombinedSession {
 
   private func danglingPairs(
     _ index: Int, _ source: EntityPlan, _ target: EntityPlan
-  ) throws -> [StoreDefect] {
-    var findings: [StoreDefect] = []
+  ) throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
     try forEachBatch(of: source) { rows in
       var keys: [ObjectKey] = []
       while try rows.next() { keys.append(rows.key) }

@@ -1,5 +1,6 @@
 import CDModel
 import CDRuntime
+import CDXcodeNames
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

@@ -1,5 +1,6 @@
 import CDModel
 import CDRuntime
+import CDXcodeNames
 
 extension LayoutMatcher {
   /// Finds the join table of a to-many relationship, or the column of a relationship without an inverse.

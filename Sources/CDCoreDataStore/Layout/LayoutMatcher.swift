@@ -1,5 +1,6 @@
 import CDModel
 import CDRuntime
+import CDXcodeNames
 
 /// Finds the tables and columns of a version in a store, and lists what is missing or unexpected.
 struct LayoutMatcher {

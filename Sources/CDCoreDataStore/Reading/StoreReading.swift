@@ -1,5 +1,6 @@
 import CDModel
 import CDRuntime
+import CDXcodeNames
 
 /// Reads a whole store into a builder, table by table and row by row.
 struct StoreReading {

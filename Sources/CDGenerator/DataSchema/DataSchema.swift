@@ -1,4 +1,5 @@
 public import CDModel
+import CDTooling
 
 /// The schema of the JSON that the snapshots of generated classes have: of an app's data, not of its model.
 ///

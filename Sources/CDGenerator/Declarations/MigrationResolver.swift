@@ -1,5 +1,6 @@
 import CDMapping
 import CDModel
+import CDTooling
 
 /// Finds the migrations that need the app's own code and creates their declarations.
 struct MigrationResolver {

@@ -1,4 +1,5 @@
 import CDModel
+import CDTooling
 
 /// Creates the declarations for a version of a model, and collects the problems that prevent valid Swift.
 struct Resolver {

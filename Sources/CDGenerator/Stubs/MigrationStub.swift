@@ -1,5 +1,6 @@
 import CDMapping
 public import CDModel
+import CDTooling
 
 /// The initial code of an app for the custom steps between two versions of a model.
 ///

@@ -1,5 +1,6 @@
 import CDMapping
 public import CDModel
+import CDTooling
 
 /// Tests of the migrations to a version of a model, written with Swift Testing and CDMigrationTesting.
 ///

@@ -176,16 +176,6 @@ extension ModelChange {
     case indexesChanged(entity: String)
   }
 
-  /// Whether two names differ only in the case of letters. A store must then use a temporary name for the rename.
-  package var isCaseOnlyRename: Bool {
-    switch kind {
-    case .entityRenamed(let from, let to): from != to && from.lowercased() == to.lowercased()
-    case .attributeRenamed(let from, let to), .relationshipRenamed(let from, let to):
-      from.name != to.name && from.name.lowercased() == to.name.lowercased()
-    default: false
-    }
-  }
-
   /// Whether the change has no resolution, so that the step is not proven.
   public var isOpen: Bool { resolution == .open }
 }

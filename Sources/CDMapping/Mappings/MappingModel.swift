@@ -98,7 +98,7 @@ public struct EntityMapping: Hashable, Sendable {
   }
 
   /// The rules that are one word, by their key in mapping files, without those that have their default.
-  var words: [(key: String, word: String)] {
+  package var words: [(key: String, word: String)] {
     owned == .drop ? [] : [("owned", owned.rawValue)]
   }
 }

@@ -15,7 +15,6 @@ package indirect enum ExpressionType: Hashable, Sendable {
   case unknown
 
   static let string = ExpressionType.attribute(.string)
-  static let bool = ExpressionType.attribute(.bool)
   static let int64 = ExpressionType.attribute(.int64)
   static let double = ExpressionType.attribute(.double)
   static let date = ExpressionType.attribute(.date)

@@ -1,5 +1,5 @@
 /// Encodes the parts of a model as JSON.
-struct ModelEncoder {
+package struct ModelEncoder {
   enum Purpose {
     /// For compiled models: everything, in declared order.
     case canonical
@@ -8,6 +8,8 @@ struct ModelEncoder {
   }
 
   let purpose: Purpose
+
+  package static var definition: ModelEncoder { ModelEncoder(purpose: .definition) }
 
   /// Encodes a list whose order has no meaning. The list is sorted for a hash.
   private func list<Element>(
@@ -39,7 +41,7 @@ struct ModelEncoder {
     if purpose == .canonical { writer.add("info", dictionary: version.info) }
   }
 
-  func configuration(_ configuration: ConfigurationDescription) -> JSONValue {
+  package func configuration(_ configuration: ConfigurationDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", configuration.name)
     writer.add("entities", list: list(configuration.entities, by: { $0 }, JSONValue.string))
@@ -47,7 +49,7 @@ struct ModelEncoder {
   }
 
   @_optimize(none)
-  func enumeration(_ enumeration: EnumDescription) -> JSONValue {
+  package func enumeration(_ enumeration: EnumDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", enumeration.name)
     writer.add("rawType", type(enumeration.rawType))
@@ -63,7 +65,7 @@ struct ModelEncoder {
     return writer.value
   }
 
-  func composite(_ composite: CompositeDescription) -> JSONValue {
+  package func composite(_ composite: CompositeDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", composite.name)
     writer.add("fields", list: list(composite.fields, by: { $0.name }, attribute))
@@ -87,7 +89,7 @@ extension [(String, JSONValue)] {
 
 extension ModelEncoder {
   @_optimize(none)
-  func entity(_ entity: EntityDescription) -> JSONValue {
+  package func entity(_ entity: EntityDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", entity.name)
     writer.add("class", entity.className)
@@ -106,11 +108,11 @@ extension ModelEncoder {
     return writer.value
   }
 
-  func indexes(of entity: EntityDescription) -> [JSONValue] {
+  package func indexes(of entity: EntityDescription) -> [JSONValue] {
     list(entity.indexes, by: { _ in "" }, index)
   }
 
-  func uniquenessConstraints(of entity: EntityDescription) -> [JSONValue] {
+  package func uniquenessConstraints(of entity: EntityDescription) -> [JSONValue] {
     list(entity.uniquenessConstraints, by: { _ in "" }, properties)
   }
 
@@ -132,7 +134,7 @@ extension ModelEncoder {
   }
 
   @_optimize(none)
-  func fetchTemplate(_ template: FetchTemplate) -> JSONValue {
+  package func fetchTemplate(_ template: FetchTemplate) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", template.name)
     writer.add("where", template.predicate?.canonicalText)
@@ -143,7 +145,7 @@ extension ModelEncoder {
   }
 
   @_optimize(none)
-  func fetchedProperty(_ property: FetchedPropertyDescription) -> JSONValue {
+  package func fetchedProperty(_ property: FetchedPropertyDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", property.name)
     writer.add("entity", property.entity)
@@ -159,7 +161,7 @@ extension ModelEncoder {
 
 extension ModelEncoder {
   @_optimize(none)
-  func attribute(_ attribute: AttributeDescription) -> JSONValue {
+  package func attribute(_ attribute: AttributeDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", attribute.name)
     writer.add("type", type(attribute.type))
@@ -181,7 +183,7 @@ extension ModelEncoder {
     return writer.value
   }
 
-  func relationship(_ relationship: RelationshipDescription) -> JSONValue {
+  package func relationship(_ relationship: RelationshipDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", relationship.name)
     writer.add("to", relationship.destination)

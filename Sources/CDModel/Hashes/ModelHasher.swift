@@ -1,11 +1,11 @@
 /// Computes hashes of canonical JSON. Each text is an object that names the sort of hash.
-enum ModelHasher {
+package enum ModelHasher {
   /// The version of the hashing rules. A new number changes every hash, so every existing store would no longer match
   /// its model. Hashes stored in the tests prevent an accidental change. Until the first release, the rules change under
   /// the same number.
   private static let formatVersion = 1
 
-  static func digest(_ kind: String, _ members: (String, JSONValue)...) -> Digest {
+  package static func digest(_ kind: String, _ members: (String, JSONValue)...) -> Digest {
     var writer = JSONObjectWriter()
     writer.add("hash", kind)
     writer.add("format", formatVersion)
@@ -47,7 +47,7 @@ enum ModelHasher {
   @_optimize(none)
   static func entities(of graph: EntityGraph) -> [String: EntityHashes] {
     let types = TypeHashes(graph.version)
-    let definition = ModelEncoder(purpose: .definition)
+    let definition = ModelEncoder.definition
     var result: [String: EntityHashes] = [:]
     result.reserveCapacity(graph.version.entities.count)
     for entity in graph.entitiesParentsFirst {
@@ -64,7 +64,7 @@ enum ModelHasher {
 
   @_optimize(none)
   private static func layout(of entity: EntityDescription) -> JSONValue {
-    let encoder = ModelEncoder(purpose: .definition)
+    let encoder = ModelEncoder.definition
     var writer = JSONObjectWriter()
     writer.add("name", entity.name)
     writer.add("indexes", list: encoder.indexes(of: entity))
@@ -131,7 +131,7 @@ struct TypeHashes {
   private var composites: [String: Digest] = [:]
 
   init(_ version: ModelVersion) {
-    let encoder = ModelEncoder(purpose: .definition)
+    let encoder = ModelEncoder.definition
     enums = ModelHasher.byName(version.enums, \.name) { enumeration in
       ModelHasher.digest(
         "data", ("enum", encoder.type(enumeration.rawType)),
@@ -160,7 +160,7 @@ struct TypeHashes {
   }
 
   private func data(of type: AttributeType) -> JSONValue {
-    let encoder = ModelEncoder(purpose: .definition)
+    let encoder = ModelEncoder.definition
     let (key, digest): (String, Digest?) =
       switch type {
       case .enumeration(let name): ("enum", enums[name])

@@ -31,7 +31,7 @@ package struct ModelHashes: Hashable, Sendable {
   package init(_ graph: EntityGraph) {
     let version = graph.version
     let entities = ModelHasher.entities(of: graph)
-    let encoder = ModelEncoder(purpose: .definition)
+    let encoder = ModelEncoder.definition
     self.entities = entities
     data = ModelHasher.data(of: version.entities.map(\.name), in: entities)
     layout = ModelHasher.layout(of: version)
@@ -74,7 +74,7 @@ extension ModelVersion {
   /// Only ``ModelHashes/definition``. This is much cheaper than computing all hashes.
   package var definitionHash: Digest {
     var whole = JSONObjectWriter()
-    ModelEncoder(purpose: .definition).version(self, into: &whole)
+    ModelEncoder.definition.version(self, into: &whole)
     return ModelHasher.digest("definition", ("version", whole.value))
   }
 }

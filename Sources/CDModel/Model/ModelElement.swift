@@ -40,25 +40,6 @@ package enum ModelElement: Hashable, Sendable {
   package static func fetchedProperty(entity: String, name: String) -> ModelElement {
     .fetchedProperty(PropertyName(entity, name))
   }
-
-  /// The name of an entity's property; nil for other elements.
-  package var propertyName: PropertyName? {
-    switch self {
-    case .attribute(let name), .relationship(let name), .fetchedProperty(let name): name
-    default: nil
-    }
-  }
-
-  /// The element that contains this one; nil for an element of the version itself.
-  package var container: ModelElement? {
-    switch self {
-    case .bases, .enumeration, .composite, .configuration, .entity: nil
-    case .field(let composite, _): .composite(composite)
-    case .attribute(let name), .relationship(let name), .fetchedProperty(let name): .entity(name.entity)
-    case .fetchTemplate(let entity, _), .indexes(let entity), .uniquenessConstraints(let entity):
-      .entity(entity)
-    }
-  }
 }
 
 /// A property, named by the entity that declares it. A field of a composite attribute is `attribute.field`.
@@ -76,11 +57,6 @@ package struct PropertyName: Hashable, Sendable, CustomStringConvertible {
 
   /// The name as messages show it: `'name' of 'ToDo'`.
   package var description: String { "'\(name)' of '\(entity)'" }
-
-  /// The property itself, without the field of a composite.
-  package var property: PropertyName {
-    PropertyName(entity, name.split(separator: ".").first.map(String.init) ?? "")
-  }
 }
 
 extension ModelElement: CustomStringConvertible {

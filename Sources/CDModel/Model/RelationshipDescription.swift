@@ -104,14 +104,4 @@ public enum DeleteRule: String, Hashable, Sendable, CaseIterable {
     case .nullify, .cascade, .deny: false
     }
   }
-
-  /// Xcode's name of the rule.
-  package var xcodeName: String {
-    switch self {
-    case .nullify: "Nullify"
-    case .cascade: "Cascade"
-    case .deny: "Deny"
-    case .noAction: "No Action"
-    }
-  }
 }

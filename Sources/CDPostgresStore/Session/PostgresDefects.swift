@@ -3,8 +3,8 @@ import CDModel
 
 // Checks of everything that objects do not show.
 extension PostgresSession {
-  func defects() throws -> [StoreDefect] {
-    var findings: [StoreDefect] = []
+  func defects() throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
     for entity in model.entities where hasTable(entity) { findings += try danglingReferences(of: entity) }
     findings += try danglingPairs()
     for entity in model.entities where hasTable(entity) { findings += try oneSidedRelationships(of: entity) }
@@ -26,8 +26,8 @@ extension PostgresSession {
   }
 
   /// Finds references to missing rows, and to rows of other entities than the destination.
-  private func danglingReferences(of entity: EntityPlan) throws -> [StoreDefect] {
-    var findings: [StoreDefect] = []
+  private func danglingReferences(of entity: EntityPlan) throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
     for case let relationship? in entity.relationships where relationship.owner == entity.name {
       let destination = model.entities[relationship.destination]
       guard case .reference(let column) = relationship.storage, hasTable(destination) else { continue }
@@ -42,8 +42,8 @@ extension PostgresSession {
     return findings
   }
 
-  private func danglingPairs() throws -> [StoreDefect] {
-    var findings: [StoreDefect] = []
+  private func danglingPairs() throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
     for join in model.joins {
       let (source, target) = (model.entities[join.source], model.entities[join.target])
       guard hasTable(source), hasTable(target) else { continue }
@@ -73,8 +73,8 @@ extension PostgresSession {
 
   /// Finds symmetric relationships that lead in one direction only. All other relationships store both directions in
   /// one row.
-  private func oneSidedRelationships(of entity: EntityPlan) throws -> [StoreDefect] {
-    var findings: [StoreDefect] = []
+  private func oneSidedRelationships(of entity: EntityPlan) throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
     for case let relationship? in entity.relationships
     where relationship.owner == entity.name && relationship.isSymmetric {
       let table = dialect.table(entity.table)
@@ -104,14 +104,14 @@ extension PostgresSession {
   }
 
   /// Finds rows that cannot become objects. A fetch skips them.
-  private func unknownEntityRows(of root: EntityPlan) throws -> [StoreDefect] {
+  private func unknownEntityRows(of root: EntityPlan) throws -> [StoreFinding] {
     let table = dialect.table(root.table)
     var findings = try keys("SELECT _pk FROM \(table) AS t0 WHERE _pk < 1 ORDER BY 1").map {
-      StoreDefect.damaged("'\(root.name)' has a row \($0), but keys begin at 1")
+      StoreFinding.damaged("'\(root.name)' has a row \($0), but keys begin at 1")
     }
     findings += try keys(
       "SELECT _pk FROM \(table) AS t0 WHERE _version NOT BETWEEN 0 AND \(UInt32.max) ORDER BY 1"
-    ).map { StoreDefect.damaged("'\(root.name)' p\($0) has a version that is not a number of 32 bits") }
+    ).map { StoreFinding.damaged("'\(root.name)' p\($0) has a version that is not a number of 32 bits") }
     for (column, sql) in model.strangeReferences(of: root, table: table) {
       let result = try run(sql)
       for row in 0..<result.rowCount {
@@ -129,7 +129,7 @@ extension PostgresSession {
     return findings
   }
 
-  private func wrongCounter(of root: EntityPlan, _ store: any AttachedStore) throws -> [StoreDefect] {
+  private func wrongCounter(of root: EntityPlan, _ store: any AttachedStore) throws -> [StoreFinding] {
     // If there is no counter, keys begin at 1.
     let result = try run(
       #"SELECT coalesce((SELECT "next" FROM \#(systemTable("_cdgen_keys", of: store)) WHERE "entity" = ?), 1) "#
@@ -139,7 +139,7 @@ extension PostgresSession {
   }
 
   /// Finds counters in the system tables that no release of cdgen writes.
-  private func foreignCounters(of store: any AttachedStore) throws -> [StoreDefect] {
+  private func foreignCounters(of store: any AttachedStore) throws -> [StoreFinding] {
     let roots = Set(model.entities.filter { $0.root == $0.index }.map(\.name) + [PostgresTables.historyKey])
     let result = try run(#"SELECT "entity" FROM \#(systemTable("_cdgen_keys", of: store))"#)
     let unknown = (0..<result.rowCount).count { !roots.contains(result.string($0, 0) ?? "") }

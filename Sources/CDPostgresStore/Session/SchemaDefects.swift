@@ -3,7 +3,7 @@ import CDRuntime
 
 // Checks that the tables of a store are those of its model. SQLite checks its own file instead.
 extension PostgresSession {
-  func schemaDefects(of store: any AttachedStore) throws -> [StoreDefect] {
+  func schemaDefects(of store: any AttachedStore) throws -> [StoreFinding] {
     let schemas = link.tables.schemas(of: store)
     let schema = SQLSchema(model, store: store.index, PostgresDialect())
     let check = SchemaCheck(schema, schemas.tables) { [self] in try run($0, $1) }
@@ -22,7 +22,7 @@ extension PostgresSession {
   /// Finds tables and triggers of other programs.
   private func foreignObjects(
     _ schema: SQLSchema, _ schemas: StoreSchemas, of store: any AttachedStore
-  ) throws -> [StoreDefect] {
+  ) throws -> [StoreFinding] {
     let own = schema.layouts.map(\.name) + PostgresTables.systemNames
     if !schemas.areTwo { return try foreignObjects(schemas.own, Set(own)) }
     // Tables of former versions may wait for their end.
@@ -36,7 +36,7 @@ extension PostgresSession {
       + foreignObjects(schemas.own, Set(PostgresTables.systemNames + (unused[schemas.own] ?? [])))
   }
 
-  private func foreignObjects(_ name: String, _ own: Set<String>) throws -> [StoreDefect] {
+  private func foreignObjects(_ name: String, _ own: Set<String>) throws -> [StoreFinding] {
     let tables = try rows(PostgresTables.listing, name)
     let triggers = try rows(
       "SELECT CAST(t.tgname AS text) FROM pg_catalog.pg_trigger AS t "
@@ -48,7 +48,7 @@ extension PostgresSession {
   }
 
   /// Checks that the next number of the history is greater than all that are used.
-  private func counterDefects(of store: any AttachedStore) throws -> [StoreDefect] {
+  private func counterDefects(of store: any AttachedStore) throws -> [StoreFinding] {
     let result = try run(
       #"SELECT coalesce((SELECT "next" FROM \#(systemTable("_cdgen_keys", of: store)) WHERE "entity" = ?), 0) "#
         + #"BETWEEN 1 + greatest(0, coalesce(max("id"), 0)) AND \#(KeyRanges.largestKey) "#
@@ -85,7 +85,7 @@ struct SchemaCheck {
     }
   }
 
-  func columnDefects() throws -> [StoreDefect] {
+  func columnDefects() throws -> [StoreFinding] {
     let found = Set(
       try rows(
         """
@@ -120,7 +120,7 @@ struct SchemaCheck {
   }
 
   /// - Parameter onlyUnique: Whether other indexes may still be missing.
-  func indexDefects(onlyUnique: Bool) throws -> [StoreDefect] {
+  func indexDefects(onlyUnique: Bool) throws -> [StoreFinding] {
     let found = try rows(
       """
       SELECT CAST(c.relname AS text), CASE WHEN i.indisunique THEN 'unique' ELSE '' END
@@ -135,7 +135,7 @@ struct SchemaCheck {
     }
   }
 
-  func referenceDefects() throws -> [StoreDefect] {
+  func referenceDefects() throws -> [StoreFinding] {
     let found = Set(
       try rows(
         """

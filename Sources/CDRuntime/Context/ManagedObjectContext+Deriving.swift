@@ -84,10 +84,8 @@ extension ManagedObjectContext {
       do {
         if try derive(object, object.scope.plan.slots[slot], evaluator) { hasChanged = true }
       } catch {
-        errors.append(
-          ValidationError(
-            reason: .notDerivable("\(error)"), entity: object.scope.plan.name,
-            property: object.scope.plan.slots[slot].name, objectID: object.objectID))
+        let name = object.scope.plan.slots[slot].name
+        errors.append(ValidationError(.notDerivable("\(error)"), of: object, name))
       }
     }
     return hasChanged
@@ -221,9 +219,7 @@ extension ManagedObjectContext {
         of: owner, whose: relationship, leadsToAny: known.map(\.key).sorted())
       result.formUnion(try self.objects(from: rows, of: owner))
     } catch {
-      observe(
-        ObservedError(
-          reason: .readFailed("\(error)"), entity: owner.name, property: relationship.name, objectID: nil))
+      observe(.readFailed("\(error)"), owner.name, relationship.name)
     }
     return result
   }

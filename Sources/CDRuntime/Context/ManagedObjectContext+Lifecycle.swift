@@ -119,11 +119,7 @@ extension ManagedObjectContext {
     } catch let error as ValidationError {
       return [error]
     } catch {
-      return [
-        ValidationError(
-          reason: .refused("\(error)"), entity: object.scope.plan.name, property: nil,
-          objectID: object.objectID)
-      ]
+      return [ValidationError(.refused("\(error)"), of: object)]
     }
   }
 

@@ -682,9 +682,7 @@ extension ManagedObjectContext {
     let denying = related.filter { $0.0.description.deleteRule.refusesDeletion && !$0.1.isEmpty }
     if !denying.isEmpty {
       return denying.map { relationship, others in
-        ValidationError(
-          reason: .deleteDenied, entity: object.scope.plan.name, property: relationship.name,
-          objectID: object.objectID, denyingCount: others.count)
+        ValidationError(.deleteDenied, of: object, relationship.name, denyingCount: others.count)
       }
     }
     switch try resolution(of: conflict) {

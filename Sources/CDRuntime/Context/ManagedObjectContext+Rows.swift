@@ -168,7 +168,7 @@ extension ManagedObjectContext {
 
   /// Reports a skipped row: keys begin at 1, and 0 means nil.
   func reportUnusableKey(_ key: ObjectKey, _ plan: EntityPlan) {
-    observe(ObservedError(reason: .unusableKey(key), entity: plan.name, property: nil, objectID: nil))
+    observe(.unusableKey(key), plan.name)
   }
 
   /// Removes an object whose row has another entity: the object was made from an identifier before the row was read.
@@ -336,10 +336,7 @@ extension ManagedObjectContext {
     do {
       return try fetchObject(key, plan)
     } catch {
-      observe(
-        ObservedError(
-          reason: .readFailed("\(error)"), entity: relationship.owner, property: relationship.name,
-          objectID: nil))
+      observe(.readFailed("\(error)"), relationship.owner, relationship.name)
       return nil
     }
   }

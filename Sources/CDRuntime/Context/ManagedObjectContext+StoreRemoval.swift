@@ -20,7 +20,7 @@ extension ManagedObjectContext {
         object.flags.insert(.inaccessible)
         noteChange(of: object)
       }
-      observe(ObservedError(reason: .storeRemoved, entity: plan.name, property: nil, objectID: nil))
+      observe(.storeRemoved, plan.name)
     }
     registry.dropCaches()
     forgetRelationships(to: roots, lost: roots)

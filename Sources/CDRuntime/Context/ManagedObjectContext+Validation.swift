@@ -19,9 +19,7 @@ extension ManagedObjectContext {
     for object in pending {
       if isOfRemovedStore(object) {
         guard object.isPending, !object.flags.isSuperset(of: [.inserted, .deleted]) else { continue }
-        errors.append(
-          ValidationError(
-            reason: .storeRemoved, entity: object.scope.plan.name, property: nil, objectID: object.objectID))
+        errors.append(ValidationError(.storeRemoved, of: object))
       } else if object.flags.contains(.deleted) {
         hasDeleted = true
         guard !object.flags.contains(.inserted) else { continue }
@@ -74,10 +72,7 @@ extension ManagedObjectContext {
           else { continue }
           let count = storedMembers(of: owner, inverse).count { !$0.isDeleted }
           if count >= inverse.minimumCount { continue }
-          errors.append(
-            ValidationError(
-              reason: .wrongCount(count), entity: owner.scope.plan.name, property: inverse.name,
-              objectID: owner.objectID))
+          errors.append(ValidationError(.wrongCount(count), of: owner, inverse.name))
         }
       }
     }
@@ -98,10 +93,7 @@ extension ManagedObjectContext {
         ? object.relatedObjects(relationship).count { !$0.isDeleted }
         : object.relatedObject(relationship).map { $0.isDeleted ? 0 : 1 } ?? 0
       if count > 0 {
-        errors.append(
-          ValidationError(
-            reason: .deleteDenied, entity: object.scope.plan.name, property: relationship.name,
-            objectID: object.objectID, denyingCount: count))
+        errors.append(ValidationError(.deleteDenied, of: object, relationship.name, denyingCount: count))
       }
     }
   }
@@ -121,10 +113,7 @@ extension ManagedObjectContext {
           owner.extras?.changed.contains(relationship.slot) != true,
           hadAny(of: keys, owner, relationship), let reason = mistake(of: owner, relationship)
         else { continue }
-        errors.append(
-          ValidationError(
-            reason: reason, entity: owner.scope.plan.name, property: relationship.name,
-            objectID: owner.objectID))
+        errors.append(ValidationError(reason, of: owner, relationship.name))
       }
     }
   }
@@ -163,11 +152,7 @@ extension ManagedObjectContext {
     func add(
       _ reason: ValidationError.Reason, _ property: String?, _ bound: ValidationError.BrokenBound? = nil
     ) {
-      errors.append(
-        ValidationError(
-          reason: reason, brokenBound: bound, entity: plan.name, property: property, objectID: object.objectID
-        )
-      )
+      errors.append(ValidationError(reason, of: object, property, bound))
     }
     if object.isInaccessible {
       // The merge policy decides.

@@ -237,6 +237,10 @@ public final class ManagedObjectContext {
 
   func observe(_ error: ObservedError) { observers.observe(error) }
 
+  func observe(_ reason: ObservedError.Reason, _ entity: String, _ property: String? = nil) {
+    observe(ObservedError(reason: reason, entity: entity, property: property, objectID: nil))
+  }
+
   /// The number of values that this context and its parents could not read so far, and the newest error about one.
   var readFailures: (count: Int, last: ObservedError?) {
     let own = observers.readFailures
@@ -353,7 +357,7 @@ public final class ManagedObjectContext {
     if let key = registry.takeKey(ofRoot: plan.root) { return key }
     do { return try registry.reserveKeys(ofRoot: plan.root, from: engine) } catch {
       pendingChanges.noteFailure(error)
-      observe(ObservedError(reason: .noKey("\(error)"), entity: plan.name, property: nil, objectID: nil))
+      observe(.noKey("\(error)"), plan.name)
       return 0
     }
   }

@@ -44,6 +44,18 @@ public enum SaveError: Error, Hashable, Sendable {
   case partlySaved(written: [URL], reason: StoreError)
 }
 
+extension ValidationError {
+  @inline(never)
+  init(
+    _ reason: Reason, of object: ManagedObject, _ property: String? = nil, _ bound: BrokenBound? = nil,
+    denyingCount: Int? = nil
+  ) {
+    self.init(
+      reason: reason, brokenBound: bound, entity: object.scope.plan.name, property: property,
+      objectID: object.objectID, denyingCount: denyingCount)
+  }
+}
+
 extension SaveError: CustomStringConvertible {
   @_optimize(none)
   public var description: String {

@@ -360,10 +360,9 @@ extension SaveRun {
     .validation(
       slots.map { slot in
         ValidationError(
-          reason: .notStorable(
+          .notStorable(
             "could not be read from its file, which the row must not lose; set another value, or roll back"),
-          entity: object.scope.plan.name, property: object.scope.plan.slots[slot].name,
-          objectID: object.objectID)
+          of: object, object.scope.plan.slots[slot].name)
       })
   }
 
@@ -400,9 +399,7 @@ extension SaveRun {
   private func throwFailure(of object: ManagedObject, _ slots: [Int]) throws {
     let errors = slots.compactMap { slot in
       session.failure { encode(object, [slot], $0) }.map { failure in
-        ValidationError(
-          reason: reason(failure), entity: object.scope.plan.name,
-          property: object.scope.plan.slots[slot].name, objectID: object.objectID)
+        ValidationError(reason(failure), of: object, object.scope.plan.slots[slot].name)
       }
     }
     throw SaveError.validation(errors)

@@ -37,11 +37,6 @@ struct MigrationRoute {
   /// the end.
   private(set) var refusal: (routeStep: RouteStep, error: MigrationError)?
 
-  /// Whether no step changes a row, so that only the store's metadata must be written anew.
-  var changesNoData: Bool {
-    routeSteps.allSatisfy { $0.step.changesNoData && $0.source.number != $0.destination.number }
-  }
-
   private let found: StoreMetadata
   let url: URL
   /// The model whose versions the steps follow. In a store of several merged models, it is the line of the model that

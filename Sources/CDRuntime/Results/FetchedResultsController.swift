@@ -308,25 +308,23 @@ public final class FetchedResultsController<Object: ManagedObject> {
     index()
   }
 
-  private func unsavedObjects(_ sections: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
-    if context.pending.isEmpty { return [] }
-    var unsaved: Set<ManagedObjectID> = []
+  private func ids(
+    _ sections: [FetchedResultsSection<Object>], where isIncluded: (Object) -> Bool
+  ) -> Set<ManagedObjectID> {
+    var ids: Set<ManagedObjectID> = []
     for section in sections {
-      for object in section.objects where object.isPending { unsaved.insert(object.objectID) }
+      for object in section.objects where isIncluded(object) { ids.insert(object.objectID) }
     }
-    return unsaved
+    return ids
+  }
+
+  private func unsavedObjects(_ sections: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
+    context.pending.isEmpty ? [] : ids(sections) { $0.isPending }
   }
 
   /// The objects with changes of the context's ancestors: unsaved ones, or those that the context has yet to take over.
   private func inheritedObjects(_ sections: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
-    if context.parent == nil { return [] }
-    var inherited: Set<ManagedObjectID> = []
-    for section in sections {
-      for object in section.objects where object.flags.contains(.hasParentChanges) {
-        inherited.insert(object.objectID)
-      }
-    }
-    return inherited
+    context.parent == nil ? [] : ids(sections) { $0.flags.contains(.hasParentChanges) }
   }
 
   private func noteVersions(_ sections: [FetchedResultsSection<Object>]) {
@@ -339,15 +337,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
   /// The objects that the parent, or another ancestor, has saved since the results were last fetched.
   private func objectsOfOtherVersions(_ new: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
-    if context.parent == nil { return [] }
-    var found: Set<ManagedObjectID> = []
-    for section in new {
-      for object in section.objects {
-        let id = object.objectID
-        if let version = versions[id], version != object.version { found.insert(id) }
-      }
-    }
-    return found
+    context.parent == nil ? [] : ids(new) { versions[$0.objectID, default: $0.version] != $0.version }
   }
 
   private func unsavedDeletions() -> Set<ManagedObjectID> {
@@ -378,15 +368,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return contested.contains(id) || changes.deleted.contains(id)
       }
     }
-    var found: Set<ManagedObjectID> = []
-    for section in current {
-      for object in section.objects {
-        if references[object.scope.plan.index].contains(where: { isOther(object, $0) }) {
-          found.insert(object.objectID)
-        }
-      }
+    return ids(current) { object in
+      references[object.scope.plan.index].contains { isOther(object, $0) }
     }
-    return found
   }
 
   /// The references that can lead to objects of some entities, and that the deletion of such an object leaves unchanged.
@@ -414,15 +398,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// The objects of the results for whose rows the context has other instances than before: after a reset, and if another
   /// context has inserted a deleted row again.
   private func exchangedObjects(_ new: [FetchedResultsSection<Object>]) -> Set<ManagedObjectID> {
-    var exchanged: Set<ManagedObjectID> = []
-    for section in new {
-      for object in section.objects {
-        let id = object.objectID
-        guard let index = indices[id], current[index.section].objects[index.item] !== object else { continue }
-        exchanged.insert(id)
-      }
+    ids(new) { object in
+      guard let index = indices[object.objectID] else { return false }
+      return current[index.section].objects[index.item] !== object
     }
-    return exchanged
   }
 
   private func index() {

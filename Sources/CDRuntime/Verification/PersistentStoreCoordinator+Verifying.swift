@@ -115,11 +115,7 @@ private struct RepeatedDerivations {
         else { continue }
         body(.outdatedValue(entity: entity.name, attribute: slot.name, key: object.key))
       } catch {
-        body(
-          .invalid(
-            ValidationError(
-              reason: .notDerivable("\(error)"), entity: entity.name, property: slot.name,
-              objectID: object.objectID)))
+        body(.invalid(ValidationError(.notDerivable("\(error)"), of: object, slot.name)))
       }
     }
   }

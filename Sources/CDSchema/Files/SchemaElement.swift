@@ -22,8 +22,12 @@ package enum SchemaElement: Hashable, Sendable {
 
   /// The name of an entity's property; nil for other elements.
   var propertyName: String? {
-    guard case .part(let element, _) = self else { return nil }
-    return element.propertyName?.name
+    switch self {
+    case .part(.attribute(let name), _), .part(.relationship(let name), _),
+      .part(.fetchedProperty(let name), _):
+      name.name
+    default: nil
+    }
   }
 
   /// The element that contains this one; nil for the model.
@@ -37,6 +41,19 @@ package enum SchemaElement: Hashable, Sendable {
     case .index(let version, let name, _), .uniquenessConstraint(let version, let name, _):
       .part(.entity(name), version: version)
     case .entityRule(let source, let destination, _): .mapping(from: source, to: destination)
+    }
+  }
+}
+
+extension ModelElement {
+  /// The element that contains this one; nil for an element of the version itself.
+  var container: ModelElement? {
+    switch self {
+    case .bases, .enumeration, .composite, .configuration, .entity: nil
+    case .field(let composite, _): .composite(composite)
+    case .attribute(let name), .relationship(let name), .fetchedProperty(let name): .entity(name.entity)
+    case .fetchTemplate(let entity, _), .indexes(let entity), .uniquenessConstraints(let entity):
+      .entity(entity)
     }
   }
 }

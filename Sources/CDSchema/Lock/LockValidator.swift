@@ -91,7 +91,7 @@ extension LockedVersion {
   /// All differences from a version. If an element was added or removed as a whole, its parts are not listed.
   fileprivate func differences(from version: ModelVersion) -> [Difference] {
     let entries = ElementDigests(version).entries
-    let present = Set(entries.map(\.element))
+    let present = Set(entries.map { $0.element })
     var result: [Difference] = []
     for entry in entries {
       guard let digits = elements[entry.element] else {

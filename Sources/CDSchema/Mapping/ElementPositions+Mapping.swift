@@ -1,5 +1,6 @@
 package import CDMapping
 package import CDModel
+import CDTooling
 
 extension ElementPositions {
   /// The position of a problem in a mapping file.

@@ -1,4 +1,5 @@
 import CDModel
+import CDTooling
 import Foundation  // FoundationEssentials cannot normalise texts.
 
 /// The rules for names. Names become Swift identifiers, table columns and words in expressions.

@@ -1,4 +1,5 @@
 import CDModel
+import CDTooling
 
 /// Checks the names of a version: those of types, cases, fields, properties, fetches and columns, and those in Swift.
 struct NameValidator {

@@ -1,4 +1,5 @@
 import CDModel
+import CDTooling
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

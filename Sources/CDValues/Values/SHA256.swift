@@ -19,11 +19,6 @@ package enum SHA256 {
     return Digest(words: compression.state)
   }
 
-  /// The digest of a text's UTF-8.
-  package static func digest(of text: String) -> Digest {
-    digest(of: Array(text.utf8))
-  }
-
   /// Reads and writes through pointers, and counts by hand: in a debug build nothing else is compiled to plain
   /// instructions, and each opening of a store computes digests of its model.
   private struct Compression {

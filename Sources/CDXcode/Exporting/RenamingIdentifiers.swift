@@ -1,4 +1,5 @@
 import CDModel
+import CDXcodeNames
 
 /// The renaming identifiers of entities and properties in Xcode, if they differ from the names.
 ///

@@ -1,4 +1,5 @@
 import CDModel
+import CDXcodeNames
 
 /// Creates Xcode's elements for a version.
 ///
@@ -186,6 +187,18 @@ struct VersionExporter {
   }
 
   static func yes(_ flag: Bool) -> String? { flag ? "YES" : nil }
+}
+
+extension DeleteRule {
+  /// Xcode's name of the rule.
+  var xcodeName: String {
+    switch self {
+    case .nullify: "Nullify"
+    case .cascade: "Cascade"
+    case .deny: "Deny"
+    case .noAction: "No Action"
+    }
+  }
 }
 
 // The names in Xcode's model of the elements that other elements refer to.

@@ -1,4 +1,5 @@
 import CDModel
+import CDXcodeNames
 
 /// Finds the elements of an imported version by their names in Xcode. If the import had to change a name, it has kept
 /// the original one under `info`.

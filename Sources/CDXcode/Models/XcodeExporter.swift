@@ -1,5 +1,6 @@
 public import CDModel
 import CDSchema
+import CDXcodeNames
 
 /// Writes a model as an Xcode model.
 public struct XcodeExporter: Sendable {

@@ -3,6 +3,7 @@ import CDConsole
 import CDGenerator
 import CDModel
 public import CDSchema
+import CDTooling
 
 /// `cdgen check`
 struct Check: ParsableCommand {

@@ -3,6 +3,7 @@ import CDConsole
 import CDMapping
 import CDModel
 import CDSchema
+import CDTooling
 
 /// `cdgen diff`
 struct Diff: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CDConsole
 import CDRuntime
+import CDTooling
 import Foundation
 
 /// `cdstore verify`

@@ -1,5 +1,6 @@
 import CDModel
 import CDRuntime
+import CDTooling
 import Foundation
 
 // The result of a rehearsal as JSON.

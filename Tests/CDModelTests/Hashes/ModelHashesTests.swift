@@ -224,3 +224,8 @@ struct ModelHashesTests {
       sourceLocation: sourceLocation)
   }
 }
+
+extension SHA256 {
+  /// The digest of a text's UTF-8.
+  fileprivate static func digest(of text: String) -> Digest { digest(of: Array(text.utf8)) }
+}

@@ -1,5 +1,6 @@
 import CDModel
 import CDSchema
+import SampleModels
 import Testing
 
 /// What a model with locked versions says after a change.
@@ -244,6 +245,15 @@ struct LockTests {
     let found = try Self.diagnostics(in: lock + "\n" + other)
     #expect(found.count == 1)
     #expect(found.first?.contains("is already locked in line 6, with other hashes") ?? false, "\(found)")
+  }
+
+  @Test(arguments: HashChange.all)
+  func `Some element's digest tells of a change of the definition`(change: HashChange) throws {
+    let before = try SampleModel.version()
+    var after = before
+    try change.make(&after)
+    let isAltered = LockedVersion(before).elements != LockedVersion(after).elements
+    #expect(isAltered == change.alters.contains(.definition))
   }
 
   @Test func `Line ends of another system are read`() throws {

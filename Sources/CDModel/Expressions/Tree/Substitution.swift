@@ -52,9 +52,11 @@ private struct Substitution {
     case .constant: return nil
     case .comparison(let comparison): return apply(to: comparison, predicate.span)
     case .and(let parts):
-      return applyToAll(parts).map { FetchPredicate(kind: .and($0), span: predicate.span) }
+      return replaced(parts) { $0.apply(to: $1) }
+        .map { FetchPredicate(kind: .and($0), span: predicate.span) }
     case .or(let parts):
-      return applyToAll(parts).map { FetchPredicate(kind: .or($0), span: predicate.span) }
+      return replaced(parts) { $0.apply(to: $1) }
+        .map { FetchPredicate(kind: .or($0), span: predicate.span) }
     case .not(let part):
       return apply(to: part).map { FetchPredicate(kind: .not($0), span: predicate.span) }
     }
@@ -70,24 +72,18 @@ private struct Substitution {
     return FetchPredicate(kind: .comparison(changed), span: span)
   }
 
-  private mutating func applyToAll(_ parts: [FetchPredicate]) -> [FetchPredicate]? {
-    var changed: [FetchPredicate]?
+  private mutating func replaced<Part>(_ parts: [Part], _ change: (inout Self, Part) -> Part?) -> [Part]? {
+    var changed: [Part]?
     for (number, part) in parts.enumerated() {
-      guard let new = apply(to: part) else { continue }
+      guard let new = change(&self, part) else { continue }
       if changed == nil { changed = parts }
       changed?[number] = new
     }
     return changed
   }
 
-  private mutating func applyToAll(_ parts: [ValueExpression]) -> [ValueExpression]? {
-    var changed: [ValueExpression]?
-    for (number, part) in parts.enumerated() {
-      guard let new = apply(to: part) else { continue }
-      if changed == nil { changed = parts }
-      changed?[number] = new
-    }
-    return changed
+  private mutating func applyToAll(_ values: [ValueExpression]) -> [ValueExpression]? {
+    replaced(values) { $0.apply(to: $1) }
   }
 
   mutating func apply(to value: ValueExpression) -> ValueExpression? {
@@ -146,12 +142,7 @@ private struct Substitution {
     -> ValueExpression?
   {
     let newBase = apply(to: base)
-    var newSteps: [PathStep]?
-    for (number, step) in steps.enumerated() {
-      guard let new = apply(to: step) else { continue }
-      if newSteps == nil { newSteps = steps }
-      newSteps?[number] = new
-    }
+    var newSteps = replaced(steps) { $0.apply(to: $1) }
     if let replacement, case .object = base.kind { newSteps = replacement(newSteps ?? steps) }
     guard newBase != nil || newSteps != nil else { return nil }
     return ValueExpression.path(newBase ?? base, newSteps ?? steps, span: span)

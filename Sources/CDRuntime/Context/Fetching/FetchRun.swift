@@ -258,10 +258,7 @@ extension FetchRun {
     let report = context.rowReport
     guard !report.isEmpty else { return }
     func observe(_ reason: ObservedError.Reason, _ column: Int) {
-      context.observe(
-        ObservedError(
-          reason: reason, entity: plan.name, property: column < names.count ? names[column] : nil,
-          objectID: nil))
+      context.observe(reason, plan.name, column < names.count ? names[column] : nil)
     }
     for column in report.columns { observe(.wrongType, column) }
     for (column, reason) in report.unreadable { observe(.unreadableFile(reason), column) }

@@ -92,9 +92,7 @@ final class LazyBatches {
       if !paths.isEmpty { try context.prefetch(paths, of: objects) }
       return objects
     } catch {
-      context.observe(
-        ObservedError(
-          reason: .readFailed("\(error)"), entity: plan.name, property: nil, objectID: nil))
+      context.observe(.readFailed("\(error)"), plan.name)
       // Each object tries to read its own row when one of its values is read.
       return wanted.map { context.object(of: $0) }
     }

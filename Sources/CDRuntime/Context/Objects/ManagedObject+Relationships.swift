@@ -115,9 +115,7 @@ extension ManagedObject {
   private func accepts(_ object: ManagedObject?, _ relationship: RelationshipPlan) -> Bool {
     guard let object, object.scope.context !== scope.context || object.flags.contains(.inaccessible)
     else { return !flags.contains(.inaccessible) }
-    requireExtras().faults.append(
-      ValidationError(
-        reason: .foreignObject, entity: scope.plan.name, property: relationship.name, objectID: objectID))
+    requireExtras().faults.append(ValidationError(.foreignObject, of: self, relationship.name))
     if let context = scope.context { mark(.changedOutsideRow, in: context) }
     return false
   }

@@ -38,8 +38,6 @@ struct ObjectFlags: OptionSet {
   static let pending: ObjectFlags = [.inserted, .updated, .deleted, .changedOutsideRow]
   /// The flags of an object without values, or one that others must not find.
   static let absent: ObjectFlags = [.fault, .inaccessible, .deleted, .deletionSaved]
-  /// The flags that must be handled before a write.
-  static let unwritable: ObjectFlags = [.fault, .inaccessible]
 
   /// Replaces all flags except `observed`, which is independent of the row's state.
   mutating func become(_ flags: ObjectFlags) { self = flags.union(intersection(.observed)) }

@@ -103,9 +103,7 @@ final class DestinationStore: ImportTarget {
     if let failure { throw failure }
     // This is checked before anything is written, so that an invalid object does not damage the file.
     let unset = unset(plan).map { object, slot in
-      ValidationError(
-        reason: .missingValue, entity: object.scope.plan.name,
-        property: object.scope.plan.slots[slot].name, objectID: object.objectID)
+      ValidationError(.missingValue, of: object, object.scope.plan.slots[slot].name)
     }
     if !unset.isEmpty { throw SaveError.validation(unset) }
     do {

@@ -8,8 +8,8 @@
 extension SQLiteSession {
   /// Finds defects of the files, and defects that objects do not show.
   @_optimize(none)
-  func defects() throws -> [StoreDefect] {
-    var findings: [StoreDefect] = []
+  func defects() throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
     for store in attached.all {
       let schema = attached.schema(of: store)
       for row in try connection.rows("PRAGMA \(schema).integrity_check") where row[0] != "ok" {
@@ -49,8 +49,8 @@ extension SQLiteSession {
   @_optimize(none)
   private func equalRows(
     _ expected: SQLSchema, _ present: [String: String], in schema: String
-  ) throws -> [StoreDefect] {
-    var findings: [StoreDefect] = []
+  ) throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
     for index in expected.indexes where index.isUnique && present[index.name] != index.sql {
       let table = "\(schema).\(SQLText.quoted(index.table))"
       for row in try connection.rows(index.equalRows(table: table)) {
@@ -67,9 +67,9 @@ extension SQLiteSession {
   /// of `noAction`, and references to a row of the destination's table that belongs to another entity.
   @_optimize(none)
   private func danglingReferences() throws
-    -> [StoreDefect]
+    -> [StoreFinding]
   {
-    var findings: [StoreDefect] = []
+    var findings: [StoreFinding] = []
     for entity in model.entities where stores.store(of: entity) != nil {
       for case let relationship? in entity.relationships where relationship.owner == entity.name {
         let destination = model.entities[relationship.destination]
@@ -91,9 +91,9 @@ extension SQLiteSession {
   /// Finds dangling references in join tables.
   @_optimize(none)
   private func danglingPairs() throws
-    -> [StoreDefect]
+    -> [StoreFinding]
   {
-    var findings: [StoreDefect] = []
+    var findings: [StoreFinding] = []
     for join in model.joins {
       let (source, target) = (model.entities[join.source], model.entities[join.target])
       guard stores.store(of: source) != nil, stores.store(of: target) != nil else { continue }
@@ -141,9 +141,9 @@ extension SQLiteSession {
   /// one row.
   @_optimize(none)
   private func oneSidedRelationships() throws
-    -> [StoreDefect]
+    -> [StoreFinding]
   {
-    var findings: [StoreDefect] = []
+    var findings: [StoreFinding] = []
     for entity in model.entities where stores.store(of: entity) != nil {
       for case let relationship? in entity.relationships
       where relationship.owner == entity.name && relationship.isSymmetric {
@@ -176,21 +176,21 @@ extension SQLiteSession {
 
   /// Finds rows that cannot become objects. A fetch skips them.
   @_optimize(none)
-  private func unknownEntityRows(of root: EntityPlan) throws -> [StoreDefect] {
+  private func unknownEntityRows(of root: EntityPlan) throws -> [StoreFinding] {
     let table = SQLText.quoted(root.table)
     var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
-      StoreDefect.damaged("'\(root.name)' has a row \(row[0] ?? ""), but keys begin at 1")
+      StoreFinding.damaged("'\(root.name)' has a row \(row[0] ?? ""), but keys begin at 1")
     }
     let versions = "0 AND \(UInt32.max)"
     findings += try connection.rows(
       "SELECT _pk FROM \(table) WHERE _version NOT BETWEEN \(versions) ORDER BY _pk"
     ).map { row in
-      StoreDefect.damaged("'\(root.name)' p\(row[0] ?? "") has a version that is not a number of 32 bits")
+      StoreFinding.damaged("'\(root.name)' p\(row[0] ?? "") has a version that is not a number of 32 bits")
     }
     findings += try invalidBooleans(of: root)
     for (column, sql) in model.strangeReferences(of: root, table: table) {
       findings += try connection.rows(sql).map { row in
-        StoreDefect.damaged(
+        StoreFinding.damaged(
           "'\(row[1] ?? "")' p\(row[0] ?? "") has a reference in '\(column)', which its entity does not have")
       }
     }
@@ -204,7 +204,7 @@ extension SQLiteSession {
 
   /// Finds numbers other than 0 and 1 in columns of Booleans. A fetch reads them as true.
   @_optimize(none)
-  private func invalidBooleans(of root: EntityPlan) throws -> [StoreDefect] {
+  private func invalidBooleans(of root: EntityPlan) throws -> [StoreFinding] {
     let columns = Set(
       root.subtree.flatMap { model.entities[$0].columns }.filter { $0.storageType == .bool }.map(\.name))
     return try columns.ordered().flatMap { column in
@@ -212,7 +212,7 @@ extension SQLiteSession {
       return try connection.rows(
         "SELECT _pk FROM \(SQLText.quoted(root.table)) WHERE \(name) NOT IN (0, 1) ORDER BY _pk LIMIT 100"
       ).map {
-        StoreDefect.damaged(
+        StoreFinding.damaged(
           "'\(root.name)' p\($0[0] ?? "") has a value of '\(column)' that is not a Boolean")
       }
     }
@@ -220,10 +220,10 @@ extension SQLiteSession {
 
   /// Finds file names and counters in the system tables that no release of cdgen writes.
   @_optimize(none)
-  private func foreignEntries(of schema: String) throws -> [StoreDefect] {
+  private func foreignEntries(of schema: String) throws -> [StoreFinding] {
     let names = try connection.rows("SELECT name FROM \(schema).\"_cdgen_files\"").compactMap { $0[0] }
     let unknown = names.filter { UUID(uuidString: $0) == nil }.count
-    var findings: [StoreDefect] = []
+    var findings: [StoreFinding] = []
     if unknown > 0 {
       findings.append(.foreignObject("a list with \(unknown) names of files in _cdgen_files"))
     }

@@ -55,8 +55,6 @@ struct SQLiteStoreSet: Sendable {
     for store in unlocked { try store.checkVersion(connection, schema: schema(of: store)) }
   }
 
-  subscript(id: UUID) -> SQLiteStore? { all.first { $0.storeID == id } }
-
   /// The store that holds an entity's objects; nil if no attached store does.
   func store(of plan: EntityPlan) -> SQLiteStore? { plan.storeIndex.flatMap(store(at:)) }
 

@@ -16,7 +16,6 @@ package struct SQLValue {
     case opaque
 
     package static let string = Kind.plain(.string)
-    package static let date = Kind.plain(.date)
     package static let data = Kind.plain(.data)
 
     /// The values of a column.

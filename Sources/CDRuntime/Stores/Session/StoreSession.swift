@@ -140,7 +140,7 @@ package protocol StoreSession: AnyObject {
   /// Returns the changes of keys that migrations of a store have made.
   func movedKeys(of store: any AttachedStore) throws -> [MovedKeys]
   /// Finds defects of the stored data that no object shows. Reads all data, and changes nothing.
-  func defects() throws -> [StoreDefect]
+  func defects() throws -> [StoreFinding]
   /// Returns a text that changes when another connection has written to a store since the last call.
   func changeMark() throws -> String
 }
@@ -189,10 +189,6 @@ package struct JoinedPair {
     (left.owner, left.position ?? .min, left.member) < (right.owner, right.position ?? .min, right.member)
   }
 }
-
-/// A defect of the stored data that no object shows. A session finds it, because only the engine knows how the data are
-/// stored.
-package typealias StoreDefect = StoreFinding
 
 /// A save or batch in a store's history.
 package struct HistoryEntry {

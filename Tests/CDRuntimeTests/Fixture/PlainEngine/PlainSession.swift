@@ -275,7 +275,7 @@ final class PlainSession: StoreSession {
 
   // MARK: Defects
 
-  func defects() throws -> [StoreDefect] {
+  func defects() throws -> [StoreFinding] {
     var defects = danglingReferences() + danglingPairs() + oneSidedRelationships()
     for root in model.entities where root.root == root.index && isHeld(root) {
       if let last = rows(ofSubtree: root).last?.key, last >= state.nextKeys[root.index] ?? 1 {
@@ -290,8 +290,8 @@ final class PlainSession: StoreSession {
     state.row(key, of: entity.root).map { !entity.subtree.contains($0.entity) } ?? true
   }
 
-  private func danglingReferences() -> [StoreDefect] {
-    var defects: [StoreDefect] = []
+  private func danglingReferences() -> [StoreFinding] {
+    var defects: [StoreFinding] = []
     for entity in model.entities where isHeld(entity) {
       for case let relationship? in entity.relationships where relationship.owner == entity.name {
         let destination = model.entities[relationship.destination]
@@ -308,8 +308,8 @@ final class PlainSession: StoreSession {
     return defects
   }
 
-  private func danglingPairs() -> [StoreDefect] {
-    var defects: [StoreDefect] = []
+  private func danglingPairs() -> [StoreFinding] {
+    var defects: [StoreFinding] = []
     for (index, join) in model.joins.enumerated() {
       let (source, target) = (model.entities[join.source], model.entities[join.target])
       guard isHeld(source), isHeld(target) else { continue }
@@ -332,8 +332,8 @@ final class PlainSession: StoreSession {
   }
 
   /// Finds relationships that are their own inverse, and lead from one object to another, but not back.
-  private func oneSidedRelationships() -> [StoreDefect] {
-    var defects: [StoreDefect] = []
+  private func oneSidedRelationships() -> [StoreFinding] {
+    var defects: [StoreFinding] = []
     for entity in model.entities where isHeld(entity) {
       for case let relationship? in entity.relationships
       where relationship.owner == entity.name && relationship.isSymmetric {

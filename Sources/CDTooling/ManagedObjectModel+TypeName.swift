@@ -1,3 +1,5 @@
+package import CDModel
+
 extension ManagedObjectModel {
   /// The name of the type that stands for a model in generated Swift: `NotesModel` for the models `Notes` and `notes`.
   ///

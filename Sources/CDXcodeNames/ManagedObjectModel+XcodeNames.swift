@@ -1,9 +1,10 @@
+package import CDModel
+
 extension ManagedObjectModel {
   /// The model without the names and renaming identifiers in Xcode's model that its elements no longer have.
   ///
   /// A new version begins as a copy of its base. So an element that is renamed in the copy still has, under `info`, the name
   /// that the old element has in Xcode's model. Its own name counts instead, there and in all versions based on this one.
-  @_optimize(none)
   package func withoutFormerXcodeNames() -> ManagedObjectModel {
     var result = self
     var former: [Int: Set<String>] = [:]
@@ -46,7 +47,6 @@ private struct FormerXcodeNames {
     var info: [String: String]
   }
 
-  @_optimize(none)
   mutating func run() {
     let entities = version.entities
     let elements = entities.map { Self.element($0) }
@@ -89,7 +89,6 @@ private struct FormerXcodeNames {
     Element(path: entity.name, name: entity.name, info: entity.info)
   }
 
-  @_optimize(none)
   private static func properties(of entity: EntityDescription) -> [Element] {
     func element(_ name: String, _ info: [String: String]) -> Element {
       Element(path: "\(entity.name).\(name)", name: name, info: info)
@@ -103,7 +102,6 @@ private struct FormerXcodeNames {
   /// A property of the base, by its name or by `Entity.name`.
   ///
   /// - Parameter entity: The entity that a name alone refers to; nil if the base does not have it.
-  @_optimize(none)
   private func property(_ path: String, of entity: String?) -> Element? {
     let parts = path.split(separator: ".").map { String($0) }
     guard let base, let name = parts.last, let holder = parts.count > 1 ? parts[0] : entity,
@@ -120,7 +118,6 @@ private struct FormerXcodeNames {
   ///   - origin: The same element in the base; nil for a new element.
   ///   - oldSiblings: The elements in the base beside which the element stands.
   ///   - siblings: The elements beside it, and the element itself.
-  @_optimize(none)
   private mutating func former(
     _ element: Element, _ origin: Element?, _ oldSiblings: [Element], _ siblings: [Element]
   ) -> [String] {
@@ -141,7 +138,6 @@ private struct FormerXcodeNames {
   }
 
   /// Whether an element was renamed, in this version or before, since it got an entry.
-  @_optimize(none)
   private func isFormer(_ key: String, _ value: String, of element: Element, _ origin: Element) -> Bool {
     if origin.info[key] != value { return false }
     // The import too can give another name to an element that has kept its name in Xcode's model.
@@ -150,7 +146,6 @@ private struct FormerXcodeNames {
   }
 
   /// Whether a new element has the name of another one in Xcode's model, because its text was copied.
-  @_optimize(none)
   private func isCopied(
     _ key: String, _ value: String, of element: Element, _ oldSiblings: [Element], _ siblings: [Element]
   ) -> Bool {

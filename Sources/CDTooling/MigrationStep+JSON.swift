@@ -1,3 +1,4 @@
+package import CDMapping
 package import CDModel
 
 extension MigrationStep {
@@ -82,7 +83,7 @@ extension MigrationStep {
 
 extension ModelChange.Kind {
   /// The name of the case: `attributeRemoved`.
-  package var name: String {
+  fileprivate var name: String {
     // Every case has associated values, so a mirror has one child whose label is the case's name.
     Mirror(reflecting: self).children.first?.label ?? "\(self)"
   }

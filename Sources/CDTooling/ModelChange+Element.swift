@@ -1,3 +1,4 @@
+package import CDMapping
 package import CDModel
 
 extension ModelChange {
@@ -45,5 +46,12 @@ extension ModelChange {
     case .uniqueConstraintRemoved(let name, _): (.destination, .entity(name))
     case .indexesChanged(let name): (.destination, .entity(name))
     }
+  }
+}
+
+extension PropertyName {
+  /// The property itself, without the field of a composite.
+  fileprivate var property: PropertyName {
+    PropertyName(entity, name.split(separator: ".").first.map(String.init) ?? "")
   }
 }

@@ -1,4 +1,5 @@
 import CDModel
+import CDXcodeNames
 import Foundation
 import Testing
 

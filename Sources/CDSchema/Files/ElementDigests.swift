@@ -1,42 +1,19 @@
+import CDModel
+
 /// The digest of each element of a version. They show which elements of a changed version have changed.
 ///
 /// Together the digests cover the same content as ``ModelHashes/definition``: two versions with equal definition hashes
 /// have equal digests, and two with different hashes differ in at least one element.
-package struct ElementDigests: Hashable, Sendable {
-  /// An element and its digest.
-  package struct Entry: Hashable, Sendable {
-    /// The element.
-    package let element: ModelElement
-    /// The digest of the element's own declaration.
-    package let digest: Digest
-  }
-
+struct ElementDigests {
   /// The digests in this order: the version's bases, its types, its configurations, then each entity with its parts.
   /// Elements of each sort are ordered by name, so that the order of declarations has no effect.
-  package let entries: [Entry]
+  private(set) var entries: [(element: ModelElement, digest: Digest)] = []
+  private let encoder = ModelEncoder.definition
+  private var seen: Set<ModelElement> = []
 
   /// Computes the digests of a version, in time proportional to its size. If several elements have the same name, which
   /// is a mistake, the first one counts.
-  package init(_ version: ModelVersion) {
-    var collector = ElementCollector()
-    collector.add(version)
-    entries = collector.entries
-  }
-
-  /// The digest of an element; nil if the version does not have the element.
-  @_optimize(none)
-  package subscript(element: ModelElement) -> Digest? {
-    entries.first { $0.element == element }?.digest
-  }
-}
-
-private struct ElementCollector {
-  private let encoder = ModelEncoder(purpose: .definition)
-  private(set) var entries: [ElementDigests.Entry] = []
-  private var seen: Set<ModelElement> = []
-
-  @_optimize(none)
-  mutating func add(_ version: ModelVersion) {
+  init(_ version: ModelVersion) {
     add(.bases, .array(version.basedOn.ordered().map { .int(Int64($0)) }))
     for each in version.enums.ordered(by: { $0.name.precedes($1.name) }) {
       add(.enumeration(each.name), encoder.enumeration(each))
@@ -50,8 +27,7 @@ private struct ElementCollector {
 
   private mutating func add(_ element: ModelElement, _ value: JSONValue) {
     guard seen.insert(element).inserted else { return }
-    entries.append(
-      ElementDigests.Entry(element: element, digest: ModelHasher.digest("element", ("value", value))))
+    entries.append((element, ModelHasher.digest("element", ("value", value))))
   }
 
   private mutating func add(_ composite: CompositeDescription) {
@@ -63,7 +39,6 @@ private struct ElementCollector {
     }
   }
 
-  @_optimize(none)
   private mutating func add(_ entity: EntityDescription) {
     var head = entity
     head.attributes = []

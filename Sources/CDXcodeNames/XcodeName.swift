@@ -1,3 +1,5 @@
+package import CDModel
+
 /// The names of a version's elements in Xcode's model. If the import had to change a name, it has kept the original one under
 /// `info`.
 package enum XcodeName {
@@ -37,7 +39,6 @@ package enum XcodeName {
 
   /// Whether the import may change a name of Xcode's model to another name. It replaces characters that no name can
   /// have, begins the name with an `x`, or ends it with an underscore and a number.
-  @_optimize(none)
   static func mayBecome(_ original: String, _ name: String) -> Bool {
     let wanted = lettersAndDigits(of: original)
     if wanted.isEmpty { return true }
@@ -52,7 +53,6 @@ package enum XcodeName {
   }
 
   /// The part of a name that the import never changes.
-  @_optimize(none)
   private static func lettersAndDigits(of name: String) -> String {
     var result = ""
     for scalar in name.unicodeScalars where scalar != "_" && scalar.properties.isXIDContinue {
