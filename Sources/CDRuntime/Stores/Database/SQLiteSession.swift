@@ -159,12 +159,7 @@ final class SQLiteSession: StoreSession {
   func rows(
     ofSubtree entity: EntityPlan, referringBy column: ColumnPlan, to key: ObjectKey
   ) throws -> RowCursor {
-    let select = sql.selects[entity.index]
-    let statement = try connection.statement(
-      select.sql + " WHERE t0.\(SQLText.quoted(column.name)) = ?1"
-        + (select.condition.map { " AND " + $0 } ?? ""))
-    statement.bind(key, at: 1)
-    return RowCursor(statement, select)
+    try rows(of: entity, where: "t0.\(SQLText.quoted(column.name)) = ?1", .int(key))
   }
 
   func rows(
