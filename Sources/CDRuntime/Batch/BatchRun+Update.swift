@@ -136,9 +136,7 @@ extension BatchRun {
         }
       }
     }
-    guard mistakes.isEmpty else {
-      throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.maximumMistakes)))
-    }
+    try refuse(mistakes)
   }
 
   // MARK: The new values
