@@ -125,7 +125,7 @@ extension BatchRun {
             entity: owner.name, property: relationship.name, reason: .missingValue, objectID: id(key, owner)))
       }
     }
-    if !mistakes.isEmpty { throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.maximumMistakes))) }
+    try refuse(mistakes)
     for (relationship, keys) in references {
       guard let owner = model.entity(relationship.owner), case .reference(let column) = relationship.storage
       else { continue }

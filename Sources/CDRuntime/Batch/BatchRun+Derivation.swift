@@ -162,9 +162,7 @@ extension BatchRun {
       try check(slots, of: plan, keys.new, isNamed: namesNew, &mistakes)
       try check(slots, of: plan, keys.others, isNamed: true, &mistakes)
     }
-    guard mistakes.isEmpty else {
-      throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.maximumMistakes)))
-    }
+    try refuse(mistakes)
   }
 
   @_optimize(none)

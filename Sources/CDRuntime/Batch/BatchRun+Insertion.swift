@@ -40,9 +40,7 @@ extension BatchRun {
         throw notUnique(violation, row.number - violation.rowsSince)
       }
     }
-    guard row.mistakes.isEmpty else {
-      throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.maximumMistakes)))
-    }
+    try refuse(row.mistakes)
     do { written.note(try insertion.finish(written.next)) } catch let violation as UniquenessViolation {
       throw notUnique(violation, row.number - violation.rowsSince)
     }

@@ -136,9 +136,7 @@ extension BatchRun {
         }
       }
     }
-    guard mistakes.isEmpty else {
-      throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.maximumMistakes)))
-    }
+    try refuse(mistakes)
   }
 
   // MARK: The new values
@@ -183,20 +181,10 @@ extension BatchRun {
       checked.expression, on: entity, as: storageType, isMandatory: property.isMandatory, now: now)
     {
     case .constant(let value):
-      guard let value = Self.attributeValue(value) else {
-        throw wrongValue(of: property, attribute)
-      }
+      guard let value = value.single else { throw wrongValue(of: property, attribute) }
       return .values(try stored(.attribute(value), property, &mistakes))
     case .store(let calculation) where !property.isRuled: return .store(calculation)
     case .store, .evaluator: return .expression(checked.expression)
-    }
-  }
-
-  private static func attributeValue(_ value: EvaluationValue) -> AttributeValue? {
-    switch value {
-    case .value(let value): value
-    case .float(let number): .double(Double(number))
-    case .collection, .dictionary, .reference, .subject: nil
     }
   }
 
@@ -253,7 +241,7 @@ extension BatchRun {
         case .values(let constants): values += constants
         case .store: break
         case .expression(let expression):
-          guard let value = Self.attributeValue(try evaluator.value(of: expression, for: object)) else {
+          guard let value = try evaluator.value(of: expression, for: object).single else {
             throw BatchError.wrongExpression(
               entity: entity.name, key: property.name, reason: "the expression has no single value")
           }

@@ -395,6 +395,12 @@ extension BatchRun {
     if !mistakes.isEmpty { throw BatchError.invalid(mistakes) }
   }
 
+  /// Throws the first of the mistakes that a batch has found, if there are any.
+  @_optimize(none)
+  func refuse(_ mistakes: [BatchMistake]) throws {
+    if !mistakes.isEmpty { throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.maximumMistakes))) }
+  }
+
   /// Lists the files that rows refer to, for a later collection.
   @_optimize(none)
   func listFiles(_ slots: [PropertyPlan], of entity: EntityPlan, _ selected: RowSelection) throws {

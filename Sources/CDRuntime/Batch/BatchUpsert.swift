@@ -79,9 +79,7 @@ final class BatchUpsert {
       }
       if row.mistakes.isEmpty { try write(chunk) }
     }
-    guard row.mistakes.isEmpty else {
-      throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.maximumMistakes)))
-    }
+    try run.refuse(row.mistakes)
     let set = properties.enumerated().filter { named.contains($0.offset) }.map(\.element)
     let groups = replaced.map { omitted, keys in
       let given = properties.enumerated().filter { !omitted.contains($0.offset) }

@@ -259,11 +259,7 @@ extension ManagedObjectContext {
     else { return nil }
     object._willRead()
     guard !object.isInaccessible else { return nil }
-    let result: AttributeValue
-    switch try evaluator.value(of: derivation, for: object) {
-    case .value(let value): result = value
-    case .float(let number): result = .double(Double(number))
-    case .collection, .dictionary, .reference, .subject:
+    guard let result = try evaluator.value(of: derivation, for: object).single else {
       throw FetchError.evaluation("the derivation has no single value")
     }
     guard let fitted = storageType.fitted(result) else {

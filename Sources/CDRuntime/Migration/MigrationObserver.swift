@@ -36,17 +36,12 @@ public typealias ProgressHandler = @Sendable (MigrationProgress) -> Void
 /// Two observers are equal if one is a copy of the other. A migration is also cancelled if the task that it runs in is
 /// cancelled.
 public struct MigrationObserver: Hashable, Sendable {
-  private final class Body: Sendable {
+  private struct Handlers: Sendable {
     let progress: ProgressHandler
     let isCancelled: @Sendable () -> Bool
-
-    init(_ progress: @escaping ProgressHandler, _ isCancelled: @escaping @Sendable () -> Bool) {
-      self.progress = progress
-      self.isCancelled = isCancelled
-    }
   }
 
-  private let body: Body
+  private let handlers: IdentityBox<Handlers>
 
   /// Creates an observer from two functions.
   ///
@@ -57,16 +52,10 @@ public struct MigrationObserver: Hashable, Sendable {
   public init(
     progress: @escaping ProgressHandler = { _ in }, isCancelled: @escaping @Sendable () -> Bool = { false }
   ) {
-    body = Body(progress, isCancelled)
+    handlers = IdentityBox(Handlers(progress: progress, isCancelled: isCancelled))
   }
 
-  func report(_ progress: MigrationProgress) { body.progress(progress) }
+  func report(_ progress: MigrationProgress) { handlers.value.progress(progress) }
 
-  var isCancelled: Bool { body.isCancelled() }
-
-  public static func == (left: MigrationObserver, right: MigrationObserver) -> Bool {
-    left.body === right.body
-  }
-
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(body)) }
+  var isCancelled: Bool { handlers.value.isCancelled() }
 }

@@ -24,8 +24,6 @@ package final class ModelPlan: Sendable {
   private let versionHashes: VersionHashes
   /// The current versions of the models that a merged model consists of.
   private let parts: [StoreSource]
-  /// The assignment of entities to stores.
-  private let assignment: StoreAssignment
   /// The rules that say when derived attributes change because other objects do.
   let triggers: [DerivationTrigger]
   /// The names of derived attributes, of any entity.
@@ -104,9 +102,8 @@ package final class ModelPlan: Sendable {
         StoreSource(model: part, version: $0, versionHashes: VersionHashes(EntityGraph($0)))
       }
     }
-    assignment =
-      try given
-      ?? (configurations.isEmpty ? .single(graph) : StoreAssignment(graph, configurations: configurations))
+    let assignment =
+      try given ?? StoreAssignment(graph, configurations: configurations.isEmpty ? [nil] : configurations)
     var builder = ModelPlanBuilder(graph: graph, traits: try traits(graph), assignment: assignment)
     let (entities, joins) = try builder.build()
     self.entities = entities

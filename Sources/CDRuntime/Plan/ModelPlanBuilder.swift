@@ -30,8 +30,8 @@ struct ModelPlanBuilder {
           columns: try columns.map { column in
             ColumnPlan(
               name: columnNames.name(of: column, root: root.name), slot: column.slot,
-              storageType: try storageType(of: column), isReference: column.kind == .reference,
-              isMandatory: isMandatory(column))
+              storageType: try column.type.map { try storageType($0, column.entity, column.name) } ?? .int64,
+              isReference: column.kind == .reference, isMandatory: isMandatory(column))
           },
           subtree: [index] + graph.descendants(of: entity.name).compactMap { entityIndices[$0.name] },
           lineage: graph.lineage(of: entity.name).compactMap { entityIndices[$0.name] },
@@ -72,19 +72,14 @@ struct ModelPlanBuilder {
           throw ModelError.unknownType(entity: slot.entity, property: attribute.name, type: name)
         }
         let fields = try composite.fields.map { field in
-          guard let storageType = StorageType(field.type, in: graph) else {
-            throw ModelError.unknownType(
-              entity: slot.entity, property: "\(attribute.name).\(field.name)", type: field.type.schemaName)
-          }
-          return FieldPlan(description: field, storageType: storageType)
+          FieldPlan(
+            description: field,
+            storageType: try storageType(field.type, slot.entity, "\(attribute.name).\(field.name)"))
         }
         return .composite(fitted(attribute) { ManagedObject.fitted($0, fields) }, fields)
       }
-      guard let storageType = StorageType(attribute.type, in: graph) else {
-        throw ModelError.unknownType(
-          entity: slot.entity, property: attribute.name, type: attribute.type.schemaName)
-      }
-      return .attribute(fitted(attribute) { storageType.fitted($0) }, storageType)
+      let stored = try storageType(attribute.type, slot.entity, attribute.name)
+      return .attribute(fitted(attribute) { stored.fitted($0) }, stored)
     case .relationship(let relationship):
       return .relationship(try plan(relationship, slot: slot, columns: columns))
     case .fetched(let property):
@@ -168,11 +163,11 @@ struct ModelPlanBuilder {
     return .join(index, isSource: isSource)
   }
 
-  private func storageType(of column: StoredColumn) throws -> StorageType {
-    guard let type = column.type else { return .int64 }
+  private func storageType(
+    _ type: AttributeType, _ entity: String, _ property: @autoclosure () -> String
+  ) throws -> StorageType {
     guard let storageType = StorageType(type, in: graph) else {
-      throw ModelError.unknownType(
-        entity: column.entity, property: column.name, type: type.schemaName)
+      throw ModelError.unknownType(entity: entity, property: property(), type: type.schemaName)
     }
     return storageType
   }

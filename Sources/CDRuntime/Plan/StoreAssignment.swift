@@ -3,17 +3,6 @@ struct StoreAssignment: Sendable {
   /// The index of the store, by the name of a hierarchy's root.
   private(set) var storeIndices: [String: Int] = [:]
 
-  /// Assigns all entities to one store.
-  static func single(_ graph: EntityGraph) -> StoreAssignment {
-    var result = StoreAssignment()
-    for entity in graph.version.entities where graph.root(of: entity.name)?.name == entity.name {
-      result.storeIndices[entity.name] = 0
-    }
-    return result
-  }
-
-  private init() {}
-
   /// Assigns the hierarchies of some roots to the first store, and no others.
   init(roots: Set<String>) {
     for name in roots { storeIndices[name] = 0 }

@@ -48,6 +48,15 @@ public enum EvaluationValue {
     return false
   }
 
+  /// The value, if an attribute can hold it.
+  var single: AttributeValue? {
+    switch self {
+    case .value(let value): value
+    case .float(let number): .double(Double(number))
+    case .collection, .dictionary, .reference, .subject: nil
+    }
+  }
+
   /// The type of the value in words, for messages, which never contain the value itself.
   var kindName: String {
     switch self {

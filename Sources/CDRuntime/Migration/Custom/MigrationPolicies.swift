@@ -65,24 +65,14 @@ public struct MigrationPolicies: Hashable, Sendable {
     }
   }
 
-  /// A value that is compared by identity.
-  private final class Box<Value: Sendable>: Hashable, Sendable {
-    let value: Value
-
-    init(_ value: Value) { self.value = value }
-
-    static func == (left: Box, right: Box) -> Bool { left === right }
-    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-  }
-
   /// The policies of one model, which are created together for each migration.
   private struct Suite: Hashable, Sendable {
     /// The model's identifier; nil for any model.
     var model: UUID?
-    let make: Box<@Sendable () -> [Key: any EntityMigrationPolicy]>
+    let make: IdentityBox<@Sendable () -> [Key: any EntityMigrationPolicy]>
   }
 
-  private var factories: [Key: Box<Factory>] = [:]
+  private var factories: [Key: IdentityBox<Factory>] = [:]
   private var suites: [Suite] = []
 
   /// Creates a value without policies.
@@ -90,7 +80,7 @@ public struct MigrationPolicies: Hashable, Sendable {
 
   /// Creates a value with the policies of generated code. Each migration creates all of them at once.
   @_spi(Generated) public init(_suite make: @escaping @Sendable () -> [Key: any EntityMigrationPolicy]) {
-    suites = [Suite(model: nil, make: Box(make))]
+    suites = [Suite(model: nil, make: IdentityBox(make))]
   }
 
   /// The function that creates the policy of an entity mapping, for the step between two versions.
@@ -101,7 +91,7 @@ public struct MigrationPolicies: Hashable, Sendable {
   ///   - destination: The number of the step's destination version.
   public subscript(mapping: String, from source: Int, to destination: Int) -> Factory? {
     get { factories[Key(mapping, from: source, to: destination)]?.value }
-    set { factories[Key(mapping, from: source, to: destination)] = newValue.map(Box.init) }
+    set { factories[Key(mapping, from: source, to: destination)] = newValue.map(IdentityBox.init) }
   }
 
   /// The same policies, limited to one model if they are not limited yet.
@@ -143,4 +133,14 @@ public struct MigrationPolicies: Hashable, Sendable {
     }
     return result
   }
+}
+
+/// A value that is compared by identity.
+final class IdentityBox<Value: Sendable>: Hashable, Sendable {
+  let value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  static func == (left: IdentityBox, right: IdentityBox) -> Bool { left === right }
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -12,26 +12,20 @@ public import CDMapping
   private let fill: Fill?
   private let hooks: (begin: Fill?, end: Fill?, validate: Fill?)
 
-  /// Creates the policy of a mapping with a source.
+  /// Creates the policy of a mapping.
   ///
-  /// - Parameter relate: Called for each object that was created, like `createRelationships`. An implementation that
-  ///   does nothing calls ``MigrationManager/_leaveRelationships()``, and is not called again.
+  /// - Parameters:
+  ///   - make: Nil for a mapping without a source.
+  ///   - fill: Creates the objects of a mapping without a source; nil for any other mapping.
+  ///   - relate: Called for each object that was created, like `createRelationships`. An implementation that does nothing
+  ///     calls ``MigrationManager/_leaveRelationships()``, and is not called again.
   public init(
-    make: @escaping Make, relate: Relate? = nil, begin: Fill? = nil, end: Fill? = nil, validate: Fill? = nil
+    make: Make? = nil, fill: Fill? = nil, relate: Relate? = nil, begin: Fill? = nil, end: Fill? = nil,
+    validate: Fill? = nil
   ) {
     self.make = make
-    self.relate = relate
-    fill = nil
-    hooks = (begin, end, validate)
-  }
-
-  /// Creates the policy of a mapping without a source.
-  public init(
-    fill: @escaping Fill, relate: Relate? = nil, begin: Fill? = nil, end: Fill? = nil, validate: Fill? = nil
-  ) {
     self.fill = fill
     self.relate = relate
-    make = nil
     hooks = (begin, end, validate)
   }
 

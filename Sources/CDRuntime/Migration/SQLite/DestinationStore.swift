@@ -96,7 +96,7 @@ final class DestinationStore: ImportTarget {
       select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk < ?2 ORDER BY t0._pk LIMIT \(count)")
     statement.bind(key, at: 1)
     statement.bind(end, at: 2)
-    return sqlite.cursor(statement, select)
+    return RowCursor(statement, select)
   }
 
   func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {

@@ -188,15 +188,6 @@ extension StepPlan {
 }
 
 extension EvaluationValue {
-  /// The value, if an attribute can hold it.
-  var single: AttributeValue? {
-    switch self {
-    case .value(let value): value
-    case .float(let number): .double(Double(number))
-    case .collection, .dictionary, .reference, .subject: nil
-    }
-  }
-
   /// The elements of a collection, or the value itself as the only element; empty for nil.
   fileprivate var elements: [EvaluationValue] {
     switch self {

@@ -62,8 +62,8 @@ final class SQLiteBatchSession: StoreBatchSession {
 
   /// Returns `_pk`, and `_entity` if the table contains several entities.
   @_optimize(none)
-  private static func keyColumns(of entity: EntityPlan, alias: String = "") -> String {
-    alias + "_pk" + (entity.hasEntityColumn ? ", \(alias)_entity" : "")
+  private static func keyColumns(of entity: EntityPlan) -> String {
+    "_pk" + (entity.hasEntityColumn ? ", _entity" : "")
   }
 
   /// Runs a statement and returns the first column of its rows as keys, with the entity of each row.
@@ -96,55 +96,42 @@ final class SQLiteBatchSession: StoreBatchSession {
   }
 
   func related(_ relationship: RelationshipPlan, of keys: [ObjectKey]) throws -> [FetchedKey] {
+    guard let sides = pairs(of: relationship) else { return [] }
     let destination = model.entities[relationship.destination]
-    let start =
-      "SELECT \(Self.keyColumns(of: destination, alias: "t0.")) FROM \(SQLText.quoted(destination.table)) AS t0 WHERE "
-    switch relationship.storage {
-    case .reference(let column):
-      guard let owner = model.entity(relationship.owner) else { return [] }
-      let name = SQLText.quoted(owner.columns[column].name)
-      return try self.keys(
-        start
-          + "t0._pk IN (SELECT \(name) FROM \(SQLText.quoted(owner.table)) WHERE _pk IN \(SQLite.boundKeys))",
-        [SQLite.list(keys)], of: destination)
-    case .inverseReference, .referencesOfOthers:
-      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
-      return try self.keys(
-        start + "t0.\(SQLText.quoted(column.name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
-        of: destination)
-    case .join(let index, let isSource):
-      let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
-      return try self.keys(
-        start
-          + "t0._pk IN (SELECT \(other) FROM \(SQLText.quoted(model.joins[index].table)) WHERE \(own) IN \(SQLite.boundKeys))",
-        [SQLite.list(keys)], of: destination)
-    }
+    return try self.keys(of: destination, sides.table, sides.related, where: sides.owner, isIn: keys)
   }
 
   func owners(of relationship: RelationshipPlan, to keys: [ObjectKey]) throws -> [FetchedKey] {
-    guard let owner = model.entity(relationship.owner) else { return [] }
-    let start =
-      "SELECT \(Self.keyColumns(of: owner, alias: "t0.")) FROM \(SQLText.quoted(owner.table)) AS t0 WHERE "
+    guard let owner = model.entity(relationship.owner), let sides = pairs(of: relationship) else { return [] }
+    return try self.keys(of: owner, sides.table, sides.owner, where: sides.related, isIn: keys)
+  }
+
+  /// Returns the table that has the pairs of a relationship, and the columns with the owners and the related objects. If the
+  /// rows of one side are themselves in the table, their column is `_pk`.
+  private func pairs(of relationship: RelationshipPlan) -> (table: String, owner: String, related: String)? {
     switch relationship.storage {
     case .reference(let column):
-      return try self.keys(
-        start + "t0.\(SQLText.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)",
-        [SQLite.list(keys)],
-        of: owner)
+      guard let owner = model.entity(relationship.owner) else { return nil }
+      return (SQLText.quoted(owner.table), "_pk", SQLText.quoted(owner.columns[column].name))
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return nil }
       let table = SQLText.quoted(model.entities[relationship.destination].table)
-      return try self.keys(
-        start
-          + "t0._pk IN (SELECT \(SQLText.quoted(column.name)) FROM \(table) WHERE _pk IN \(SQLite.boundKeys))",
-        [SQLite.list(keys)], of: owner)
+      return (table, SQLText.quoted(column.name), "_pk")
     case .join(let index, let isSource):
-      let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
-      return try self.keys(
-        start
-          + "t0._pk IN (SELECT \(own) FROM \(SQLText.quoted(model.joins[index].table)) WHERE \(other) IN \(SQLite.boundKeys))",
-        [SQLite.list(keys)], of: owner)
+      let table = SQLText.quoted(model.joins[index].table)
+      return isSource ? (table, "_source", "_target") : (table, "_target", "_source")
     }
+  }
+
+  /// Returns the keys on one side of the pairs that have any of some keys on the other side.
+  private func keys(
+    of entity: EntityPlan, _ table: String, _ column: String, where other: String, isIn keys: [ObjectKey]
+  ) throws -> [FetchedKey] {
+    let condition = "\(other) IN \(SQLite.boundKeys)"
+    return try self.keys(
+      "SELECT \(Self.keyColumns(of: entity)) FROM \(SQLText.quoted(entity.table)) WHERE "
+        + (column == "_pk" ? condition : "_pk IN (SELECT \(column) FROM \(table) WHERE \(condition))"),
+      [SQLite.list(keys)], of: entity)
   }
 
   func targets(of column: ColumnPlan, of entity: EntityPlan, _ rows: RowSelection) throws -> [ObjectKey] {
@@ -173,18 +160,9 @@ final class SQLiteBatchSession: StoreBatchSession {
   func ownersWithWrongCount(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)] {
-    guard let owner = model.entity(relationship.owner) else { return [] }
-    let count: String
-    switch relationship.storage {
-    case .reference: return []
-    case .inverseReference, .referencesOfOthers:
-      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
-      let table = SQLText.quoted(model.entities[relationship.destination].table)
-      count = "SELECT count(*) FROM \(table) AS o WHERE o.\(SQLText.quoted(column.name)) = t0._pk"
-    case .join(let index, let isSource):
-      let table = SQLText.quoted(model.joins[index].table)
-      count = "SELECT count(*) FROM \(table) AS o WHERE o.\(isSource ? "_source" : "_target") = t0._pk"
-    }
+    if case .reference = relationship.storage { return [] }
+    guard let owner = model.entity(relationship.owner), let sides = pairs(of: relationship) else { return [] }
+    let count = "SELECT count(*) FROM \(sides.table) AS o WHERE o.\(sides.owner) = t0._pk"
     let statement = try connection.statement(
       // No attribute can have the name `_count`. The name of an attribute would refer to its column instead.
       "SELECT t0._pk, (\(count)) AS _count FROM \(SQLText.quoted(owner.table)) AS t0 "

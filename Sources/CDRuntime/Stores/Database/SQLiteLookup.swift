@@ -54,7 +54,7 @@ private final class SQLiteLookup: ValueLookup {
             : sqlite3_bind_text(statement.handle, 1, $0.baseAddress, Int32(clamping: $0.count), nil)
         }
         defer { sqlite3_bind_null(statement.handle, 1) }
-        try body(session.cursor(statement, select))
+        try body(RowCursor(statement, select))
       }
       return true
     }
@@ -66,7 +66,7 @@ private final class SQLiteLookup: ValueLookup {
       withUnsafeBytes(of: uuid.uuid) {
         _ = sqlite3_bind_blob(statement.handle, 1, $0.baseAddress, 16, SQLite.copied)
       }
-      try body(session.cursor(statement, select))
+      try body(RowCursor(statement, select))
     default: return false
     }
     return true
@@ -75,7 +75,7 @@ private final class SQLiteLookup: ValueLookup {
   private func withRows(_ number: Int64, _ isSingle: Bool, _ body: (RowCursor) throws -> Void) throws {
     let statement = try statement(isSingle)
     statement.bind(number, at: 1)
-    try body(session.cursor(statement, select))
+    try body(RowCursor(statement, select))
   }
 
   private func statement(_ isSingle: Bool) throws -> SQLiteStatement {

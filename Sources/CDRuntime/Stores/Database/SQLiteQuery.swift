@@ -28,7 +28,7 @@ struct SQLiteQuery: StoreAnswer {
     if !isSorted || compiled.terms == nil, let rows = try passedRows(window, select) { return rows }
     let statement = try session.connection.statement(select.sql + rest(window, isSorted))
     statement.bind(compiled.bindings)
-    return session.cursor(statement, select)
+    return RowCursor(statement, select)
   }
 
   /// Returns rows in the order of insertion, which SQLite passes to a function; nil if this is not possible or not worth

@@ -47,7 +47,7 @@ final class SQLiteSession: StoreSession {
       select.sql + " WHERE t0._pk = ?1" + (select.condition.map { " AND " + $0 } ?? "")
     }
     statement.bind(key, at: 1)
-    return cursor(statement, select)
+    return RowCursor(statement, select)
   }
 
   func rows(_ keys: [ObjectKey], inSubtreeOf entity: EntityPlan) throws -> RowCursor {
@@ -68,7 +68,7 @@ final class SQLiteSession: StoreSession {
       select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk <= ?2 ORDER BY t0._pk")
     statement.bind(key, at: 1)
     statement.bind(last, at: 2)
-    return (cursor(statement, select), last)
+    return (RowCursor(statement, select), last)
   }
 
   func hasRow(_ key: ObjectKey, of entity: EntityPlan) throws -> Bool {
@@ -127,8 +127,7 @@ final class SQLiteSession: StoreSession {
         + (select.condition.map { " AND " + $0 } ?? "") + (passing == nil ? " ORDER BY \(related.order)" : "")
     }
     statement.bind(key, at: 1)
-    if let feed, passing != nil { return RowCursor(statement, select, passedBy: feed) }
-    return cursor(statement, select)
+    return RowCursor(statement, select, passedBy: passing == nil ? nil : feed)
   }
 
   /// Returns the rows of the related objects of many objects. Two extra columns give the owner and the position.
@@ -140,7 +139,7 @@ final class SQLiteSession: StoreSession {
         + "WHERE \(related.owner) IN \(SQLite.boundKeys)" + (select.condition.map { " AND " + $0 } ?? "")
         + " ORDER BY \(related.owner), \(related.order)")
     statement.bind([SQLite.list(keys)])
-    return cursor(statement, select)
+    return RowCursor(statement, select)
   }
 
   func positions(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey: Int64]? {
@@ -160,12 +159,7 @@ final class SQLiteSession: StoreSession {
   func rows(
     ofSubtree entity: EntityPlan, referringBy column: ColumnPlan, to key: ObjectKey
   ) throws -> RowCursor {
-    let select = sql.selects[entity.index]
-    let statement = try connection.statement(
-      select.sql + " WHERE t0.\(SQLText.quoted(column.name)) = ?1"
-        + (select.condition.map { " AND " + $0 } ?? ""))
-    statement.bind(key, at: 1)
-    return cursor(statement, select)
+    try rows(of: entity, where: "t0.\(SQLText.quoted(column.name)) = ?1", .int(key))
   }
 
   func rows(
@@ -231,11 +225,7 @@ final class SQLiteSession: StoreSession {
     let statement = try connection.statement(
       select.sql + " WHERE \(condition)" + (select.condition.map { " AND " + $0 } ?? ""))
     statement.bind([value])
-    return cursor(statement, select)
-  }
-
-  func cursor(_ statement: SQLiteStatement, _ select: EntitySelect) -> RowCursor {
-    RowCursor(statement, select.entityColumn == nil ? nil : select)
+    return RowCursor(statement, select)
   }
 
   // MARK: History

@@ -7,7 +7,8 @@ import CSQLite
 package struct RowCursor {
   /// Nil if the rows come from `source`.
   private let statement: SQLiteStatement?
-  /// The handle of `statement`. To read it from the statement would retain and release the statement for each row.
+  /// The handle of `statement`; nil if `feed` passes the rows. To read it from the statement would retain and release the
+  /// statement for each row.
   private let handle: OpaquePointer?
   private let source: (any RowSource)?
   /// Passes the rows of `statement`; nil if they are not passed to a function.
@@ -22,28 +23,18 @@ package struct RowCursor {
 
   /// A cursor over the rows of a statement whose parameters are bound.
   ///
-  /// - Parameter select: The SELECT of the statement if its rows may be of several entities.
-  init(_ statement: SQLiteStatement, _ select: EntitySelect? = nil) {
+  /// - Parameters:
+  ///   - select: The SELECT of the statement. May be nil if all rows are of one entity.
+  ///   - feed: The function to which SQLite passes the rows while it runs the statement; nil if the statement returns
+  ///     them.
+  init(_ statement: SQLiteStatement, _ select: EntitySelect? = nil, passedBy feed: RowFeed? = nil) {
     self.statement = statement
-    handle = statement.handle
-    source = nil
-    feed = nil
-    passed = nil
-    entityColumn = select?.entityColumn ?? -1
-    self.select = select
-  }
-
-  /// A cursor over the rows that SQLite passes to a function while it runs a statement.
-  ///
-  /// - Parameter statement: The statement with the function. Its parameters are bound.
-  init(_ statement: SQLiteStatement, _ select: EntitySelect, passedBy feed: RowFeed) {
-    self.statement = statement
-    handle = nil
+    handle = feed == nil ? statement.handle : nil
     source = nil
     self.feed = feed
-    passed = UnsafePointer(feed.row)
-    entityColumn = select.entityColumn ?? -1
-    self.select = select.entityColumn == nil ? nil : select
+    passed = feed.map { UnsafePointer($0.row) }
+    entityColumn = select?.entityColumn ?? -1
+    self.select = select?.entityColumn == nil ? nil : select
   }
 
   /// A cursor over the rows of another engine.
@@ -127,16 +118,10 @@ package struct RowCursor {
   package func reader(of entity: EntityPlan, _ report: RowReport?) -> RowReader? {
     // Another program can write such a row. No object is made of it.
     if entity.description.isAbstract { return nil }
-    if let passed {
-      guard isMixed else { return RowReader(passed: passed, map: nil, report: report) }
-      return select?.maps[entity.index].map { RowReader(passed: passed, map: $0, report: report) }
-    }
-    guard let statement else {
-      return source?.values(of: entity).map { RowReader(values: $0, report: report) }
-    }
-    guard isMixed else { return RowReader(statement: statement.handle, map: nil, report: report) }
+    if let source { return source.values(of: entity).map { RowReader(values: $0, report: report) } }
+    guard isMixed else { return RowReader(statement: handle, passed: passed, map: nil, report: report) }
     return select?.maps[entity.index].map {
-      RowReader(statement: statement.handle, map: $0, report: report)
+      RowReader(statement: handle, passed: passed, map: $0, report: report)
     }
   }
 

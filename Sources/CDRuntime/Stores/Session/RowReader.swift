@@ -27,17 +27,11 @@ import CSQLite
   /// The first columns of a statement are `_pk` and `_version`.
   private static let firstColumn: Int32 = 2
 
-  init(statement: OpaquePointer, map: [Int32]?, report: RowReport?) {
+  /// A reader of the rows of a statement, or of those that SQLite passes to a function. The other one is nil.
+  init(
+    statement: OpaquePointer?, passed: UnsafePointer<RowFeed.Row>? = nil, map: [Int32]?, report: RowReport?
+  ) {
     self.statement = statement
-    passed = nil
-    self.map = map
-    values = nil
-    self.report = report
-  }
-
-  /// A reader of the rows that SQLite passes to a function.
-  init(passed: UnsafePointer<RowFeed.Row>, map: [Int32]?, report: RowReport?) {
-    statement = nil
     self.passed = passed
     self.map = map
     values = nil
