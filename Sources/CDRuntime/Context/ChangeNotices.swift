@@ -9,7 +9,7 @@ final class ChangeNotices {
   /// A notification for the observers of an object.
   private struct Notice {
     let object: ManagedObject
-    let slots: SlotSet
+    var slots: SlotSet
   }
 
   private var streams: [UUID: AsyncStream<ObjectChanges>.Continuation] = [:]
@@ -66,12 +66,24 @@ final class ChangeNotices {
 
   // MARK: Later notifications
 
+  /// Whether all notifications for observers of objects wait until a child's save has pushed its values.
+  var isHeld = false
+
   /// Whether notifications for observers of objects are scheduled.
   @inline(__always) var isAnyDue: Bool { !notices.isEmpty }
 
   /// Schedules a notification that properties of an object may have changed.
   func schedule(_ object: ManagedObject, _ slots: SlotSet) {
     notices.append(Notice(object: object, slots: slots))
+  }
+
+  /// Schedules a notification that a property of an object has changed, while notifications wait.
+  func hold(_ object: ManagedObject, _ slot: Int) {
+    if notices.last?.object === object {
+      notices[notices.count - 1].slots.insert(slot)
+    } else {
+      schedule(object, SlotSet(slot))
+    }
   }
 
   /// Schedules a closure.

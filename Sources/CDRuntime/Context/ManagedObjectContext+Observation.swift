@@ -12,8 +12,9 @@ extension ManagedObjectContext {
     if !slots.isEmpty { changeNotices.schedule(object, slots) }
   }
 
-  /// Delivers all scheduled notifications.
+  /// Delivers all scheduled notifications, unless a child's save is pushing its values.
   func notifyObservers() {
+    if changeNotices.isHeld { return }
     if !children.isEmpty { children.visitAll { $0.notifyObservers() } }
     changeNotices.deliver()
   }

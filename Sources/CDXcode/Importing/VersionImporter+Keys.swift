@@ -6,25 +6,34 @@ extension VersionImporter {
   /// - Parameter graph: The graph of the version. Its keys and `info` are not used.
   mutating func readKeys(of place: Int, _ graph: EntityGraph) {
     guard let element = origins[.entity(place)] else { return }
-    var forms: [String] = []
-    readMarks(of: place, graph, &forms)
+    var read = ReadIndexes()
+    readMarks(of: place, graph, &read)
     var compounds = MarkupElement("compoundIndexes")
     for child in element.children("compoundIndexes").flatMap({ $0.children }) {
       let index = IndexDescription(
         elements: child.children("index").map { SortKey(name($0["value"], of: element, graph)) })
-      if !add(index, form: IndexForms.compound, to: place, child, graph, &forms) {
+      if !add(index, form: IndexForms.compound, to: place, child, graph, &read) {
         compounds.children.append(child)
       }
     }
     if !compounds.children.isEmpty { keep(compounds, of: .entity(place)) }
-    for child in element.children("fetchIndex") { readFetchIndex(child, element, place, graph, &forms) }
+    for child in element.children("fetchIndex") { readFetchIndex(child, element, place, graph, &read) }
     let names = version.entities[place].indexes.map { IndexForms.name(of: $0) }
-    if forms != names { version.entities[place].info[XcodeInfo.indexes] = forms.joined(separator: ", ") }
+    if read.forms != names {
+      version.entities[place].info[XcodeInfo.indexes] = read.forms.joined(separator: ", ")
+    }
     readUniqueness(of: place, element, graph)
   }
 
+  /// The indexes of an entity that have been read.
+  private struct ReadIndexes {
+    var known: Set<IndexDescription> = []
+    /// Their forms, in their order.
+    var forms: [String] = []
+  }
+
   /// Reads the marks `indexed="YES"` of properties.
-  private mutating func readMarks(of place: Int, _ graph: EntityGraph, _ forms: inout [String]) {
+  private mutating func readMarks(of place: Int, _ graph: EntityGraph, _ read: inout ReadIndexes) {
     let entity = version.entities[place]
     let keys =
       entity.attributes.indices.map { (entity.attributes[$0].name, ElementIndex.attribute(place, $0)) }
@@ -37,13 +46,13 @@ extension VersionImporter {
       if case .relationship = key { continue }
       _ = add(
         IndexDescription(elements: [SortKey(name)]), form: IndexForms.single, to: place, element, graph,
-        &forms)
+        &read)
     }
   }
 
   private mutating func readFetchIndex(
     _ child: MarkupElement, _ element: MarkupElement, _ place: Int, _ graph: EntityGraph,
-    _ forms: inout [String]
+    _ read: inout ReadIndexes
   ) {
     var isPlain = child.attributes.allSatisfy { $0.name == "name" }
     let elements = child.children.map { part -> SortKey in
@@ -64,7 +73,7 @@ extension VersionImporter {
       return keep(child, of: .entity(place))
     }
     let index = IndexDescription(elements: elements)
-    if !add(index, form: form, to: place, child, graph, &forms) { keep(child, of: .entity(place)) }
+    if !add(index, form: form, to: place, child, graph, &read) { keep(child, of: .entity(place)) }
   }
 
   private func name(_ text: String?, of element: MarkupElement, _ graph: EntityGraph) -> String {
@@ -74,40 +83,42 @@ extension VersionImporter {
   /// Adds an index. Returns false and adds a remark if the index is not valid.
   private mutating func add(
     _ index: IndexDescription, form: String, to place: Int, _ element: MarkupElement, _ graph: EntityGraph,
-    _ forms: inout [String]
+    _ read: inout ReadIndexes
   ) -> Bool {
-    let entity = version.entities[place]
+    let entity = version.entities[place].name
     let paths = index.elements.map(\.keyPath)
-    let subject = "index over '\(paths.joined(separator: ", "))' of '\(entity.name)'"
-    if entity.indexes.contains(index) {
+    let subject = "index over '\(paths.joined(separator: ", "))' of '\(entity)'"
+    if read.known.contains(index) {
       remark(subject, "it is there twice; the second is kept under 'info'", at: element)
       return false
     }
-    if let problem = problem(withKey: paths, of: entity.name, graph, noun: "an index") {
+    if let problem = problem(withKey: paths, of: entity, graph, noun: "an index") {
       remark(subject, "\(problem); it is kept under 'info'", at: element)
       return false
     }
     version.entities[place].indexes.append(index)
-    forms.append(form)
+    read.known.insert(index)
+    read.forms.append(form)
     return true
   }
 
   private mutating func readUniqueness(of place: Int, _ element: MarkupElement, _ graph: EntityGraph) {
     var others = MarkupElement("uniquenessConstraints")
+    var known: Set<Set<String>> = []
     for constraint in element.children("uniquenessConstraints").flatMap({ $0.children }) {
-      let entity = version.entities[place]
+      let entity = version.entities[place].name
       let properties = constraint.children("constraint").map { name($0["value"], of: element, graph) }
-      let isNew = !entity.uniquenessConstraints.contains { Set($0) == Set(properties) }
       let problem =
-        isNew
-        ? problem(withKey: properties, of: entity.name, graph, noun: "a unique constraint")
-        : "it is there twice"
+        known.contains(Set(properties))
+        ? "it is there twice"
+        : problem(withKey: properties, of: entity, graph, noun: "a unique constraint")
       guard let problem else {
+        known.insert(Set(properties))
         version.entities[place].uniquenessConstraints.append(properties)
         continue
       }
       remark(
-        "unique constraint over '\(properties.joined(separator: ", "))' of '\(entity.name)'",
+        "unique constraint over '\(properties.joined(separator: ", "))' of '\(entity)'",
         "\(problem); it is kept under 'info'", at: constraint)
       others.children.append(constraint)
     }

@@ -56,10 +56,18 @@ struct VersionImporter {
 
   /// Stores an XML element that the schema language cannot express, unchanged.
   mutating func keep(_ element: MarkupElement, of key: ElementIndex) {
+    version.setInfo(of: key, "element.\(freeNumber(of: key))", MarkupText.line(element))
+  }
+
+  /// The number of the next XML element that is kept. The numbers are consecutive, so the first free one is searched in halves.
+  private func freeNumber(of key: ElementIndex) -> Int {
     let (info, prefix) = version.info(of: key)
-    var number = 1
-    while info["\(prefix)element.\(number)"] != nil { number += 1 }
-    version.setInfo(of: key, "element.\(number)", MarkupText.line(element))
+    var (low, high) = (1, info.count + 1)
+    while low < high {
+      let middle = (low + high) / 2
+      if info["\(prefix)element.\(middle)"] != nil { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 
   // MARK: Entities

@@ -154,6 +154,35 @@ import Testing
     #expect(messages.count { $0.contains("has more than 38 digits; it is kept under 'info'") } == 2)
   }
 
+  @Test func manyElementsThatAreKeptHaveConsecutiveNumbers() throws {
+    let members = (1...2_000).map { "<memberEntity name='M\($0)'/>" }
+    let (version, _) = try imported(
+      "<entity name='E'/><configuration name='C'><memberEntity name='E'/>\(members.joined())</configuration>")
+    let wrong = (1...2_000).filter {
+      version.info["xcode.configuration.C.element.\($0)"] != "<memberEntity name=\"M\($0)\"/>"
+    }
+    #expect(wrong == [])
+  }
+
+  @Test func anIndexOrAConstraintThatIsThereTwiceIsReadOnce() throws {
+    let (version, messages) = try imported(
+      """
+      <entity name="E">
+        <attribute name="a" optional="YES" attributeType="String"/>
+        <attribute name="b" optional="YES" attributeType="String"/>
+        <attribute name="c" optional="YES" attributeType="String" indexed="YES"/>
+        <attribute name="d" optional="YES" attributeType="String"/>
+        <compoundIndexes><compoundIndex><index value="d"/></compoundIndex><compoundIndex><index value="c"/></compoundIndex></compoundIndexes>
+        <fetchIndex name="again"><fetchIndexElement property="d" type="Binary" order="ascending"/></fetchIndex>
+        <uniquenessConstraints><uniquenessConstraint><constraint value="a"/><constraint value="b"/></uniquenessConstraint><uniquenessConstraint><constraint value="b"/><constraint value="a"/></uniquenessConstraint></uniquenessConstraints>
+      </entity>
+      """)
+    let entity = version.entities[0]
+    #expect(entity.indexes.map { $0.elements.map(\.keyPath) } == [["c"], ["d"]])
+    #expect(entity.uniquenessConstraints == [["a", "b"]])
+    #expect(messages.count { $0.contains("it is there twice") } == 3)
+  }
+
   @Test func everythingOddComesOutAgain() throws {
     let body = """
       <entity name="A" representedClassName="App.A" syncable="NO" elementID="Old" versionHashModifier="2" isAbstract="NO">

@@ -128,6 +128,24 @@ import Testing
     #expect(reads.isTold && !rest.isTold && room.piece.heading == "Suite" && room.maker.works.isEmpty)
   }
 
+  /// The observer runs when the parent has the child's changes.
+  @Test func whatAParentsObserverChangesInTheChildStaysThere() throws {
+    let room = try MusicRoom()
+    defer { room.store.remove() }
+    let child = ManagedObjectContext(parent: room.context)
+    nonisolated(unsafe) let draft = try child.localInstance(of: room.piece)
+    draft.heading = "Suite"
+    withObservationTracking {
+      _ = room.piece.heading
+    } onChange: {
+      draft.heading = "Mass"
+    }
+    try child.save()
+    #expect(room.piece.heading == "Suite" && draft.heading == "Mass" && child.updatedObjects == [draft])
+    try child.save()
+    #expect(room.piece.heading == "Mass" && !child.hasChanges)
+  }
+
   @Test(arguments: StorePlace.allCases)
   func aChildIsToldOfWhatItsParentLearns(place: StorePlace) throws {
     let room = try MusicRoom(place)

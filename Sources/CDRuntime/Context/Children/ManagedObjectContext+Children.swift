@@ -49,12 +49,9 @@ extension ManagedObjectContext {
     let needed = try parentObjects(neededFor: own, parent)
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
     let changes = self.changes(of: SavePlan(pending))
-    let (mark, count) = (pendingChanges.changeCount, pending.count)
     parent.undoManager?.beginUndoGrouping()
     withExtendedLifetime(needed) { pushChanges(own, to: parent) }
     parent.undoManager?.endUndoGrouping()
-    let isChanged = pendingChanges.changeCount != mark || pending.count != count
-    finishSaveToParent(keeping: isChanged ? objectsChangedMeanwhile(besides: own) : [])
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
     parent.invalidateChildren()
     parent.publishWithChildren(changes.asRefreshed, except: self)
@@ -63,17 +60,8 @@ extension ManagedObjectContext {
     parent.notifyObservers()
   }
 
-  /// The objects that hooks and observers of the parent have changed here while the changes of others were pushed.
+  /// Ends the changes that the parent has taken over.
   ///
-  /// What they change of an object that was being pushed is not kept: the object follows its parent's instance from now on, as
-  /// all pushed objects do.
-  private func objectsChangedMeanwhile(besides own: [ManagedObject]) -> [ManagedObject] {
-    let pushed = Set(own)
-    return pending.filter {
-      $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) && !pushed.contains($0)
-    }
-  }
-
   /// - Parameter rest: Objects whose changes have not been pushed.
   private func finishSaveToParent(keeping rest: [ManagedObject]) {
     let kept = Set(rest)
@@ -93,7 +81,6 @@ extension ManagedObjectContext {
       extras.partners.removeAll()
     }
     pendingChanges.keepOnly(rest)
-    undoManager?.noteSave()
     registry.dropCaches()
   }
 
@@ -251,8 +238,12 @@ extension ManagedObjectContext {
   /// Pushes references before pairs, and deletions last. The parent applies delete rules as for its own changes.
   /// Before a deletion it must know which objects the deleted object had been separated from, so that it does not
   /// delete these too.
+  ///
+  /// Hooks and observers of the parent run only when the objects that stay follow the parent. What they change of these
+  /// objects here is a new change.
   @_optimize(none)
   private func pushChanges(_ own: [ManagedObject], to parent: ManagedObjectContext) {
+    parent.changeNotices.isHeld = true
     var pairs: [(object: ManagedObject, parentObject: ManagedObject)] = []
     for object in own {
       let parentObject = object.flags.contains(.inserted) ? parent.adopt(object) : parentInstance(of: object)
@@ -265,8 +256,16 @@ extension ManagedObjectContext {
     for (object, parentObject) in staying { pushValues(of: object, to: parentObject) }
     for (object, parentObject) in staying { pushReferences(of: object, to: parentObject, parent) }
     for (object, parentObject) in staying { pushPairs(of: object, to: parentObject, parent) }
+    let deleted = pending.filter { $0.flags.contains(.deleted) }
+    finishSaveToParent(keeping: deleted)
+    undoManager?.noteSave()
+    parent.changeNotices.isHeld = false
+    parent.changeNotices.deliver()
     for (_, parentObject) in leaving { parent.delete(parentObject) }
     for order in orders { applyOrder(order, to: parent) }
+    if deleted.isEmpty { return }
+    let gone = Set(deleted)
+    finishSaveToParent(keeping: pending.filter { !gone.contains($0) })
   }
 
   /// Returns this context's instance of a child's new object, with the same identifier.
@@ -473,13 +472,14 @@ extension ManagedObjectContext {
 
   /// The order that a child sets in a relationship of a parent's object.
   private struct PushedOrder {
-    let object: ManagedObject
     let parentObject: ManagedObject
     let relationship: RelationshipPlan
     /// All objects, if the child has loaded the relationship; nil otherwise.
     let all: [ObjectKey]?
     /// The objects that move to the end, in their order, for a relationship that has not been loaded.
     let last: [ObjectKey]
+    /// The objects that the child has removed. It may have added some of them again.
+    let removed: [ObjectKey]
   }
 
   /// The orders that the child pushes to its parent. They are read before the child's changes are pushed, because
@@ -495,8 +495,8 @@ extension ManagedObjectContext {
           || !(known?.keys?.contains(key) ?? known?.added.contains(key) ?? false)
       }
       return PushedOrder(
-        object: object, parentObject: parentObject, relationship: relationship, all: state.keys?.keys,
-        last: last)
+        parentObject: parentObject, relationship: relationship, all: state.keys?.keys, last: last,
+        removed: state.removed.keys)
     }
   }
 
@@ -524,8 +524,7 @@ extension ManagedObjectContext {
       return parent.setOrder(of: order.parentObject, order.relationship, to: result)
     }
     let added = state.added.keys
-    guard let gone = order.object.extras?.toManyState(order.relationship.slot)?.removed.keys else { return }
     let result = added.filter { !last.contains($0) } + order.last.filter(Set(added).contains)
-    state.reorderAdded(result, removedBefore: gone.filter(last.contains))
+    state.reorderAdded(result, removedBefore: order.removed.filter(last.contains))
   }
 }

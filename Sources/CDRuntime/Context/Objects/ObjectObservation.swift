@@ -144,6 +144,7 @@ extension ManagedObject {
     guard let observation = extras?.observation, observation.slots.contains(slot),
       scope.context?.activity.isAwakening != true
     else { return }
+    if let notices = scope.context?.changeNotices, notices.isHeld { return notices.hold(self, slot) }
     event(scope.observedProperties[slot], self, observation.registrar)
   }
 }

@@ -137,24 +137,31 @@ extension Tag: ManagedObjectLifecycle {
   }
 
   /// The hook of the parent's object runs while the child's save gives the parent its changes.
-  @Test func whatAParentsHookChangesInTheChildStaysThere() throws {
+  ///
+  /// - Parameter isPushed: Whether the save pushes another change of the object that the hook changes.
+  @Test(arguments: [false, true])
+  func whatAParentsHookChangesInTheChildStaysThere(isPushed: Bool) throws {
     let parent = context(nil)
     let (tag, other) = (Tag(name: "a", in: parent), Tag(name: "b", in: parent))
     try parent.save()
     let child = ManagedObjectContext(parent: parent)
     let copy = try child.localInstance(of: other)
+    if isPushed { copy.name = "early" }
+    let new = Tag(name: "new", in: child)
     child.delete(try child.localInstance(of: tag))
     let probe = HookProbe(.prepareForDeletion) { _ in
       copy.name = "late"
-      _ = Tag(name: "new", in: child)
+      new.name = "newer"
+      _ = Tag(name: "newest", in: child)
     }
     try HookProbe.$current.withValue(probe) { try child.save() }
     #expect(probe.wasReached && probe.error == nil && tag.isDeleted)
-    #expect(copy.name == "late" && other.name == "b")
-    #expect(child.updatedObjects == [copy] && child.insertedObjects.count == 1)
+    #expect(copy.name == "late" && other.name == (isPushed ? "early" : "b"))
+    #expect(child.updatedObjects == [copy, new] && child.insertedObjects.count == 1)
+    #expect(try Tag.objects(in: parent).map(\.name) == [isPushed ? "early" : "b", "new"])
     try child.save()
     #expect(!child.hasChanges)
-    #expect(try Tag.objects(in: parent).map(\.name) == ["late", "new"])
+    #expect(try Tag.objects(in: parent).map(\.name) == ["late", "newer", "newest"])
   }
 
   @Test func awakingMayFetch() throws {

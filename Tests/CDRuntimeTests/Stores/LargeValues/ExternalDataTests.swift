@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import Testing
 
@@ -142,6 +143,32 @@ struct ExternalDataTests {
     try other.execute("ROLLBACK")
     try context.save()
     #expect(names().count == 2)
+  }
+
+  /// Another program begins a transaction after the save has listed the file, and before the save begins its own one.
+  @Test func aSaveThatCannotBeginItsTransactionLeavesNoFile() throws {
+    defer { removeFiles() }
+    let coordinator = try PersistentStoreCoordinator(
+      model: Self.model, stores: [PersistentStoreDescription(.sqlite(url), busyTimeout: 0)])
+    let context = PersistentContainer(coordinator).newContext()
+    _ = try addPhoto("a", bytes(100_000, 1), context)
+    let other = try SQLiteConnection(path: url.path(percentEncoded: false), of: [url])
+    let writer = try coordinator.database.writer.use { $0.handle }
+    // SQLite calls it after each commit.
+    sqlite3_wal_hook(
+      writer,
+      { other, _, _, _ in
+        guard let other else { return SQLITE_OK }
+        try? Unmanaged<SQLiteConnection>.fromOpaque(other).takeUnretainedValue().execute("BEGIN IMMEDIATE")
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(other).toOpaque())
+    #expect(throws: StoreError.busy([url])) { try context.save() }
+    sqlite3_wal_hook(writer, nil, nil)
+    #expect(try other.scalar("SELECT count(*) FROM _cdgen_files") == "1")
+    #expect(names().isEmpty)
+    try other.execute("ROLLBACK")
+    try context.save()
+    #expect(names().count == 1)
   }
 
   /// The removal of old files would wait for the other transaction, and then fail.
