@@ -254,7 +254,7 @@ struct MigrationBeside {
       try MigrationFaults.reach("DELETE")
       let history = PostgresTables.systemTable("_cdgen_history", schema: server.schema)
       _ = try connection.run("DELETE FROM \(history)")
-      let metadata = StoreMetadata(model, storeID: UUID.random(), store: opening.storeIndex)
+      let metadata = StoreMetadata.ofNewStore(model, storeID: UUID.random(), store: opening.storeIndex)
       return (metadata.entries, [PostgresTables.historyKey: 1])
     }
     let writer = PostgresRowWriter(connection: connection, schema: schema)

@@ -616,6 +616,31 @@ enum MovedShelves {
     #expect(try store.count("_cdgen_history") == 0)
   }
 
+  /// A program of an older version would take the new rows for its own, because the data hash is the same.
+  @Test(arguments: [MovedShelves.Way.rows, .beside])
+  func anErasedDraftShutsTheOldVersionOut(way: MovedShelves.Way) throws {
+    let store = try way.store()
+    let models = try Self.notes(isRule: false)
+    var draft = models.new.versions[1]
+    draft.entities[0].attributes.append(
+      AttributeDescription(name: "mood", type: .string, isOptional: true))
+    let model = ManagedObjectModel(
+      name: models.new.name, id: models.new.id, versions: [models.new.versions[0], draft],
+      currentVersionNumber: 2)
+    let first = context(try PersistentStoreCoordinator(model: model, at: .server(store.server)))
+    let note = try first.insert(entityNamed: "Note")
+    for key in ["author", "title", "mood"] { try note.setValue("a", forKey: key) }
+    try first.save()
+    var description = PersistentStoreDescription(.server(store.server))
+    description.changedDraftPolicy = .eraseInEveryBuild
+    let coordinator = try PersistentStoreCoordinator(model: models.new, stores: [description])
+    #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: models.old, at: .server(store.server))
+    }
+    #expect(error?.reason == .newerStore(current: 1))
+  }
+
   /// A view of somebody else depends on a table.
   @Test func whatDependsOnATableIsNotDropped() throws {
     let store = try ServerStore()
