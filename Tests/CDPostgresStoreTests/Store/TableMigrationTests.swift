@@ -311,6 +311,49 @@ struct TableChange: CustomTestStringConvertible, Sendable {
     return folder
   }
 
+  /// Whoever reads a store without opening it waits for the migration, and then reads the new version.
+  @Test func readersOfTheWholeStoreWaitForTheMigration() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let folder = try folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let server = store.server
+    let file = StoreLocation.sqlite(folder.appending(path: "copy.cdstore"))
+    let number = Mutex<Int?>(nil)
+    let readers = DispatchGroup()
+    let hook: @Sendable (String) throws -> Void = { point in
+      guard point == "COMMIT" else { return }
+      readers.enter()
+      Thread.detachNewThread {
+        do {
+          let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: .server(server))
+          let found = metadata.modelVersion.number
+          number.withLock { $0 = found }
+        } catch { Issue.record(error) }
+        readers.leave()
+      }
+      readers.enter()
+      Thread.detachNewThread {
+        do { try PersistentStoreCoordinator.copyPersistentStore(at: .server(server), to: file) } catch {
+          Issue.record(error)
+        }
+        readers.leave()
+      }
+      store.awaitWaiter(for: "_cdgen_metadata", count: 2)
+    }
+    let model = MovedShelves.Way.inPlace.model
+    let coordinator = try MigrationFaults.$hook.withValue(hook) {
+      try PersistentStoreCoordinator(model: model, at: .server(server))
+    }
+    readers.wait()
+    #expect(coordinator.migrations.count == 1)
+    #expect(number.withLock { $0 } == 2)
+    let copy = PersistentContainer(try PersistentStoreCoordinator(model: model, at: file)).newContext()
+    #expect(try copy.titles() == ["a"])
+  }
+
   /// The tables are those of a new store, and they hold what a file holds after the same migration.
   @Test(arguments: TableChange.all)
   func theResultIsThatOfANewStore(change: TableChange) throws {
