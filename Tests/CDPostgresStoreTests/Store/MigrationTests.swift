@@ -529,6 +529,7 @@ enum MovedShelves {
     for sql in [
       "CREATE ROLE \(role) LOGIN", "CREATE ROLE \(reader) LOGIN",
       "GRANT USAGE ON SCHEMA \(schema) TO \(reader)", "GRANT SELECT ON \(store.table("Book")) TO \(reader)",
+      "GRANT SELECT (name) ON \(store.table("Tag")) TO \(reader)",
       "ALTER SCHEMA \(schema) OWNER TO \(role)",
     ] { try store.sql(sql) }
     if way == .beside {
@@ -568,11 +569,36 @@ enum MovedShelves {
       server.user = user
       let connection = try PostgresConnection.open(server, toWrite: false)
       #expect(try connection.run("SELECT count(*) FROM \(store.table("Book"))").int(0, 0) == 1)
+      #expect(try connection.run("SELECT count(name) FROM \(store.table("Tag"))").int(0, 0) == 0)
       connection.close()
     }
     try store.sql("REASSIGN OWNED BY \(role) TO current_user")
     try store.sql("DROP OWNED BY \(role), \(reader)")
     try store.sql("DROP ROLE \(role), \(reader)")
+  }
+
+  /// A new table would show all rows to everybody who may read it.
+  @Test(arguments: [MovedShelves.Way.rows, .beside])
+  func aTableWithRowLevelSecurityIsNotReplaced(way: MovedShelves.Way) throws {
+    let store = try way.store()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let table = store.table("Book")
+    try store.sql("CREATE POLICY own ON \(table) USING (title = 'b')")
+    try store.sql("ALTER TABLE \(table) ENABLE ROW LEVEL SECURITY")
+    let error = #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
+    }
+    guard case .cannotCreate(_, let reason)? = error, reason.contains("'Book'") else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(try store.besides() == [])
+    #expect(try old.titles() == ["a"])
+    try store.sql("ALTER TABLE \(table) DISABLE ROW LEVEL SECURITY")
+    let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
+    #expect(coordinator.migrations.count == 1)
   }
 
   @Test func aReadOnlyStoreIsNotMigrated() throws {
