@@ -152,19 +152,22 @@ extension PostgresOpening {
 
     /// Creates the store anew, without objects.
     func erase() throws {
-      let rights = try PostgresViews.rights(schema: server.schema, connection)
+      let rights = try rights(and: PostgresTables.systemNames)
+      let rightsOfViews = try PostgresViews.rights(schema: server.schema, connection)
       try locks.excludeReaders(old)
       try run([
         TableReplacement.drop(old, and: PostgresTables.systemNames, schema: server.schema)
       ])
       _ = try opening.create()
-      try opening.views(StoreSchemas(server.schema)).create(connection, rights: rights)
+      try run(rights)
+      try opening.views(StoreSchemas(server.schema)).create(connection, rights: rightsOfViews)
     }
 
-    private func rights() throws -> [String] {
+    /// The statements that give the new tables, and others of the runtime, the owners and the privileges of the old ones.
+    private func rights(and others: [String] = []) throws -> [String] {
       let layout = SQLSchema(opening.model, store: opening.storeIndex, PostgresDialect())
       return try PresentTables(connection: connection, schema: server.schema).rights(
-        in: server.schema, to: layout.layouts)
+        in: server.schema, to: layout.layouts, and: others)
     }
   }
 }

@@ -515,6 +515,22 @@ enum MovedShelves {
     }
   }
 
+  private func giveTables(of store: ServerStore, to role: String) throws {
+    let names = try store.sql(
+      "SELECT CAST(tablename AS text) FROM pg_tables WHERE schemaname = ?",
+      [.value(.string(store.server.schema))])
+    for row in 0..<names.rowCount {
+      try store.sql("ALTER TABLE \(store.table(names.string(row, 0) ?? "")) OWNER TO \(role)")
+    }
+  }
+
+  private func owner(of table: String, _ store: ServerStore) throws -> String? {
+    let result = try store.sql(
+      "SELECT CAST(pg_get_userbyid(relowner) AS text) FROM pg_class WHERE oid = CAST(? AS regclass)",
+      [.value(.string(store.table(table)))])
+    return result.string(0, 0)
+  }
+
   /// A user who may not create schemas migrates too, and other users keep their rights. Beside the store's own schema,
   /// somebody else has to create one.
   @Test(arguments: MovedShelves.Way.allCases)
@@ -535,12 +551,7 @@ enum MovedShelves {
     if way == .beside {
       try store.sql("CREATE SCHEMA \(SQLText.quoted(store.server.schema + "~2")) AUTHORIZATION \(role)")
     }
-    let names = try store.sql(
-      "SELECT CAST(tablename AS text) FROM pg_tables WHERE schemaname = ?",
-      [.value(.string(store.server.schema))])
-    for row in 0..<names.rowCount {
-      try store.sql("ALTER TABLE \(store.table(names.string(row, 0) ?? "")) OWNER TO \(role)")
-    }
+    try giveTables(of: store, to: role)
     var server = store.server
     server.user = role
     let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(server))
@@ -561,10 +572,7 @@ enum MovedShelves {
       currentVersionNumber: 3)
     let later = try PersistentStoreCoordinator(model: third, at: .server(store.server))
     #expect(later.migrations.count == 1)
-    let owner = try store.sql(
-      "SELECT CAST(tableowner AS text) FROM pg_tables WHERE schemaname = ? AND tablename = 'Book'",
-      [.value(.string(try store.schemas().tables))])
-    #expect(owner.string(0, 0) == role)
+    #expect(try owner(of: "Book", store) == role)
     for user in [role, reader] {
       server.user = user
       let connection = try PostgresConnection.open(server, toWrite: false)
@@ -616,6 +624,14 @@ enum MovedShelves {
     _ = try store.coordinator()
   }
 
+  /// The model whose draft has changed: a store with a book without pages cannot be migrated.
+  private static let changedDraft: ManagedObjectModel = {
+    var draft = ServerStore.version
+    draft.entities[1].attributes[1].isOptional = false
+    return ManagedObjectModel(
+      name: ServerStore.model.name, id: ServerStore.model.id, versions: [draft], currentVersionNumber: 1)
+  }()
+
   /// The store of a draft is created anew where that is asked for. It is another store then.
   @Test(arguments: [MovedShelves.Way.rows, .beside])
   func aChangedDraftIsErasedWhereThatIsAskedFor(way: MovedShelves.Way) throws {
@@ -623,10 +639,7 @@ enum MovedShelves {
     let old = try store.context()
     let book = try old.addBook("a")
     try old.save()
-    var draft = ServerStore.version
-    draft.entities[1].attributes[1].isOptional = false
-    let model = ManagedObjectModel(
-      name: ServerStore.model.name, id: ServerStore.model.id, versions: [draft], currentVersionNumber: 1)
+    let model = Self.changedDraft
     var description = PersistentStoreDescription(.server(store.server))
     #expect(throws: MigrationError.self) {
       try PersistentStoreCoordinator(model: model, stores: [description])
@@ -640,6 +653,35 @@ enum MovedShelves {
     #expect(try coordinator.verify().isEmpty)
     #expect(isReplaced(#expect(throws: (any Error).self) { try old.titles() }))
     #expect(try store.count("_cdgen_history") == 0)
+  }
+
+  @Test(arguments: [MovedShelves.Way.rows, .beside])
+  func anErasedDraftKeepsOwnersAndPrivileges(way: MovedShelves.Way) throws {
+    let store = try way.store()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let role = "role_\(UInt32.random(in: 0 ... .max))"
+    let reader = role + "_reader"
+    for sql in [
+      "CREATE ROLE \(role)", "CREATE ROLE \(reader)", "GRANT SELECT ON \(store.table("Book")) TO \(reader)",
+      "GRANT SELECT ON \(store.table("_cdgen_metadata")) TO \(reader)",
+    ] { try store.sql(sql) }
+    try giveTables(of: store, to: role)
+    var description = PersistentStoreDescription(.server(store.server))
+    description.changedDraftPolicy = .eraseInEveryBuild
+    let coordinator = try PersistentStoreCoordinator(model: Self.changedDraft, stores: [description])
+    #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
+    for table in ["Book", "_cdgen_metadata"] {
+      #expect(try owner(of: table, store) == role)
+      let mayRead = try store.sql(
+        "SELECT has_table_privilege(?, CAST(? AS text), 'SELECT')",
+        [.value(.string(reader)), .value(.string(store.table(table)))])
+      #expect(mayRead.bool(0, 0))
+    }
+    try store.sql("REASSIGN OWNED BY \(role) TO current_user")
+    try store.sql("DROP OWNED BY \(role), \(reader)")
+    try store.sql("DROP ROLE \(role), \(reader)")
   }
 
   /// A program of an older version would take the new rows for its own, because the data hash is the same.
