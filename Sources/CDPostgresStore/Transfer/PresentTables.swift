@@ -78,7 +78,8 @@ struct PresentTables {
     )
   }
 
-  /// The statements that give new tables of the same names the owners and the privileges that the tables have now.
+  /// The statements that give new tables of the same names the owners and the privileges that the tables have now. An
+  /// owner to whom the user may not give a table gets all privileges instead.
   ///
   /// - Parameters:
   ///   - target: The schema of the new tables.
@@ -91,9 +92,13 @@ struct PresentTables {
     let found = SchemaCheck.rows(
       try connection.run(
         """
-        SELECT CAST(c.relname AS text), '', pg_catalog.format('ALTER TABLE %I.%I OWNER TO %I',
+        SELECT CAST(c.relname AS text), '', pg_catalog.format(CASE WHEN r.rolsuper
+            OR pg_catalog.pg_has_role(c.relowner, 'MEMBER')
+            AND pg_catalog.has_schema_privilege(c.relowner, n.oid, 'CREATE')
+          THEN 'ALTER TABLE %I.%I OWNER TO %I' ELSE 'GRANT ALL ON %I.%I TO %I' END,
           \(name), c.relname, pg_catalog.pg_get_userbyid(c.relowner))
         FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        JOIN pg_catalog.pg_roles AS r ON r.rolname = current_user
         WHERE n.nspname = ? AND c.relkind = 'r' AND pg_catalog.pg_get_userbyid(c.relowner) <> current_user
         UNION ALL
         \(PostgresTables.grants(onRelations: "c.relkind = 'r'", in: name))

@@ -585,6 +585,40 @@ enum MovedShelves {
     try store.sql("DROP ROLE \(role), \(reader)")
   }
 
+  /// A user who does not belong to the role that owns the tables owns the new ones, and the former owner may use them.
+  @Test(arguments: MovedShelves.Way.allCases)
+  func aUserMigratesTheTablesOfAnother(way: MovedShelves.Way) throws {
+    let store = try way.store()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let role = "role_\(UInt32.random(in: 0 ... .max))"
+    let former = role + "_former"
+    let schema = SQLText.quoted(store.server.schema)
+    for sql in [
+      "CREATE ROLE \(role) LOGIN", "CREATE ROLE \(former)", "ALTER SCHEMA \(schema) OWNER TO \(role)",
+      "GRANT USAGE ON SCHEMA \(schema) TO \(former)",
+      "GRANT ALL ON ALL TABLES IN SCHEMA \(schema) TO \(role)",
+    ] { try store.sql(sql) }
+    if way == .beside {
+      try store.sql("CREATE SCHEMA \(SQLText.quoted(store.server.schema + "~2")) AUTHORIZATION \(role)")
+    }
+    try giveTables(of: store, to: former)
+    var server = store.server
+    server.user = role
+    let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(server))
+    #expect(coordinator.migrations.count == 1)
+    #expect(try places(context(coordinator)) == ["top"])
+    #expect(try owner(of: "Book", store) == role)
+    let mayWrite = try store.sql(
+      "SELECT has_table_privilege(?, CAST(? AS text), 'INSERT')",
+      [.value(.string(former)), .value(.string(store.table("Book")))])
+    #expect(mayWrite.bool(0, 0))
+    try store.sql("REASSIGN OWNED BY \(role), \(former) TO current_user")
+    try store.sql("DROP OWNED BY \(role), \(former)")
+    try store.sql("DROP ROLE \(role), \(former)")
+  }
+
   /// A new table would show all rows to everybody who may read it.
   @Test(arguments: [MovedShelves.Way.rows, .beside])
   func aTableWithRowLevelSecurityIsNotReplaced(way: MovedShelves.Way) throws {
