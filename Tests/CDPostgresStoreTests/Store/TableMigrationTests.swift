@@ -311,6 +311,53 @@ struct TableChange: CustomTestStringConvertible, Sendable {
     return folder
   }
 
+  /// A program that opens the store waits for a change of the tables that takes longer than a statement may take.
+  @Test func openingsOutlastTheLimitOfStatements() throws {
+    let store = try ServerStore()
+    try store.context().addBook("a")
+    let proxy = try TestProxy(to: store.server)
+    var server = store.server
+    server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
+    server.statementTimeout = 1.5
+    let waiting = server
+    let model = MovedShelves.Way.inPlace.model
+    // Signalled when the other program begins to look at the store, and when it ends.
+    let step = DispatchSemaphore(value: 0)
+    let hasEnded = DispatchSemaphore(value: 0)
+    proxy.decide { statements in
+      if statements.first?.hasPrefix("BEGIN ISOLATION LEVEL READ COMMITTED") == true { step.signal() }
+      return .forward
+    }
+    let hook: @Sendable (String) throws -> Void = { point in
+      guard point == "COMMIT" else { return }
+      Thread.detachNewThread {
+        do { _ = try PersistentStoreCoordinator(model: model, at: .server(waiting)) } catch {
+          Issue.record(error)
+        }
+        step.signal()
+        hasEnded.signal()
+      }
+      for _ in 0..<2 { step.wait() }
+    }
+    let coordinator = try MigrationFaults.$hook.withValue(hook) {
+      try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    }
+    hasEnded.wait()
+    #expect(coordinator.migrations.count == 1)
+  }
+
+  /// Whoever finds the metadata locked does not take the lease: a migration changes the tables.
+  @Test func nobodyTakesTheLeaseDuringTheChangeOfTables() throws {
+    let store = try ServerStore()
+    _ = try store.coordinator()
+    let migration = try PostgresConnection.open(store.server, toWrite: true)
+    defer { migration.close() }
+    try migration.run("BEGIN")
+    try migration.run(TableReplacement.lock("_cdgen_metadata", schema: store.server.schema))
+    let isTaken = try MigrationLease(store.server, process: nil).take()
+    #expect(!isTaken)
+  }
+
   /// Whoever reads a store without opening it waits for the migration, and then reads the new version.
   @Test func readersOfTheWholeStoreWaitForTheMigration() throws {
     let store = try ServerStore()
