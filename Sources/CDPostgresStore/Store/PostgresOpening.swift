@@ -292,12 +292,21 @@ struct PostgresOpening {
     result.lacksIndexes = entries[PostgresTables.missingIndexesKey] != nil
     if try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
       || found.partVersions != wanted.partVersions || hasUselessIndex(schemas)
+      || result.lacksIndexes && mustCreateIndexes()
     {
       result.wanted = wanted
       result.wanted?.createdBy = found.createdBy
       result.versionNumber = found.versionNumber
     }
     return result
+  }
+
+  /// Whether the opening creates indexes that were left out, because a pooler has no connection for a build. If another
+  /// program builds them, the opening leaves that to it.
+  private func mustCreateIndexes() throws -> Bool {
+    guard server.isPooled, server.features == .postgresql, !settings.isReadOnly else { return false }
+    let lock = try connection.run([IndexBuild.lock("pg_try_advisory_xact_lock", schema: server.schema)])
+    return lock[0].rowCount == 1 && lock[0].bool(0, 0)
   }
 
   /// Whether there is an index for a `unique:` list that nothing can violate. Earlier releases created one over the other
