@@ -54,11 +54,8 @@ struct IndexBuild: Sendable {
       PostgresStatement("SET statement_timeout = 0"), PostgresStatement("SET lock_timeout = 0"),
     ])
     // It ends with the connection. Without it, two programs would drop each other's indexes.
-    let lock = try connection.run(
-      "SELECT pg_catalog.pg_try_advisory_lock(7161108389060182016 + CAST(oid AS bigint)) "
-        + "FROM pg_catalog.pg_namespace WHERE nspname = ?",
-      [.value(.string(server.schema))])
-    guard lock.rowCount == 1, lock.bool(0, 0) else { return }
+    let lock = try connection.run([Self.lock("pg_try_advisory_lock", schema: server.schema)])
+    guard lock[0].rowCount == 1, lock[0].bool(0, 0) else { return }
     let present = PresentTables(connection: connection, schema: schema)
     for index in indexes {
       guard try isWanted(connection) else { return }
@@ -74,6 +71,13 @@ struct IndexBuild: Sendable {
     _ = try connection.run(
       #"DELETE FROM \#(metadata) WHERE "key" = \#(Self.key) AND "value" = ?"#,
       [.value(.string(layoutHash))])
+  }
+
+  /// The statement that takes the lock of whoever builds indexes, unless another program has it.
+  static func lock(_ function: String, schema: String) -> PostgresStatement {
+    PostgresStatement(
+      "SELECT pg_catalog.\(function)(7161108389060182016 + CAST(oid AS bigint)) "
+        + "FROM pg_catalog.pg_namespace WHERE nspname = ?", [.value(.string(schema))])
   }
 
   /// Whether the indexes are still missing, and nobody has migrated the store meanwhile.

@@ -92,7 +92,9 @@ struct MigrationBeside {
       return nil
     } catch StoreError.needsMigration {}
     let (_, schemas, names) = try PostgresTransfer.inspect(server, connection)
-    try migrator.checkRefusal(stored(schemas, names))
+    let stored = stored(schemas, names)
+    try migrator.checkRefusal(stored)
+    try opening.checkRowSecurity(stored.plan(), schema: schemas.tables)
     var schema = ""
     repeat {
       found.number += 1
@@ -166,9 +168,10 @@ struct MigrationBeside {
   private func rights(_ attempt: SchemaRecord.Attempt) throws -> [String] {
     let schemas = try PostgresTransfer.inspect(server, connection).schemas
     let present = PresentTables(connection: connection, schema: schemas.tables)
+    let layout = SQLSchema(model, store: opening.storeIndex, PostgresDialect())
     do {
       return try present.rightsToSchema(attempt.schema)
-        + present.rights(in: attempt.schema).filter { attempt.tables.contains($0.table) }.map(\.statement)
+        + present.rights(in: attempt.schema, to: layout.layouts, and: ["_cdgen_keys"])
     } catch {
       // Not every database has PostgreSQL's functions for privileges.
       guard error.code == Self.unknownFunction else { throw error }
@@ -256,7 +259,7 @@ struct MigrationBeside {
       try MigrationFaults.reach("DELETE")
       let history = PostgresTables.systemTable("_cdgen_history", schema: server.schema)
       _ = try connection.run("DELETE FROM \(history)")
-      let metadata = StoreMetadata(model, storeID: UUID.random(), store: opening.storeIndex)
+      let metadata = StoreMetadata.ofNewStore(model, storeID: UUID.random(), store: opening.storeIndex)
       var keys = try stored.nextKeysAfterErasure(for: model, store: opening.storeIndex)
       keys[PostgresTables.historyKey] = 1
       return (metadata.entries, keys)

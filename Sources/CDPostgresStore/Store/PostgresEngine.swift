@@ -278,8 +278,9 @@ final class PostgresEngine: StoreEngine {
   /// Returns whether a save was committed, although the server did not confirm it; nil if the server cannot be asked in time,
   /// or does not know it.
   ///
-  /// An entry with the same identifier is inserted, and taken back. The server lets it wait for a transaction that has
-  /// inserted the entry and has not ended yet.
+  /// If the history lacks the save, an entry with the same identifier is inserted, and taken back. The server lets it wait
+  /// for a transaction that has inserted the entry and has not ended yet. A migration keeps others from inserting entries,
+  /// but not from reading them.
   ///
   /// Somebody may have deleted the save's entry since, but never the newest one. So without the entry, the save is known
   /// to be missing only if another one has its number, or if there is no later one.
@@ -294,43 +295,51 @@ final class PostgresEngine: StoreEngine {
         pool.closeIdle()
         let connection = try PostgresConnection.open(server, toWrite: true)
         defer { connection.close() }
-        let results = try connection.run([
-          Self.begin,
-          PostgresStatement(
+        let rollback = PostgresStatement("ROLLBACK")
+        let entry = PostgresStatement(
+          #"SELECT 1 FROM \#(table) WHERE "save" = ?"#, [.value(.uuid(save.id))])
+        // A migration waits for readers of the history in the end. So the wait for it is in a transaction of its own.
+        let present = try connection.run(Self.begin(deadline) + [entry, rollback])
+        if present[2].rowCount == 0 {
+          let insertion = PostgresStatement(
             #"INSERT INTO \#(table) ("id", "save", "time", "origin", "changes") VALUES (?, ?, 0, '', '') "#
               + "ON CONFLICT DO NOTHING",
-            [.value(.int(Int64.random(in: .min..<0))), .value(.uuid(save.id))]),
-          PostgresStatement(
+            [.value(.int(Int64.random(in: .min..<0))), .value(.uuid(save.id))])
+          let isUnknown = PostgresStatement(
             #"SELECT EXISTS (SELECT 1 FROM \#(table) WHERE "id" > ?) "#
               + #"AND NOT EXISTS (SELECT 1 FROM \#(table) WHERE "id" = ?)"#,
-            [.value(.int(save.number)), .value(.int(save.number))]),
-          PostgresStatement("ROLLBACK"),
-        ])
-        if results[1].affectedCount != 0 { return results[2].bool(0, 0) ? nil : false }
-        if try isKept(save.id, table, connection) { return true }
+            [.value(.int(save.number)), .value(.int(save.number))])
+          let results = try connection.run(Self.begin(deadline) + [insertion, isUnknown, rollback])
+          if results[2].affectedCount != 0 { return results[3].bool(0, 0) ? nil : false }
+        }
+        if try isKept(in: store, deadline, connection) { return true }
       } catch {}
       if deadline.isOver { return nil }
       Waiting.pause(attempt + 3)
     }
   }
 
-  private static let begin = PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE")
+  /// Begins a transaction that waits for no lock longer than until a deadline.
+  private static func begin(_ deadline: Deadline) -> [PostgresStatement] {
+    [
+      PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"),
+      PostgresConnection.lockLimit(seconds: deadline.seconds),
+    ]
+  }
 
   /// Returns whether a save that is in the history stays there, whichever server takes over.
   ///
   /// A server that must wait for a standby shows the transaction before the standby has it, if the wait was interrupted or
   /// the server has started again. The standby gets all transactions in their order. So this commits a change after it, the
-  /// lock of a row, and waits.
+  /// lock of a row, and waits. The row is one that nobody changes while a migration copies the rows of the store.
   private func isKept(
-    _ save: UUID, _ table: String, _ connection: PostgresConnection
+    in store: PostgresStore, _ deadline: Deadline, _ connection: PostgresConnection
   ) throws(PostgresFailure) -> Bool {
     connection.hasWarned = false
-    let results = try connection.run([
-      Self.begin,
-      PostgresStatement(#"SELECT 1 FROM \#(table) WHERE "save" = ? FOR UPDATE"#, [.value(.uuid(save))]),
-      PostgresStatement("COMMIT"),
-    ])
-    return results[1].rowCount == 1 && results[2].command == "COMMIT" && !connection.hasWarned
+    let table = store.schemas.table("_cdgen_metadata")
+    let lock = PostgresStatement(#"SELECT 1 FROM \#(table) WHERE "key" = 'storeUUID' FOR KEY SHARE"#)
+    let results = try connection.run(Self.begin(deadline) + [lock, PostgresStatement("COMMIT")])
+    return results[2].rowCount == 1 && results[3].command == "COMMIT" && !connection.hasWarned
   }
 
   // MARK: Keys

@@ -77,12 +77,26 @@ extension PostgresOpening {
       names: try PostgresTransfer.tables(of: server, connection, url: url), url: url)
     let old = try stored.plan()
     if let result = try migrateTables(stored, old, by: migrator, locks) { return result }
+    try checkRowSecurity(old, schema: server.schema)
     return try migrator.migrate(stored) { contents in
       let replacement = Replacement(opening: self, migrator: migrator, old: old, locks: locks)
       if let contents { try replacement.replace(contents) } else { try replacement.erase(stored) }
       try migrator.checkCancelled(url)
       try PostgresTransfer.commit(connection)
     }
+  }
+
+  /// Refuses to replace tables that have row level security: whoever may read the new ones could read all rows.
+  func checkRowSecurity(_ old: ModelPlan, schema: String) throws {
+    let names = SQLSchema(old, store: 0, PostgresDialect()).layouts.map(\.name)
+    let present = PresentTables(connection: connection, schema: schema)
+    guard let table = try present.tableWithRowSecurity(among: names) else { return }
+    throw StoreError.cannotCreate(
+      url,
+      reason:
+        "the table '\(table)' has row level security, and the migration would replace it by a table without. "
+        + "Drop the policies and disable row level security before, and restore both afterwards. "
+        + "The store was not changed")
   }
 
   /// The replacement of the old tables by new ones.
@@ -123,10 +137,7 @@ extension PostgresOpening {
       try run(tables.constraints)
       let keys = try writer.keys(of: contents, parts).filter { $0.key != PostgresTables.historyKey }
       if isBeside { try locks.excludeReaders(old) }
-      let names = tables.names
-      try run(
-        tables.exchange + rights.filter { names.contains($0.table) }.map(\.statement)
-          + TableReplacement.clearing(schema: server.schema))
+      try run(tables.exchange + rights + TableReplacement.clearing(schema: server.schema))
       try opening.views(StoreSchemas(server.schema)).create(connection, rights: rightsOfViews)
       var entries = contents.storedEntries
       entries[PostgresTables.lastMigrationKey] = UUID.random().uuidString
@@ -141,7 +152,8 @@ extension PostgresOpening {
 
     /// Creates the store anew, without objects.
     func erase(_ stored: StoredTables) throws {
-      let rights = try PostgresViews.rights(schema: server.schema, connection)
+      let rights = try rights(and: PostgresTables.systemNames)
+      let rightsOfViews = try PostgresViews.rights(schema: server.schema, connection)
       try locks.excludeReaders(old)
       let keys = try stored.nextKeysAfterErasure(for: opening.model, store: opening.storeIndex)
       try run([
@@ -149,11 +161,15 @@ extension PostgresOpening {
       ])
       _ = try opening.create()
       if !keys.isEmpty { try PostgresTransfer.write(keys, schema: server.schema, connection) }
-      try opening.views(StoreSchemas(server.schema)).create(connection, rights: rights)
+      try run(rights)
+      try opening.views(StoreSchemas(server.schema)).create(connection, rights: rightsOfViews)
     }
 
-    private func rights() throws -> [(table: String, statement: String)] {
-      try PresentTables(connection: connection, schema: server.schema).rights(in: server.schema)
+    /// The statements that give the new tables, and others of the runtime, the owners and the privileges of the old ones.
+    private func rights(and others: [String] = []) throws -> [String] {
+      let layout = SQLSchema(opening.model, store: opening.storeIndex, PostgresDialect())
+      return try PresentTables(connection: connection, schema: server.schema).rights(
+        in: server.schema, to: layout.layouts, and: others)
     }
   }
 }

@@ -33,6 +33,10 @@ struct PostgresOpening {
         rollBack()
         // Nil if another program is migrating the store, or has done it.
         if let migrator = settings.migrator { migration = try migrate(by: migrator) }
+      } catch is LockedTables {
+        rollBack()
+        try settings.migrator?.checkCancelled(url)
+        Waiting.pause(5)
       } catch let failure as PostgresFailure {
         rollBack()
         guard connection.isOpen, failure.isConcurrentCreation, attempt < Self.mostAttempts else {
@@ -54,16 +58,20 @@ struct PostgresOpening {
   private func openOnce(after migration: MigrationResult?) throws -> PostgresStore {
     if server.features == .common { return try openWithCommonFeatures(after: migration) }
     let isReadOnly = settings.isReadOnly
-    _ = try connection.run(
-      "BEGIN ISOLATION LEVEL READ COMMITTED, " + (isReadOnly ? "READ ONLY" : "READ WRITE"))
+    let begin = "BEGIN ISOLATION LEVEL READ COMMITTED, " + (isReadOnly ? "READ ONLY" : "READ WRITE")
+    // Between two waits for a migration, the opening can be cancelled.
+    let limit = settings.migrator == nil ? [] : [PostgresConnection.lockLimit(seconds: 1)]
+    _ = try connection.run([PostgresStatement(begin)] + limit)
     var found: Found
-    if let present = try inspect() {
+    if let present = try inspectUnlocked() {
       found = present
       if let wanted = found.wanted, !isReadOnly {
+        try liftLockLimit()
         found.lacksIndexes = try update(to: wanted, found)
       }
     } else {
       if isReadOnly { throw PostgresTransfer.missing(url) }
+      try liftLockLimit()
       found = Found(storeID: try create(), schemas: StoreSchemas(server.schema))
     }
     let catalog = try connection.run([
@@ -78,6 +86,19 @@ struct PostgresOpening {
     }
     return store(found, referenceCount: catalog[0].int(0, 0), after: migration)
   }
+
+  /// A migration changes the tables, and the opening waits for its end.
+  private struct LockedTables: Error {}
+
+  private func inspectUnlocked() throws -> Found? {
+    do { return try inspect() } catch let failure as PostgresFailure
+      where failure.code == PostgresFailure.lockNotAvailable && settings.migrator != nil
+    {
+      throw LockedTables()
+    }
+  }
+
+  private func liftLockLimit() throws { _ = try connection.run("SET LOCAL lock_timeout TO DEFAULT") }
 
   /// Removes the leftovers of migrations: tables of former versions, and the lease of a program that was killed.
   private func removeLeftovers(_ found: Found) {
@@ -271,12 +292,21 @@ struct PostgresOpening {
     result.lacksIndexes = entries[PostgresTables.missingIndexesKey] != nil
     if try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
       || found.partVersions != wanted.partVersions || hasUselessIndex(schemas)
+      || result.lacksIndexes && mustCreateIndexes()
     {
       result.wanted = wanted
       result.wanted?.createdBy = found.createdBy
       result.versionNumber = found.versionNumber
     }
     return result
+  }
+
+  /// Whether the opening creates indexes that were left out, because a pooler has no connection for a build. If another
+  /// program builds them, the opening leaves that to it.
+  private func mustCreateIndexes() throws -> Bool {
+    guard server.isPooled, server.features == .postgresql, !settings.isReadOnly else { return false }
+    let lock = try connection.run([IndexBuild.lock("pg_try_advisory_xact_lock", schema: server.schema)])
+    return lock[0].rowCount == 1 && lock[0].bool(0, 0)
   }
 
   /// Whether there is an index for a `unique:` list that nothing can violate. Earlier releases created one over the other

@@ -119,20 +119,24 @@ struct PostgresTables: Sendable {
   /// The names of the runtime's own tables, which each store has.
   static let systemNames = ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history"]
 
-  /// The statement that lists relations of a schema, which is its parameter, and for each privilege of another user than the
-  /// owner the statement that grants it.
+  /// The statement that lists the privileges of other users than the owner on relations of a schema, which is its parameter:
+  /// the relation, the column if the privilege is only on one, and the statement that grants it.
   ///
   /// - Parameters:
   ///   - condition: A condition on the relations `c` of the server's catalog.
   ///   - target: The expression for the schema of the relations that get the privileges.
   static func grants(onRelations condition: String, in target: String = "n.nspname") -> String {
     """
-    SELECT CAST(c.relname AS text), pg_catalog.format('GRANT %s ON %I.%I TO %s%s', a.privilege_type, \(target),
+    SELECT CAST(c.relname AS text), CAST(a.attname AS text), pg_catalog.format('GRANT %s%s ON %I.%I TO %s%s',
+      a.privilege_type, CASE WHEN a.attname <> '' THEN pg_catalog.format(' (%I)', a.attname) END, \(target),
       c.relname, CASE a.grantee WHEN 0 THEN 'PUBLIC'
         ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END,
       CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-    FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace,
-      pg_catalog.aclexplode(c.relacl) AS a
+    FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace, LATERAL (
+      SELECT '' AS attname, t.* FROM pg_catalog.aclexplode(c.relacl) AS t
+      UNION ALL
+      SELECT k.attname, t.* FROM pg_catalog.pg_attribute AS k, pg_catalog.aclexplode(k.attacl) AS t
+      WHERE k.attrelid = c.oid AND NOT k.attisdropped) AS a
     WHERE n.nspname = ? AND \(condition) AND a.grantee <> c.relowner
     """
   }

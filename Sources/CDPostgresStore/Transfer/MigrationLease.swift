@@ -63,7 +63,11 @@ final class MigrationLease: Sendable {
     let text =
       #"INSERT INTO \#(table) AS m ("key", "value") VALUES (\#(Self.key), \#(value)) "#
       + #"ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" WHERE \#(Self.isInvalid(server))"#
-    guard try change(text) == 1 else { return false }
+    do { if try change(text) != 1 { return false } } catch {
+      // A migration that changes the tables locks the metadata.
+      guard error.code == PostgresFailure.lockNotAvailable else { throw error }
+      return false
+    }
     DispatchQueue.global(qos: .utility).async { [self] in
       while end.wait(timeout: .now() + duration / 3) == .timedOut {
         // A lease that cannot be renewed ends by itself.

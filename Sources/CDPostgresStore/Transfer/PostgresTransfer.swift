@@ -28,11 +28,22 @@ struct PostgresTransfer: StoreTransfer {
   }
 
   func read<R>(_ body: (StoredTables) throws -> R) throws -> R {
-    try withTransaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY", toWrite: false) { connection in
-      guard let found = try find(connection, .newest) else { throw Self.missing(url) }
-      return try body(found.tables)
+    var attempt = 0
+    while true {
+      attempt += 1
+      let result = try withTransaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY", toWrite: false) {
+        connection -> R? in
+        guard let found = try find(connection, .newest) else { throw Self.missing(url) }
+        // A migration that has ended since the snapshot has truncated the metadata.
+        if !found.hasMetadata, attempt < Self.mostAttempts { return nil }
+        return try body(found.tables)
+      }
+      if let result { return result }
     }
   }
+
+  /// The most attempts to read a store that others migrate, one after the other.
+  private static let mostAttempts = 5
 
   fileprivate func schemaBeside() throws -> String? {
     try withTransaction("READ ONLY", toWrite: false) { connection in
@@ -45,13 +56,13 @@ struct PostgresTransfer: StoreTransfer {
   /// The rows of the store, its schemas and what its metadata record about others; nil if there is no store.
   private func find(
     _ connection: PostgresConnection, _ history: PostgresRows.History
-  ) throws -> (tables: StoredTables, schemas: StoreSchemas, record: SchemaRecord)? {
+  ) throws -> (tables: StoredTables, schemas: StoreSchemas, record: SchemaRecord, hasMetadata: Bool)? {
     if try Self.tables(of: server, connection, url: url).isEmpty { return nil }
     let (entries, schemas, names) = try Self.inspect(server, connection)
     let rows = PostgresRows(connection, schemas: schemas, history: history, url: url)
     return (
       StoredTables(rows, names: names, url: url), schemas,
-      try SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url)
+      try SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url), !entries.isEmpty
     )
   }
 

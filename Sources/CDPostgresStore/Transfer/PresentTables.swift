@@ -78,22 +78,49 @@ struct PresentTables {
     )
   }
 
-  /// The statements that give tables of the same names the owners and the privileges that the tables have now.
+  /// The statements that give new tables of the same names the owners and the privileges that the tables have now. An
+  /// owner to whom the user may not give a table gets all privileges instead.
   ///
-  /// - Parameter target: The schema of the other tables.
-  func rights(in target: String) throws(PostgresFailure) -> [(table: String, statement: String)] {
+  /// - Parameters:
+  ///   - target: The schema of the new tables.
+  ///   - tables: The new tables. Privileges on columns that they lack are left out.
+  ///   - others: The names of new tables of the runtime.
+  func rights(
+    in target: String, to tables: [TableLayout], and others: [String] = []
+  ) throws(PostgresFailure) -> [String] {
     let name = "CAST(\(SQLText.literal(target)) AS text)"
     let found = SchemaCheck.rows(
       try connection.run(
         """
-        SELECT CAST(c.relname AS text), pg_catalog.format('ALTER TABLE %I.%I OWNER TO %I', \(name), c.relname,
-          pg_catalog.pg_get_userbyid(c.relowner))
+        SELECT CAST(c.relname AS text), '', pg_catalog.format(CASE WHEN r.rolsuper
+            OR pg_catalog.pg_has_role(c.relowner, 'MEMBER')
+            AND pg_catalog.has_schema_privilege(c.relowner, n.oid, 'CREATE')
+          THEN 'ALTER TABLE %I.%I OWNER TO %I' ELSE 'GRANT ALL ON %I.%I TO %I' END,
+          \(name), c.relname, pg_catalog.pg_get_userbyid(c.relowner))
         FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        JOIN pg_catalog.pg_roles AS r ON r.rolname = current_user
         WHERE n.nspname = ? AND c.relkind = 'r' AND pg_catalog.pg_get_userbyid(c.relowner) <> current_user
         UNION ALL
         \(PostgresTables.grants(onRelations: "c.relkind = 'r'", in: name))
         """, [.value(.string(schema)), .value(.string(schema))]))
-    return found.map { ($0[0], $0[1]) }
+    return found.filter { right in
+      if others.contains(right[0]) { return true }
+      guard let table = tables.first(where: { $0.name == right[0] }) else { return false }
+      return right[1].isEmpty || table.columns.contains { $0.name == right[1] }
+    }.map { $0[2] }
+  }
+
+  /// The first table that has row level security, in alphabetical order; nil if there is none.
+  ///
+  /// - Parameter tables: The names of the store's tables. The schema may have tables of other programs.
+  func tableWithRowSecurity(among tables: [String]) throws(PostgresFailure) -> String? {
+    let found = try rows(
+      """
+      SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class AS c
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = ? AND c.relrowsecurity ORDER BY 1
+      """)
+    return found.map { $0[0] }.first { tables.contains($0) }
   }
 
   /// The statements that give others the privileges to another schema that they have to this one.

@@ -95,6 +95,6 @@ extension PostgresViews {
   ) throws(PostgresFailure) -> [String] {
     let result = try connection.run(
       PostgresTables.grants(onRelations: isOwn), [.value(.string(schema))])
-    return (0..<result.rowCount).compactMap { result.string($0, 1) }
+    return (0..<result.rowCount).compactMap { result.string($0, 2) }
   }
 }

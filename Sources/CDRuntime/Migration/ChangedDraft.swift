@@ -25,6 +25,9 @@ import CDModel
 ///
 /// A store is erased only if the model says, by its `lockedVersionNumbers`, that the version is not locked. Users may
 /// have stores of a locked version, and no policy erases those.
+///
+/// A file that another program has open is not erased. A store on a server is, and the other programs get
+/// ``StoreError/replaced(_:)``: the server does not know who has a store open.
 public enum ChangedDraftPolicy: Hashable, Sendable, CaseIterable {
   /// Keeps the store as it is. Opening it throws a ``MigrationError``.
   case refuse

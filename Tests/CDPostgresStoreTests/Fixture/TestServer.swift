@@ -150,14 +150,17 @@ final class ServerStore: @unchecked Sendable {
     return (0..<result.rowCount).compactMap { result.string($0, 0) }
   }
 
-  /// Returns when a statement waits for a lock of a table. The machine may be slow, so no fixed time is enough.
-  func awaitWaiter(for table: String) {
+  /// Returns when statements wait for a lock of a table in the store's own schema. The machine may be slow, so no fixed time
+  /// is enough.
+  func awaitWaiter(for table: String, count expected: Int = 1) {
+    // The metadata, which may name another schema, can be locked too.
+    let name = StoreSchemas(server.schema).table(table)
     for _ in 0..<3000 {
       let count = try? sql(
         "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = CAST(? AS regclass)",
-        [.value(.string(self.table(table)))]
+        [.value(.string(name))]
       ).int(0, 0)
-      if let count, count > 0 { return }
+      if let count, count >= expected { return }
       usleep(10_000)
     }
     Issue.record("no statement waited for '\(table)'")

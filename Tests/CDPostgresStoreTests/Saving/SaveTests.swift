@@ -96,6 +96,48 @@ import Testing
     #expect(try store.context().titles().sorted() == (0..<5).map { "changed \($0)" })
   }
 
+  /// A migration has waited for the save, and keeps others from writing to the history when the program looks for it.
+  @Test func aLostReplyToCommitIsFoundDuringAMigration() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let context = try store.context(through: proxy) {
+      $0.statementTimeout = 2
+      $0.replayTimeout = 1
+    }
+    let isLocked = DispatchSemaphore(value: 0)
+    let (mayEnd, hasEnded) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let hasCut = Mutex(false)
+    let server = store.server
+    proxy.decide { statements in
+      if hasCut.withLock({ $0 }) {
+        isLocked.wait()
+        isLocked.signal()
+      }
+      guard Self.isCommit(statements), hasCut.withLock({ !$0 }) else { return .forward }
+      hasCut.withLock { $0 = true }
+      Thread.detachNewThread {
+        do {
+          let migration = try PostgresConnection.open(server, toWrite: true)
+          try migration.run("BEGIN")
+          try migration.run(PostgresTables.migrationLock(schema: server.schema))
+          isLocked.signal()
+          mayEnd.wait()
+          migration.close()
+        } catch { Issue.record(error) }
+        isLocked.signal()
+        hasEnded.signal()
+      }
+      return .cutAfter
+    }
+    try context.addBook("a")
+    do { try context.save() } catch { Issue.record(error) }
+    mayEnd.signal()
+    hasEnded.wait()
+    #expect(hasCut.withLock { $0 })
+    #expect(try store.count("Book") == 1)
+    #expect(try store.count("_cdgen_history") == 1)
+  }
+
   /// The connection is lost before the server gets the COMMIT: the save is written again, and once.
   @Test func aSaveThatWasCutBeforeItsCommitIsWrittenAgain() throws {
     let store = try ServerStore()

@@ -21,9 +21,10 @@ import Testing
   }
 
   private static func open(
-    _ store: ServerStore, _ model: ManagedObjectModel
+    _ store: ServerStore, _ model: ManagedObjectModel, isPooled: Bool = false
   ) throws -> PersistentStoreCoordinator {
     var server = store.server
+    if isPooled { server.isPooled = true }
     server.largeTableSize = 0
     return try PersistentStoreCoordinator(model: model, at: .server(server))
   }
@@ -133,7 +134,7 @@ import Testing
     #expect(try isValid(store) == true)
   }
 
-  @Test func anInterruptedBuildIsMadeAgain() throws {
+  @Test(arguments: [false, true]) func anInterruptedBuildIsMadeAgain(isPooled: Bool) throws {
     let store = try filled()
     let model = Self.model(adding: true)
     _ = try Self.open(store, model)
@@ -161,7 +162,9 @@ import Testing
       "INSERT INTO \(store.table("_cdgen_metadata")) (key, value) VALUES (?, ?)",
       [.value(.string(PostgresTables.missingIndexesKey)), .value(.string(hash))])
 
-    let coordinators = try (0..<4).map { _ in try Self.open(store, model) }
+    let coordinators = try (0..<4).map { _ in try Self.open(store, model, isPooled: isPooled) }
+    // Through a pooler, the first opening creates the index.
+    if isPooled { try #require(try !isNoted(store)) }
     try waitForIndex(store)
     for coordinator in coordinators { #expect(try coordinator.verify().isEmpty) }
     let new = try ServerStore()

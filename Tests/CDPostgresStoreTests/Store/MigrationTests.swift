@@ -539,6 +539,22 @@ enum MovedShelves {
     }
   }
 
+  private func giveTables(of store: ServerStore, to role: String) throws {
+    let names = try store.sql(
+      "SELECT CAST(tablename AS text) FROM pg_tables WHERE schemaname = ?",
+      [.value(.string(store.server.schema))])
+    for row in 0..<names.rowCount {
+      try store.sql("ALTER TABLE \(store.table(names.string(row, 0) ?? "")) OWNER TO \(role)")
+    }
+  }
+
+  private func owner(of table: String, _ store: ServerStore) throws -> String? {
+    let result = try store.sql(
+      "SELECT CAST(pg_get_userbyid(relowner) AS text) FROM pg_class WHERE oid = CAST(? AS regclass)",
+      [.value(.string(store.table(table)))])
+    return result.string(0, 0)
+  }
+
   /// A user who may not create schemas migrates too, and other users keep their rights. Beside the store's own schema,
   /// somebody else has to create one.
   @Test(arguments: MovedShelves.Way.allCases)
@@ -553,17 +569,13 @@ enum MovedShelves {
     for sql in [
       "CREATE ROLE \(role) LOGIN", "CREATE ROLE \(reader) LOGIN",
       "GRANT USAGE ON SCHEMA \(schema) TO \(reader)", "GRANT SELECT ON \(store.table("Book")) TO \(reader)",
+      "GRANT SELECT (name) ON \(store.table("Tag")) TO \(reader)",
       "ALTER SCHEMA \(schema) OWNER TO \(role)",
     ] { try store.sql(sql) }
     if way == .beside {
       try store.sql("CREATE SCHEMA \(SQLText.quoted(store.server.schema + "~2")) AUTHORIZATION \(role)")
     }
-    let names = try store.sql(
-      "SELECT CAST(tablename AS text) FROM pg_tables WHERE schemaname = ?",
-      [.value(.string(store.server.schema))])
-    for row in 0..<names.rowCount {
-      try store.sql("ALTER TABLE \(store.table(names.string(row, 0) ?? "")) OWNER TO \(role)")
-    }
+    try giveTables(of: store, to: role)
     var server = store.server
     server.user = role
     let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(server))
@@ -584,19 +596,75 @@ enum MovedShelves {
       currentVersionNumber: 3)
     let later = try PersistentStoreCoordinator(model: third, at: .server(store.server))
     #expect(later.migrations.count == 1)
-    let owner = try store.sql(
-      "SELECT CAST(tableowner AS text) FROM pg_tables WHERE schemaname = ? AND tablename = 'Book'",
-      [.value(.string(try store.schemas().tables))])
-    #expect(owner.string(0, 0) == role)
+    #expect(try owner(of: "Book", store) == role)
     for user in [role, reader] {
       server.user = user
       let connection = try PostgresConnection.open(server, toWrite: false)
       #expect(try connection.run("SELECT count(*) FROM \(store.table("Book"))").int(0, 0) == 1)
+      #expect(try connection.run("SELECT count(name) FROM \(store.table("Tag"))").int(0, 0) == 0)
       connection.close()
     }
     try store.sql("REASSIGN OWNED BY \(role) TO current_user")
     try store.sql("DROP OWNED BY \(role), \(reader)")
     try store.sql("DROP ROLE \(role), \(reader)")
+  }
+
+  /// A user who does not belong to the role that owns the tables owns the new ones, and the former owner may use them.
+  @Test(arguments: MovedShelves.Way.allCases)
+  func aUserMigratesTheTablesOfAnother(way: MovedShelves.Way) throws {
+    let store = try way.store()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let role = "role_\(UInt32.random(in: 0 ... .max))"
+    let former = role + "_former"
+    let schema = SQLText.quoted(store.server.schema)
+    for sql in [
+      "CREATE ROLE \(role) LOGIN", "CREATE ROLE \(former)", "ALTER SCHEMA \(schema) OWNER TO \(role)",
+      "GRANT USAGE ON SCHEMA \(schema) TO \(former)",
+      "GRANT ALL ON ALL TABLES IN SCHEMA \(schema) TO \(role)",
+    ] { try store.sql(sql) }
+    if way == .beside {
+      try store.sql("CREATE SCHEMA \(SQLText.quoted(store.server.schema + "~2")) AUTHORIZATION \(role)")
+    }
+    try giveTables(of: store, to: former)
+    var server = store.server
+    server.user = role
+    let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(server))
+    #expect(coordinator.migrations.count == 1)
+    #expect(try places(context(coordinator)) == ["top"])
+    #expect(try owner(of: "Book", store) == role)
+    let mayWrite = try store.sql(
+      "SELECT has_table_privilege(?, CAST(? AS text), 'INSERT')",
+      [.value(.string(former)), .value(.string(store.table("Book")))])
+    #expect(mayWrite.bool(0, 0))
+    try store.sql("REASSIGN OWNED BY \(role), \(former) TO current_user")
+    try store.sql("DROP OWNED BY \(role), \(former)")
+    try store.sql("DROP ROLE \(role), \(former)")
+  }
+
+  /// A new table would show all rows to everybody who may read it.
+  @Test(arguments: [MovedShelves.Way.rows, .beside])
+  func aTableWithRowLevelSecurityIsNotReplaced(way: MovedShelves.Way) throws {
+    let store = try way.store()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let table = store.table("Book")
+    try store.sql("CREATE POLICY own ON \(table) USING (title = 'b')")
+    try store.sql("ALTER TABLE \(table) ENABLE ROW LEVEL SECURITY")
+    let error = #expect(throws: StoreError.self) {
+      try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
+    }
+    guard case .cannotCreate(_, let reason)? = error, reason.contains("'Book'") else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(try store.besides() == [])
+    #expect(try old.titles() == ["a"])
+    try store.sql("ALTER TABLE \(table) DISABLE ROW LEVEL SECURITY")
+    let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
+    #expect(coordinator.migrations.count == 1)
   }
 
   @Test func aReadOnlyStoreIsNotMigrated() throws {
@@ -614,6 +682,14 @@ enum MovedShelves {
     _ = try store.coordinator()
   }
 
+  /// The model whose draft has changed: a store with a book without pages cannot be migrated.
+  private static let changedDraft: ManagedObjectModel = {
+    var draft = ServerStore.version
+    draft.entities[1].attributes[1].isOptional = false
+    return ManagedObjectModel(
+      name: ServerStore.model.name, id: ServerStore.model.id, versions: [draft], currentVersionNumber: 1)
+  }()
+
   /// The store of a draft is created anew where that is asked for. It is another store then, and uses no key again.
   @Test(arguments: [MovedShelves.Way.rows, .beside])
   func aChangedDraftIsErasedWhereThatIsAskedFor(way: MovedShelves.Way) throws {
@@ -621,10 +697,7 @@ enum MovedShelves {
     let old = try store.context()
     let book = try old.addBook("a")
     try old.save()
-    var draft = ServerStore.version
-    draft.entities[1].attributes[1].isOptional = false
-    let model = ManagedObjectModel(
-      name: ServerStore.model.name, id: ServerStore.model.id, versions: [draft], currentVersionNumber: 1)
+    let model = Self.changedDraft
     var description = PersistentStoreDescription(.server(store.server))
     #expect(throws: MigrationError.self) {
       try PersistentStoreCoordinator(model: model, stores: [description])
@@ -640,6 +713,60 @@ enum MovedShelves {
     #expect(try coordinator.verify().isEmpty)
     #expect(isReplaced(#expect(throws: (any Error).self) { try old.titles() }))
     #expect(try store.count("_cdgen_history") == 0)
+  }
+
+  @Test(arguments: [MovedShelves.Way.rows, .beside])
+  func anErasedDraftKeepsOwnersAndPrivileges(way: MovedShelves.Way) throws {
+    let store = try way.store()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let role = "role_\(UInt32.random(in: 0 ... .max))"
+    let reader = role + "_reader"
+    for sql in [
+      "CREATE ROLE \(role)", "CREATE ROLE \(reader)", "GRANT SELECT ON \(store.table("Book")) TO \(reader)",
+      "GRANT SELECT ON \(store.table("_cdgen_metadata")) TO \(reader)",
+    ] { try store.sql(sql) }
+    try giveTables(of: store, to: role)
+    var description = PersistentStoreDescription(.server(store.server))
+    description.changedDraftPolicy = .eraseInEveryBuild
+    let coordinator = try PersistentStoreCoordinator(model: Self.changedDraft, stores: [description])
+    #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
+    for table in ["Book", "_cdgen_metadata"] {
+      #expect(try owner(of: table, store) == role)
+      let mayRead = try store.sql(
+        "SELECT has_table_privilege(?, CAST(? AS text), 'SELECT')",
+        [.value(.string(reader)), .value(.string(store.table(table)))])
+      #expect(mayRead.bool(0, 0))
+    }
+    try store.sql("REASSIGN OWNED BY \(role) TO current_user")
+    try store.sql("DROP OWNED BY \(role), \(reader)")
+    try store.sql("DROP ROLE \(role), \(reader)")
+  }
+
+  /// A program of an older version would take the new rows for its own, because the data hash is the same.
+  @Test(arguments: [MovedShelves.Way.rows, .beside])
+  func anErasedDraftShutsTheOldVersionOut(way: MovedShelves.Way) throws {
+    let store = try way.store()
+    let models = try Self.notes(isRule: false)
+    var draft = models.new.versions[1]
+    draft.entities[0].attributes.append(
+      AttributeDescription(name: "mood", type: .string, isOptional: true))
+    let model = ManagedObjectModel(
+      name: models.new.name, id: models.new.id, versions: [models.new.versions[0], draft],
+      currentVersionNumber: 2)
+    let first = context(try PersistentStoreCoordinator(model: model, at: .server(store.server)))
+    let note = try first.insert(entityNamed: "Note")
+    for key in ["author", "title", "mood"] { try note.setValue("a", forKey: key) }
+    try first.save()
+    var description = PersistentStoreDescription(.server(store.server))
+    description.changedDraftPolicy = .eraseInEveryBuild
+    let coordinator = try PersistentStoreCoordinator(model: models.new, stores: [description])
+    #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
+    let error = #expect(throws: MigrationError.self) {
+      try PersistentStoreCoordinator(model: models.old, at: .server(store.server))
+    }
+    #expect(error?.reason == .newerStore(current: 1))
   }
 
   /// A view of somebody else depends on a table.

@@ -311,6 +311,96 @@ struct TableChange: CustomTestStringConvertible, Sendable {
     return folder
   }
 
+  /// A program that opens the store waits for a change of the tables that takes longer than a statement may take.
+  @Test func openingsOutlastTheLimitOfStatements() throws {
+    let store = try ServerStore()
+    try store.context().addBook("a")
+    let proxy = try TestProxy(to: store.server)
+    var server = store.server
+    server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
+    server.statementTimeout = 1.5
+    let waiting = server
+    let model = MovedShelves.Way.inPlace.model
+    // Signalled when the other program begins to look at the store, and when it ends.
+    let step = DispatchSemaphore(value: 0)
+    let hasEnded = DispatchSemaphore(value: 0)
+    proxy.decide { statements in
+      if statements.first?.hasPrefix("BEGIN ISOLATION LEVEL READ COMMITTED") == true { step.signal() }
+      return .forward
+    }
+    let hook: @Sendable (String) throws -> Void = { point in
+      guard point == "COMMIT" else { return }
+      Thread.detachNewThread {
+        do { _ = try PersistentStoreCoordinator(model: model, at: .server(waiting)) } catch {
+          Issue.record(error)
+        }
+        step.signal()
+        hasEnded.signal()
+      }
+      for _ in 0..<2 { step.wait() }
+    }
+    let coordinator = try MigrationFaults.$hook.withValue(hook) {
+      try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    }
+    hasEnded.wait()
+    #expect(coordinator.migrations.count == 1)
+  }
+
+  /// Whoever finds the metadata locked does not take the lease: a migration changes the tables.
+  @Test func nobodyTakesTheLeaseDuringTheChangeOfTables() throws {
+    let store = try ServerStore()
+    _ = try store.coordinator()
+    let migration = try PostgresConnection.open(store.server, toWrite: true)
+    defer { migration.close() }
+    try migration.run("BEGIN")
+    try migration.run(TableReplacement.lock("_cdgen_metadata", schema: store.server.schema))
+    let isTaken = try MigrationLease(store.server, process: nil).take()
+    #expect(!isTaken)
+  }
+
+  /// Whoever reads a store without opening it waits for the migration, and then reads the new version.
+  @Test func readersOfTheWholeStoreWaitForTheMigration() throws {
+    let store = try ServerStore()
+    let old = try store.context()
+    try old.addBook("a")
+    try old.save()
+    let folder = try folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let server = store.server
+    let file = StoreLocation.sqlite(folder.appending(path: "copy.cdstore"))
+    let number = Mutex<Int?>(nil)
+    let readers = DispatchGroup()
+    let hook: @Sendable (String) throws -> Void = { point in
+      guard point == "COMMIT" else { return }
+      readers.enter()
+      Thread.detachNewThread {
+        do {
+          let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: .server(server))
+          let found = metadata.modelVersion.number
+          number.withLock { $0 = found }
+        } catch { Issue.record(error) }
+        readers.leave()
+      }
+      readers.enter()
+      Thread.detachNewThread {
+        do { try PersistentStoreCoordinator.copyPersistentStore(at: .server(server), to: file) } catch {
+          Issue.record(error)
+        }
+        readers.leave()
+      }
+      store.awaitWaiter(for: "_cdgen_metadata", count: 2)
+    }
+    let model = MovedShelves.Way.inPlace.model
+    let coordinator = try MigrationFaults.$hook.withValue(hook) {
+      try PersistentStoreCoordinator(model: model, at: .server(server))
+    }
+    readers.wait()
+    #expect(coordinator.migrations.count == 1)
+    #expect(number.withLock { $0 } == 2)
+    let copy = PersistentContainer(try PersistentStoreCoordinator(model: model, at: file)).newContext()
+    #expect(try copy.titles() == ["a"])
+  }
+
   /// The tables are those of a new store, and they hold what a file holds after the same migration.
   @Test(arguments: TableChange.all)
   func theResultIsThatOfANewStore(change: TableChange) throws {
