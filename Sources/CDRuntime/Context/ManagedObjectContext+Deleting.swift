@@ -55,7 +55,13 @@ extension ManagedObjectContext {
       announced.append(next)
       do {
         try fireForCaller(next)
-        guard !next.isInaccessible, !doomed.isElsewhere else { continue }
+        guard !next.isInaccessible else { continue }
+        if doomed.isElsewhere {
+          // The same deletion may delete its other owner, and then the object too.
+          announced.removeLast()
+          activity.didDelete([next])
+          continue
+        }
         if let lifecycle = next.lifecycle {
           activity.run(.prepareForDeletion) { lifecycle.prepareForDeletion() }
           guard pendingChanges.revertCount == reverts else { break }
