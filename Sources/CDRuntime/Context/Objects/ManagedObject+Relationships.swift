@@ -34,7 +34,9 @@ extension ManagedObject {
 
   final func setRelatedObject(_ object: ManagedObject?, _ relationship: RelationshipPlan) {
     forgetFaults(relationship)
-    noteLostRelation(relationship)
+    _willRead()
+    // Afterwards: an observer, which is told before the change, may fetch and find the row gone.
+    defer { noteLostChange(relationship.slot) }
     guard let context = scope.context, accepts(object, relationship) else { return }
     if case .inverseReference = relationship.storage {
       context.setPartner(of: self, relationship, to: object)

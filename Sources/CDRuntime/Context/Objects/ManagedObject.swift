@@ -129,9 +129,9 @@ open class ManagedObject {
       .fault, .inaccessible, .inserted, .deleted, .deletionSaved, .draft, .tracked, .observed,
     ]
     if flags.rawValue & recorded.rawValue != ObjectFlags.inserted.rawValue {
-      if flags.contains(.fault) { fireFault() }
-      noteLostChange(slot)
       noteWrite(slot)
+      // Afterwards: an observer, which is told before the change, may fetch and find the row gone.
+      noteLostChange(slot)
     }
   }
 
