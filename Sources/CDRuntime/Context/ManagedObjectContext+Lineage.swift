@@ -300,14 +300,13 @@ extension ManagedObjectContext {
   ///
   /// All streams come first. An observer with a handler may fetch, and the context may then learn of later saves and publish
   /// them: streams report changes in the order in which they were saved.
-  ///
-  /// - Parameter source: The child that has made the changes. Its observers are not notified.
-  func publishWithChildren(_ changes: ObjectChanges, except source: ManagedObjectContext? = nil) {
-    visitWithChildren { if $0 !== source { $0.changeNotices.publishToStreams(changes) } }
-    visitWithChildren { if $0 !== source { $0.changeNotices.publishToHandlers(changes) } }
+  func publishWithChildren(_ changes: ObjectChanges) {
+    visitWithChildren { $0.changeNotices.publishToStreams(changes) }
+    visitWithChildren { $0.changeNotices.publishToHandlers(changes) }
   }
 
-  private func visitWithChildren(_ body: (ManagedObjectContext) -> Void) {
+  /// Calls a function for this context and for its descendants.
+  func visitWithChildren(_ body: (ManagedObjectContext) -> Void) {
     body(self)
     children.visitAll { $0.visitWithChildren(body) }
   }

@@ -48,14 +48,25 @@ extension ManagedObjectContext {
     let own = pending.filter { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
     let needed = try parentObjects(neededFor: own, parent)
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
-    let changes = self.changes(of: SavePlan(pending))
+    // Hooks that reading the parent has called may have changed other objects since.
+    let changes = self.changes(of: SavePlan(own))
     parent.undoManager?.beginUndoGrouping()
-    withExtendedLifetime(needed) { pushChanges(own, to: parent) }
+    withExtendedLifetime(needed) {
+      pushChanges(own, to: parent) {
+        // Before hooks and observers, which may fetch: streams report changes in the order in which they were saved.
+        changeNotices.publishToStreams(changes)
+        parent.visitWithChildren {
+          if $0 !== self { $0.changeNotices.publishToStreams(changes.asRefreshed) }
+        }
+      }
+    }
     parent.undoManager?.endUndoGrouping()
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
     parent.invalidateChildren()
-    parent.publishWithChildren(changes.asRefreshed, except: self)
-    changeNotices.publish(changes)
+    parent.visitWithChildren {
+      if $0 !== self { $0.changeNotices.publishToHandlers(changes.asRefreshed) }
+    }
+    changeNotices.publishToHandlers(changes)
     callDidSave(saved)
     parent.notifyObservers()
   }
@@ -239,10 +250,14 @@ extension ManagedObjectContext {
   /// Before a deletion it must know which objects the deleted object had been separated from, so that it does not
   /// delete these too.
   ///
-  /// Hooks and observers of the parent run only when the objects that stay follow the parent. What they change of these
-  /// objects here is a new change.
+  /// Observers of the parent's objects, and the hooks of deletions, run only when the objects that stay follow the parent.
+  /// What they change of these objects here is a new change.
+  ///
+  /// - Parameter didPush: Called before they run.
   @_optimize(none)
-  private func pushChanges(_ own: [ManagedObject], to parent: ManagedObjectContext) {
+  private func pushChanges(
+    _ own: [ManagedObject], to parent: ManagedObjectContext, _ didPush: () -> Void
+  ) {
     parent.changeNotices.isHeld = true
     var pairs: [(object: ManagedObject, parentObject: ManagedObject)] = []
     for object in own {
@@ -251,21 +266,28 @@ extension ManagedObjectContext {
     }
     let staying = pairs.filter { !$0.object.flags.contains(.deleted) }
     let leaving = pairs.filter { $0.object.flags.contains(.deleted) }
+    let deleted = Set(own.filter { $0.flags.contains(.deleted) })
     let orders = staying.flatMap { ordersToPush(of: $0.object, to: $0.parentObject) }
     for (object, parentObject) in leaving { pushRemovals(of: object, to: parentObject, parent) }
     for (object, parentObject) in staying { pushValues(of: object, to: parentObject) }
     for (object, parentObject) in staying { pushReferences(of: object, to: parentObject, parent) }
     for (object, parentObject) in staying { pushPairs(of: object, to: parentObject, parent) }
-    let deleted = pending.filter { $0.flags.contains(.deleted) }
-    finishSaveToParent(keeping: deleted)
+    let gone = Set(leaving.map(\.parentObject))
+    for order in orders { applyOrder(order, to: parent, without: gone) }
+    // Hooks of fetched objects may have changed others meanwhile.
+    let pushed = Set(own)
+    finishSaveToParent(
+      keeping: pending.filter {
+        pushed.contains($0)
+          ? $0.flags.contains(.deleted) : !$0.flags.isSuperset(of: [.inserted, .deleted])
+      })
     undoManager?.noteSave()
+    didPush()
     parent.changeNotices.isHeld = false
     parent.changeNotices.deliver()
     for (_, parentObject) in leaving { parent.delete(parentObject) }
-    for order in orders { applyOrder(order, to: parent) }
     if deleted.isEmpty { return }
-    let gone = Set(deleted)
-    finishSaveToParent(keeping: pending.filter { !gone.contains($0) })
+    finishSaveToParent(keeping: pending.filter { !deleted.contains($0) })
   }
 
   /// Returns this context's instance of a child's new object, with the same identifier.
@@ -500,14 +522,20 @@ extension ManagedObjectContext {
     }
   }
 
+  /// - Parameter gone: The parent's objects that the child has deleted. They leave the relationship later.
   @_optimize(none)
-  private func applyOrder(_ order: PushedOrder, to parent: ManagedObjectContext) {
+  private func applyOrder(
+    _ order: PushedOrder, to parent: ManagedObjectContext, without gone: Set<ManagedObject>
+  ) {
     guard let wanted = order.all else { return applyAddedOrder(order, to: parent) }
-    let theirs = parent.objects(of: order.parentObject, order.relationship).map(\.key)
+    let all = parent.objects(of: order.parentObject, order.relationship)
+    let theirs = all.filter { !gone.contains($0) }.map(\.key)
     let (members, known) = (Set(theirs), Set(wanted))
     // Objects that others have added to the parent's relationship come after these.
     let result = wanted.filter(members.contains) + theirs.filter { !known.contains($0) }
-    if result != theirs { parent.setOrder(of: order.parentObject, order.relationship, to: result) }
+    if result == theirs { return }
+    let leaving = all.filter(gone.contains).map(\.key)
+    parent.setOrder(of: order.parentObject, order.relationship, to: result + leaving)
   }
 
   /// Gives the order of objects that the child has added to a relationship that it has not loaded. The parent's
