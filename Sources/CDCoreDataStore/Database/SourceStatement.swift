@@ -1,3 +1,4 @@
+import CDModel
 import CDRuntime
 import CSQLite
 
@@ -76,6 +77,36 @@ final class SourceStatement {
       guard let start = sqlite3_column_blob(handle, column) else { return .bytes(Data()) }
       return .bytes(Data(bytes: start, count: Int(sqlite3_column_bytes(handle, column))))
     default: return .null
+    }
+  }
+}
+
+extension SourceValue {
+  /// The same value for a cdgen store.
+  var stored: StoreValue {
+    switch self {
+    case .null, .brokenText: .null
+    case .integer(let number): .integer(number)
+    case .real(let number): .real(number)
+    case .text(let text): .text(text)
+    case .bytes(let data): .bytes(data)
+    }
+  }
+}
+
+extension StoreValue {
+  /// The form in which a cdgen store stores a value; nil for null and for a composite.
+  init?(storing value: AttributeValue) {
+    if case .decimal(let number) = value {
+      self = .text(number.description)
+      return
+    }
+    switch value.stored {
+    case .int(let number): self = .integer(number)
+    case .double(let number): self = .real(number)
+    case .string(let text): self = .text(text)
+    case .data(let data): self = .bytes(data)
+    default: return nil
     }
   }
 }

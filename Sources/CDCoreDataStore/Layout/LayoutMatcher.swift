@@ -106,7 +106,7 @@ struct LayoutMatcher {
 
     /// Whether a column's value is the default. SQLite keeps Dates and Decimals as numbers, and whole ones as integers.
     func isDefault(_ value: StoreValue) -> Bool {
-      guard case .value(let given)? = defaultValue, let own = ValueReader.stored(given) else { return false }
+      guard case .value(let given)? = defaultValue, let own = StoreValue(storing: given) else { return false }
       var isDecimal = false
       if case .decimal = given { isDecimal = true }
       return switch (value, own) {

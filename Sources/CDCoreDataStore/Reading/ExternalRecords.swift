@@ -16,7 +16,16 @@
 struct ExternalRecords {
   private let folder: URL
 
-  init(store path: String) { folder = CoreDataStore.externalFolder(ofStore: path) }
+  init(store path: String) { folder = Self.folder(ofStore: path) }
+
+  /// The folder with the files of a store.
+  ///
+  /// - Parameter path: The path of the store's file. No symbolic link leads to it.
+  static func folder(ofStore path: String) -> URL {
+    let store = URL(filePath: path)
+    return store.deletingLastPathComponent()
+      .appending(path: ".\(store.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA")
+  }
 
   struct Problem: Error {
     let reason: String

@@ -50,7 +50,7 @@ struct ValueReader {
       !attribute.isOptional && column.field?.isOptional != true && attribute.derivation == nil
     isMandatoryField = attribute.isOptional && column.field?.isOptional == false
     isMandatoryDerivation = !attribute.isOptional && attribute.derivation != nil
-    if case .value(let value)? = described.defaultValue, let stored = Self.stored(value) {
+    if case .value(let value)? = described.defaultValue, let stored = StoreValue(storing: value) {
       substitute = stored
       hasDefault = true
     } else {
@@ -79,20 +79,9 @@ struct ValueReader {
     }
   }
 
-  static func stored(_ value: AttributeValue) -> StoreValue? {
-    if case .decimal(let number) = value { return .text(number.description) }
-    return switch value.stored {
-    case .int(let number): .integer(number)
-    case .double(let number): .real(number)
-    case .string(let text): .text(text)
-    case .data(let data): .bytes(data)
-    default: nil
-    }
-  }
-
   private static func empty(_ type: AttributeType, _ kind: Kind, _ graph: EntityGraph) -> StoreValue? {
     if case .enumeration(let name) = type {
-      return graph.enumeration(name)?.cases.first.flatMap { stored($0.rawValue) }
+      return graph.enumeration(name)?.cases.first.flatMap { StoreValue(storing: $0.rawValue) }
     }
     return switch kind {
     case .bool, .integer: .integer(0)
@@ -101,7 +90,7 @@ struct ValueReader {
     case .data: .bytes(Data())
     case .uuid: .bytes(Data(count: 16))
     case .url, .codable: nil
-    case .plain(let traits): stored(traits.empty)
+    case .plain(let traits): StoreValue(storing: traits.empty)
     }
   }
 
@@ -191,17 +180,6 @@ extension SourceValue {
     case .real: .real
     case .text: .text
     case .bytes: .bytes
-    }
-  }
-
-  /// The same value for a cdgen store.
-  var stored: StoreValue {
-    switch self {
-    case .null, .brokenText: .null
-    case .integer(let number): .integer(number)
-    case .real(let number): .real(number)
-    case .text(let text): .text(text)
-    case .bytes(let data): .bytes(data)
     }
   }
 }

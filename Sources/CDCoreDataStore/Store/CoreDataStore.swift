@@ -91,11 +91,7 @@ public struct CoreDataStore: Hashable, Sendable {
   /// The folder with the large values of a store.
   ///
   /// - Parameter path: The path of the store's file. No symbolic link leads to it.
-  package static func externalFolder(ofStore path: String) -> URL {
-    let store = URL(filePath: path)
-    return store.deletingLastPathComponent()
-      .appending(path: ".\(store.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA")
-  }
+  package static func externalFolder(ofStore path: String) -> URL { ExternalRecords.folder(ofStore: path) }
 
   /// Returns whether a file is a SQLite database with the tables by which Core Data recognizes its stores.
   public static func isStore(at url: URL) -> Bool {

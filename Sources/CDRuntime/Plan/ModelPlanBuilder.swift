@@ -76,10 +76,10 @@ struct ModelPlanBuilder {
             description: field,
             storageType: try storageType(field.type, slot.entity, "\(attribute.name).\(field.name)"))
         }
-        return .composite(fitted(attribute) { ManagedObject.fitted($0, fields) }, fields)
+        return .composite(fitted(attribute, fields.fitted), fields)
       }
       let stored = try storageType(attribute.type, slot.entity, attribute.name)
-      return .attribute(fitted(attribute) { stored.fitted($0) }, stored)
+      return .attribute(fitted(attribute, stored.fitted), stored)
     case .relationship(let relationship):
       return .relationship(try plan(relationship, slot: slot, columns: columns))
     case .fetched(let property):

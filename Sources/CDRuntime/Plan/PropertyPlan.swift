@@ -139,6 +139,22 @@ package struct FieldPlan: Sendable {
   package let storageType: StorageType
 }
 
+extension [FieldPlan] {
+  /// A composite as the columns of its fields store it; nil for another value.
+  func fitted(_ value: AttributeValue) -> AttributeValue? {
+    if value == .null { return .null }
+    guard case .composite(let values) = value else { return nil }
+    let names = Set(map(\.description.name))
+    guard values.keys.allSatisfy(names.contains) else { return nil }
+    var result: [String: AttributeValue] = [:]
+    for field in self {
+      guard let fitted = field.storageType.fitted(values[field.description.name] ?? .null) else { return nil }
+      result[field.description.name] = fitted
+    }
+    return .composite(result)
+  }
+}
+
 /// A relationship, with the information about its storage. It is a class so that passing it costs little.
 ///
 /// Facts that are needed for each object are stored. To read them from a description would copy the description, and retain

@@ -157,7 +157,7 @@ extension ManagedObject {
     switch slot.kind {
     case .attribute(_, let storageType): fitted = value.attribute.flatMap(storageType.fitted)
     case .composite(_, let fields):
-      fitted = value.attribute.flatMap { Self.fitted($0, fields) }
+      fitted = value.attribute.flatMap(fields.fitted)
       // The columns are equal for nil and for a composite whose fields are all nil. A value must read the same before
       // the save and after it.
       if attribute.isOptional || !scope.plan.isTyped, case .composite(let values)? = fitted,
@@ -210,20 +210,6 @@ extension ManagedObject {
       return .many(objects)
     default: throw mistake()
     }
-  }
-
-  /// A composite as the columns of its fields store it; nil for another value.
-  static func fitted(_ value: AttributeValue, _ fields: [FieldPlan]) -> AttributeValue? {
-    if value == .null { return .null }
-    guard case .composite(let values) = value else { return nil }
-    let names = Set(fields.map(\.description.name))
-    guard values.keys.allSatisfy(names.contains) else { return nil }
-    var result: [String: AttributeValue] = [:]
-    for field in fields {
-      guard let fitted = field.storageType.fitted(values[field.description.name] ?? .null) else { return nil }
-      result[field.description.name] = fitted
-    }
-    return .composite(result)
   }
 }
 
