@@ -32,7 +32,9 @@ final class HistoryPosition {
   }
 
   /// The newest save that the context has seen or made; nil if there is none.
-  func newestKnown(of store: any AttachedStore) -> Int64? { self[store].own?.max() ?? self[store].seen }
+  func newestKnown(of store: any AttachedStore) -> Int64? {
+    [self[store].seen, self[store].own?.max()].compactMap(\.self).max()
+  }
 
   /// Follows a store's history to its newest save.
   ///
@@ -60,6 +62,8 @@ final class HistoryPosition {
       if let own { self[store].own = own.union(self[store].own ?? []) }
       throw error
     }
+    // The history may have been purged of some of them.
+    if own != nil { self[store].own = self[store].own?.filter { $0 > newest } }
   }
 
   /// The newest save that the context has seen, if others have saved between it and a save of the context, or if the history

@@ -39,7 +39,9 @@ extension ManagedObjectContext {
     for round in 0...model.derivedCount where !objects.isEmpty {
       var changed: [ManagedObject] = []
       for object in objects where !object.flags.contains(.deleted) {
-        let kept = object.isInserted ? nil : kept[object.scope.plan.index]
+        // An undo or a merge policy may insert an object that has had a row.
+        let isNew = object.isInserted && object.version == 0
+        let kept = isNew ? nil : kept[object.scope.plan.index]
         if derive(object, except: kept, evaluator, &errors) { changed.append(object) }
       }
       stored += objects.filter {

@@ -31,7 +31,13 @@ extension ManagedObjectContext {
 
   /// Does the same at once, for some of the stores.
   func catchUp(_ session: any StoreSession, with stores: [any AttachedStore]) throws {
-    for store in stores { try catchUp(to: session.newestSave(of: store), of: store, session) }
+    for store in stores {
+      let known = historyPosition.newestKnown(of: store)
+      var number = try session.newestSave(of: store)
+      // The statement may have told observers of an earlier answer, and these have read or saved.
+      if historyPosition.newestKnown(of: store) != known { number = try session.newestSave(of: store) }
+      try catchUp(to: number, of: store, session)
+    }
   }
 
   private func catchUp(to newest: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {
@@ -75,10 +81,11 @@ extension ManagedObjectContext {
       // No number follows the last one, which only another program can have written.
       var expected = seen &+ 1
       try session.forEachSave(of: store, after: seen) { id, text in
-        if id > newest { return }
+        if id > newest, expected > newest { return }
         // The history has been purged of saves that this context has not seen: any object may have changed.
         if id != expected { noteUnknownSaves() }
         expected = id &+ 1
+        if id > newest { return }
         if historyPosition.takeOwnSave(id, of: store) { return }
         // A text that this release cannot read is skipped: the rows' versions protect the data.
         guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return }

@@ -5,6 +5,8 @@ import CDModel
 final class ConstantSets {
   /// The maximum length of a list that is searched instead.
   static let minimumCount = 32
+  /// The maximum number of sets whose elements are kept in order. An evaluator can be used for any number of predicates.
+  private static let maximumSetCount = 16
 
   private struct Entry {
     // Keeps the list alive, because its address identifies it.
@@ -21,7 +23,7 @@ final class ConstantSets {
 
   let texts = PreparedTexts()
   private var entries: [UnsafeRawPointer: Entry] = [:]
-  /// A few: one for each set of the predicates.
+  /// One for each of the first sets of the predicates.
   private var sortedSets: [(set: Set<ExpressionConstant>, list: [ExpressionConstant])] = []
   private var namedLists: [UnsafeRawPointer: NamedList] = [:]
   private var namedObjects: [ObjectReference: EvaluationValue] = [:]
@@ -47,7 +49,7 @@ final class ConstantSets {
 
   /// Returns the value of a constant. Objects and lists are named once, not for each object that is evaluated.
   func value(_ constant: ExpressionConstant) -> EvaluationValue {
-    if case .set(let elements) = constant { return value(.array(list(elements))) }
+    if case .set(let set) = constant, let elements = list(set) { return value(.array(elements)) }
     guard let model else { return EvaluationValue(constant) }
     switch constant {
     case .value: return EvaluationValue(constant)
@@ -68,7 +70,7 @@ final class ConstantSets {
     }
   }
 
-  /// The elements of a constant list or set; nil for any other expression.
+  /// The elements of a constant list or set; nil for any other expression, and for a set whose elements are not kept.
   func elements(of expression: ValueExpression) -> [ExpressionConstant]? {
     switch expression.kind {
     case .constant(.array(let elements)): elements
@@ -77,10 +79,11 @@ final class ConstantSets {
     }
   }
 
-  /// Returns the elements of a set in their order, always the same array for a set.
-  private func list(_ set: Set<ExpressionConstant>) -> [ExpressionConstant] {
+  /// Returns the elements of a set in their order, always the same array for a set. Nil if there are too many sets.
+  private func list(_ set: Set<ExpressionConstant>) -> [ExpressionConstant]? {
     // The set of a predicate is one object, whose elements need no comparison.
     if let known = sortedSets.first(where: { $0.set == set }) { return known.list }
+    guard sortedSets.count < Self.maximumSetCount else { return nil }
     let list = EvaluationValue.sorted(set)
     sortedSets.append((set, list))
     return list

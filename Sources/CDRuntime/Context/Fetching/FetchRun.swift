@@ -37,11 +37,12 @@ struct FetchRun {
   /// - Parameters:
   ///   - fetchSource: The object whose fetched property is read.
   ///   - now: The result of `now()`, in all contexts and in the store.
+  ///   - isFollowing: Whether the fetch learns of others' saves first. A fetch that belongs to another one need not.
   /// - Throws: ``FetchError`` if the predicate or the order does not match the model, or if a variable has no value;
   ///   ``StoreError/noStore(entity:)``.
   init<Object: ManagedObject>(
     _ request: FetchRequest<Object>, of plan: EntityPlan, in context: ManagedObjectContext,
-    fetchSource: ManagedObject? = nil, now: Date = Date()
+    fetchSource: ManagedObject? = nil, now: Date = Date(), isFollowing: Bool = true
   ) throws {
     guard context.storeReader.hasStore(of: plan) else { throw StoreError.noStore(entity: plan.name) }
     self.context = context
@@ -62,7 +63,7 @@ struct FetchRun {
       boundNames: values.keys)
     // Objects of a child whose values were set back have the parent's values again.
     if context.parent != nil, !context.pending.isEmpty { context.forgetSetBackValues() }
-    if context.hasPendingInLineage { try context.catchUpWithServer(of: plan) }
+    if isFollowing, context.hasPendingInLineage { try context.catchUpWithServer(of: plan) }
     if context.model.hasDerivedSlots, context.hasPendingInLineage {
       context.followWithDerivedChanges()
       // The last changed object may have no changes any more.
@@ -579,7 +580,7 @@ extension FetchRun {
   /// Returns the same fetch in the parent.
   func run(in parent: ManagedObjectContext) throws -> FetchRun {
     context.noticeDeletions()
-    return try FetchRun(parentRequest(), of: plan, in: parent, now: evaluator.now)
+    return try FetchRun(parentRequest(), of: plan, in: parent, now: evaluator.now, isFollowing: false)
   }
 
   private func parentRequest() -> FetchRequest<ManagedObject> {
@@ -610,7 +611,9 @@ extension FetchRun {
     var request = parentRequest()
     (request.limit, request.offset, request.sortKeys) = (nil, 0, [])
     if !parentDecides { request.predicate = nil }
-    let parentObjects = try FetchRun(request, of: plan, in: parent, now: evaluator.now).objects()
+    let parentObjects = try FetchRun(
+      request, of: plan, in: parent, now: evaluator.now, isFollowing: false
+    ).objects()
     var objects = context.childInstances(of: parentObjects)
     objects = objects.filter { !$0.isPending && !$0.isDeleted }
     if !parentDecides { objects = try matching(objects) }
