@@ -33,6 +33,35 @@ import Testing
     #expect(inserted == 2)
   }
 
+  /// The purge comes after the number of the newest save has been read, and before the history.
+  @Test func aSaveThatIsPurgedMeanwhileIsFollowed() throws {
+    let store = try ServerStore()
+    let context = try store.context()
+    let other = try store.context()
+    let book = try context.addBook("1")
+    try context.save()
+    let same = try other.existingObject(with: book.objectID)
+    try same.setValue("2", forKey: "title")
+    try other.save()
+    let link = try #require(try context.reader() as? PostgresSession).link
+    defer { link.observer = nil }
+    var hasPurged = false
+    link.observer = { text in
+      if hasPurged || !text.contains(#""changes""#) || !text.contains("_cdgen_history") { return }
+      hasPurged = true
+      do {
+        try other.addBook("3")
+        try other.save()
+        try other.persistentStoreCoordinator.purgeHistory(before: .distantFuture)
+      } catch { Issue.record(error) }
+    }
+    // The count reads no row.
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Book")) >= 1)
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Book")) == 2)
+    #expect(hasPurged)
+    #expect(try book.text("title") == "2")
+  }
+
   /// An observer of the first store's changes fetches, after another save to the second store.
   @Test func aStoreThatAnObserverHasFollowedLacksNoSaves() throws {
     let shelves = try ServerStore()

@@ -52,6 +52,22 @@ import Testing
     #expect(sets.contains(.int(40), in: list) == false)
   }
 
+  /// An evaluator can be used for any number of predicates.
+  @Test(.onceForAllKinds) func onlySomeSetsAreKeptInOrder() throws {
+    let sets = ConstantSets(variables: [:], model: nil)
+    func isKept(_ number: Int64) -> Bool {
+      sets.elements(of: .constant(.set([.value(.int(number)), .value(.int(-1))]))) != nil
+    }
+    #expect((Int64(0)..<1000).filter(isKept) == Array(0..<16))
+    #expect(isKept(0))
+    let evaluator = PredicateEvaluator()
+    for number in Int64(0)..<100 {
+      let set = ExpressionConstant.set([.value(.int(number)), .value(.int(-1))])
+      let predicate = FetchPredicate(.object, .in, .constant(set))
+      #expect(try evaluator.matches(predicate, .value(.int(number))))
+    }
+  }
+
   /// A fraction can equal an integer of a set that is too long for a search of each element.
   @Test(arguments: [2, 40]) func aSetContainsEqualValues(count: Int64) throws {
     let set = ExpressionConstant.set(Set((Int64(0)..<count).map { ExpressionConstant.value(.int($0)) }))

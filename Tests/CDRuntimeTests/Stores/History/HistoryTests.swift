@@ -117,6 +117,19 @@ import Testing
     #expect(isTaken && position.isOwnSave(2, of: attached))
   }
 
+  /// The history no longer tells of a purged save, so that nothing takes it.
+  @Test func aContextForgetsItsPurgedSaves() throws {
+    let attached = try #require(coordinator.engine.stores.all.first)
+    let position = HistoryPosition()
+    position.advance(to: 1, of: attached) { _ in }
+    position.noteOwnSaves([(store: attached, id: 2)], unfinished: nil)
+    #expect(position.newestKnown(of: attached) == 2)
+    position.advance(to: 3, of: attached) { _ in }
+    #expect(position.newestKnown(of: attached) == 3 && !position.isOwnSave(2, of: attached))
+    position.advance(to: 4, of: attached) { _ in }
+    #expect(position.newestKnown(of: attached) == 4)
+  }
+
   @Test(.timeLimit(.minutes(10)))
   func aListenerIsToldOfEverySaveOfThisAndOtherCoordinators() async throws {
     let stream = try coordinator.changes()
