@@ -146,6 +146,61 @@ import Testing
     #expect(room.piece.heading == "Mass" && !child.hasChanges)
   }
 
+  /// The observer extends a list to which the child has given another order.
+  @Test func aParentsObserverFindsTheChildsOrder() throws {
+    let room = try MusicRoom()
+    defer { room.store.remove() }
+    let air = Piece(heading: "Air", in: room.context)
+    try room.context.save()
+    let child = ManagedObjectContext(parent: room.context)
+    // Observers are told by the thread that changes the object, which is the test's.
+    nonisolated(unsafe) let draft = try child.localInstance(of: room.shelf)
+    nonisolated(unsafe) let new = try child.localInstance(of: air)
+    let works = draft.contents
+    draft.contents = [works[1], works[0]]
+    draft.label = "B"
+    withObservationTracking {
+      _ = room.shelf.label
+    } onChange: {
+      draft.contents.append(new)
+    }
+    try child.save()
+    #expect(room.shelf.contents == [room.other, room.piece])
+    #expect(draft.contents == [works[1], works[0], new])
+    try child.save()
+    #expect(room.shelf.contents == [room.other, room.piece, air] && !child.hasChanges)
+  }
+
+  /// An observer fetches during the child's save, and the parent learns of another context's save.
+  @Test(.timeLimit(.minutes(10)), arguments: StorePlace.allCases)
+  func aChildsSaveIsReportedBeforeWhatAnObserverLearns(place: StorePlace) async throws {
+    let room = try MusicRoom(place)
+    defer { room.store.remove() }
+    nonisolated(unsafe) let context = room.context
+    let child = ManagedObjectContext(parent: context)
+    let contexts = [context, child, ManagedObjectContext(parent: context)]
+    let id = room.piece.objectID
+    try child.localInstance(of: room.piece).heading = "Suite"
+    _ = try Shelf.objects(in: context)
+    let streams = contexts.map(\.changes)
+    try room.elsewhere { $0.delete(try $0.existingObject(with: id)) }
+    withObservationTracking {
+      _ = room.piece.heading
+    } onChange: {
+      _ = try? Shelf.objects(in: context)
+    }
+    try child.save()
+    for (reporter, stream) in zip(contexts, streams) {
+      var told: [ObjectChanges] = []
+      for await change in stream {
+        told.append(change)
+        if told.count == 2 { break }
+      }
+      #expect(told.map { $0.deleted.contains(id) } == [false, true])
+      #expect(told.first?.updated.contains(id) == (reporter === child))
+    }
+  }
+
   @Test(arguments: StorePlace.allCases)
   func aChildIsToldOfWhatItsParentLearns(place: StorePlace) throws {
     let room = try MusicRoom(place)

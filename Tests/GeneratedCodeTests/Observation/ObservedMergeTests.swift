@@ -78,6 +78,27 @@ import Testing
     #expect(stored.heading == "Suite" && stored.code == "2" && stored.maker == nil)
   }
 
+  /// An observer of the value that is being set fetches, which tells of another context's deletion of the object.
+  @Test(arguments: StorePlace.allCases, ["heading", "maker"])
+  func aValueIsLostLoudlyWhoseObserverLearnsOfADeletion(place: StorePlace, property: String) throws {
+    let room = try MusicRoom(place)
+    defer { room.store.remove() }
+    // Observers are told by the thread that changes the object, which is the test's.
+    nonisolated(unsafe) let (piece, context) = (room.piece, room.context)
+    withObservationTracking {
+      _ = (piece.heading, piece.maker)
+    } onChange: {
+      _ = try? Shelf.objects(in: context)
+    }
+    try room.elsewhere { $0.delete(try $0.existingObject(with: piece.objectID)) }
+    #expect(!piece.isInaccessible)
+    if property == "maker" { piece.maker = nil } else { piece.heading = "Suite" }
+    #expect(piece.isInaccessible)
+    let lost = LostChange(entity: "Piece", property: property, objectID: piece.objectID)
+    #expect(throws: SaveError.changesLost([lost])) { try context.save() }
+    try context.save()
+  }
+
   @Test func anotherOnesDeletionTellsWhatLedThere() throws {
     let room = try MusicRoom()
     defer { room.store.remove() }

@@ -164,6 +164,57 @@ extension Tag: ManagedObjectLifecycle {
     #expect(try Tag.objects(in: parent).map(\.name) == ["late", "newer", "newest"])
   }
 
+  /// A pair that was removed and added again makes the push read the parent's relationship, and with it another tag.
+  @Test func whatAParentsAwakingChangesInTheChildStaysThere() throws {
+    let first = context(nil)
+    let book = Book(title: "B", isbn: "1", author: Author(name: "A", in: first), in: first)
+    let tags = ["a", "b", "c", "d"].map { Tag(name: $0, in: first) }
+    book.tags = [tags[0], tags[1]]
+    try first.save()
+    let parent = context(nil)
+    let child = ManagedObjectContext(parent: parent)
+    let (copy, paired) = try (child.localInstance(of: book), child.localInstance(of: tags[0]))
+    let (changed, deleted) = try (child.localInstance(of: tags[2]), child.localInstance(of: tags[3]))
+    copy.removeFromTags(paired)
+    copy.addToTags(paired)
+    let probe = HookProbe(.awakeFromFetch) { object in
+      #expect(object?.objectID == tags[1].objectID && object?.managedObjectContext === parent)
+      changed.name = "late"
+      child.delete(deleted)
+      _ = Tag(name: "new", in: child)
+    }
+    try HookProbe.$current.withValue(probe) { try child.save() }
+    #expect(probe.wasReached && probe.error == nil)
+    #expect(child.updatedObjects == [changed] && changed.name == "late")
+    #expect(child.deletedObjects == [deleted] && child.insertedObjects.count == 1)
+    #expect(try Tag.objects(in: parent).map(\.name) == ["a", "b", "c", "d"])
+    try child.save()
+    #expect(!child.hasChanges)
+    #expect(try Tag.objects(in: parent).map(\.name) == ["a", "b", "late", "new"])
+  }
+
+  /// The hook extends a list to which the child has given another order.
+  @Test func aParentsHookFindsTheChildsOrder() throws {
+    let parent = context(nil)
+    let author = Author(name: "A", in: parent)
+    let books = (1...3).map { Book(title: "B", isbn: "\($0)", author: author, in: parent) }
+    let (shelf, tag) = (Shelf(in: parent), Tag(name: "a", in: parent))
+    shelf.books = [books[0], books[1]]
+    try parent.save()
+    let child = ManagedObjectContext(parent: parent)
+    let draft = try child.localInstance(of: shelf)
+    let copies = try books.map { try child.localInstance(of: $0) }
+    draft.books = [copies[1], copies[0]]
+    child.delete(try child.localInstance(of: tag))
+    let probe = HookProbe(.prepareForDeletion) { _ in draft.books.append(copies[2]) }
+    try HookProbe.$current.withValue(probe) { try child.save() }
+    #expect(probe.wasReached && probe.error == nil && tag.isDeleted)
+    #expect(shelf.books == [books[1], books[0]])
+    #expect(draft.books == [copies[1], copies[0], copies[2]] && child.updatedObjects == [draft])
+    try child.save()
+    #expect(shelf.books == [books[1], books[0], books[2]] && !child.hasChanges)
+  }
+
   @Test func awakingMayFetch() throws {
     let first = context(nil)
     for number in 1...20 { _ = Tag(name: "\(number)", in: first) }

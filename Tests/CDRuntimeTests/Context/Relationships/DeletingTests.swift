@@ -146,6 +146,34 @@ import Testing
     #expect(try left.first?.value(forKey: "shop").object?.objectID == shops[1].objectID)
   }
 
+  /// The other owner is deleted too. The deletion learns of it when it reads the object as one of the former owner's.
+  @Test func anObjectIsDeletedWithTheOwnerThatItHasByNow() throws {
+    let store = ScratchStore(.ofEnvironment)
+    let container = try PersistentContainer(scratchFor: ComponentsModel.self, store)
+    let (context, other) = (container.newContext(), container.newContext())
+    let top = Component(name: "top", whole: nil, in: other)
+    let parts = ["a", "b"].map { Component(name: $0, whole: top, in: other) }
+    let moving = Component(name: "moving", whole: parts[1], in: other)
+    try other.save()
+    let doomed = try context.localInstance(of: top)
+    let moved = try context.localInstance(of: moving)
+    let owners = context.perform { doomed.parts }
+    let counts = context.perform { owners.map { $0.parts.count } }
+    // The deletion begins at the end of the list.
+    #expect(counts == [0, 1])
+    context.refresh(moved, mergeChanges: false)
+    moving.whole = parts[0]
+    try other.save()
+    try context.perform {
+      // Stores in memory have no snapshots: only a fetch tells of saves.
+      if ![.sqlite, .postgresql].contains(store.kind) { _ = try Component.objects(in: context) }
+      context.delete(doomed)
+      try context.save()
+    }
+    #expect(moved.isDeleted && owners.allSatisfy { $0.isDeleted })
+    #expect(try Component.objects(in: container.newContext()).isEmpty)
+  }
+
   // The destination has no entity below it, so that its objects may be made without a look at the store.
   @Test func aOneSidedReferenceGivesNoObjectThatIsGone() throws {
     let model = ManagedObjectModel(

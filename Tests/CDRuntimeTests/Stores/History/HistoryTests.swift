@@ -237,6 +237,51 @@ import Testing
     }
   }
 
+  /// The parent learns of another context's save during a child's save: an observer of the parent fetches, or a hook of the
+  /// parent's object.
+  @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+  func contextsTellOfAChildsSaveInItsOrder(isHook: Bool) async throws {
+    let context = container.newContext()
+    let child = ManagedObjectContext(parent: context)
+    let contexts = [context, child, ManagedObjectContext(parent: context)]
+    let tags = ["a", "b"].map { Tag(name: $0, in: context) }
+    try context.save()
+    #expect(try Tag.count(in: context) == 2)
+    try child.localInstance(of: tags[0]).name = "c"
+    child.delete(try child.localInstance(of: tags[1]))
+    let streams = contexts.map(\.changes)
+    let other = container.newContext()
+    other.delete(try other.existingObject(with: tags[0].objectID))
+    try other.save()
+    try saveChild(child, of: context, isHook: isHook)
+    let ids = tags.map { ManagedObjectIDs([$0.objectID]) }
+    for (reporter, stream) in zip(contexts, streams) {
+      var told: [ObjectChanges] = []
+      for await change in stream {
+        told.append(change)
+        if told.count == 2 { break }
+      }
+      let saved = ObjectChanges(updated: ids[0], deleted: ids[1])
+      #expect(told == [reporter === child ? saved : saved.asRefreshed, ObjectChanges(deleted: ids[0])])
+    }
+  }
+
+  /// Saves a child. An observer of the parent fetches meanwhile, or a hook of an object that the child has deleted.
+  private func saveChild(
+    _ child: ManagedObjectContext, of parent: ManagedObjectContext, isHook: Bool
+  ) throws {
+    if isHook {
+      let probe = HookProbe(.prepareForDeletion) { _ in _ = try Tag.count(in: parent) }
+      try HookProbe.$current.withValue(probe) { try child.save() }
+      #expect(probe.wasReached && probe.error == nil)
+    } else {
+      parent.changeNotices.addObserver(store) { [unowned parent] _ in
+        do { _ = try Tag.count(in: parent) } catch { Issue.record(error) }
+      }
+      try child.save()
+    }
+  }
+
   @MainActor @Test(.timeLimit(.minutes(10)))
   func theViewContextMergesByItselfWhereItIsToldTo() async throws {
     let id = try saveTag("a", in: container)
