@@ -2,21 +2,11 @@ import CDModel
 import CDSchema
 
 extension VersionImporter {
-  /// A checker of Xcode's expressions. The checked ones have the names of the version.
-  private var checker: ExpressionChecker {
-    let graph = EntityGraph(version)
-    let xcodeNames = XcodeNames(graph)
-    return ExpressionChecker(graph: graph) { key, owner in
-      let name = xcodeNames.key(key, of: owner)
-      return (name: name, key: name)
-    }
-  }
-
   // MARK: Derived attributes
 
   /// Turns a derived attribute into a plain one if its derivation cannot be computed here.
   mutating func checkDerivations() {
-    let checker = self.checker
+    let checker = XcodeNames(EntityGraph(version)).checker
     for place in version.entities.indices {
       for number in version.entities[place].attributes.indices {
         let attribute = version.entities[place].attributes[number]
@@ -51,7 +41,7 @@ extension VersionImporter {
   // MARK: Fetches
 
   mutating func readFetches() {
-    let checker = self.checker
+    let checker = XcodeNames(EntityGraph(version)).checker
     for place in version.entities.indices {
       var wrong: [String] = []
       for number in version.entities[place].fetchedProperties.indices {
