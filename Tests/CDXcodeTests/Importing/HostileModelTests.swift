@@ -127,6 +127,9 @@ import Testing
       return "<attribute name='\(name)' optional='YES' attributeType='String'/>"
     }
     #expect(read(Array("<model><entity name='E'>\(clashing.joined())</entity></model>".utf8)))
+    let request = "<fetchRequest name='f' entity='E'/>"
+    let requests = String(repeating: request, count: isThorough ? 10_000 : 2_000)
+    #expect(read(Array("<model><entity name='E'/>\(requests)</model>".utf8)))
   }
 
   @Test func predicatesThatNestWithoutEndAreKeptAsText() {
