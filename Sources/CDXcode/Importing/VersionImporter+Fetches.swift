@@ -59,20 +59,13 @@ extension VersionImporter {
               + "entity", at: request)
         }
       }
-      for name in wrong { dropFetched(name, from: place) }
+      _ = drop(wrong, from: place)
     }
     var fetchNames = FetchNames()
     let places = Dictionary(
       version.entities.enumerated().map { ($0.element.name, $0.offset) },
       uniquingKeysWith: { first, _ in first })
     for element in root.children("fetchRequest") { readTemplate(element, places, checker, &fetchNames) }
-  }
-
-  private mutating func dropFetched(_ name: String, from place: Int) {
-    let count = remarks.count
-    drop(name, from: place)
-    // The reason is already reported, so the second remark is removed.
-    remarks.removeLast(remarks.count - count)
   }
 
   private struct PredicateProblem: Error { var message: String }
