@@ -119,14 +119,14 @@ let package = Package(
     .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: small),
     // The mapping of objects from one version of a model to the next.
     .target(name: "CDMapping", dependencies: ["CDModel"], swiftSettings: unoptimized),
-    // What several tools say about models and migration steps. Users of the libraries do not compile it.
+    // What several tools say about models and migration steps. The runtime does not need it.
     .target(name: "CDTooling", dependencies: ["CDMapping", "CDModel"], swiftSettings: tool),
     .target(
       name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CDTooling", "CLibYAML"], swiftSettings: tool),
     // Reads the property lists of archives and of the metadata of Core Data's stores. Foundation's reader has no limits
     // for recursion and expansion.
     .target(name: "CDPropertyList", swiftSettings: settings),
-    // The names of a model's elements in Xcode and in Core Data's stores. An app without such stores does not compile them.
+    // The names of a model's elements in Xcode and in Core Data's stores. The runtime does not need them.
     .target(name: "CDXcodeNames", dependencies: ["CDModel"], swiftSettings: tool),
     // Reads and writes Xcode's models and mapping models without an XML library.
     .target(

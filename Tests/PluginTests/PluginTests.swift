@@ -22,6 +22,7 @@ struct PluginTests {
     try anEditChangesTheClass(package)
     try anEntityIsAdded(package)
     try aVersionIsAdded(package)
+    try aModelThatIsLeftOutIsNamed(package)
     try aLinkedModelIsAdded(package)
     try aMistakeIsShownAtItsPlace(package)
     try twoModelsOfOneNameAreRefused(package)
@@ -158,6 +159,26 @@ struct PluginTests {
         Folder ["name"]
 
         """)
+  }
+
+  /// The manifest excludes the only model, and another folder has only a hidden file.
+  private func aModelThatIsLeftOutIsNamed(_ package: FixturePackage) throws {
+    let plugins = "            plugins:"
+    let excluding = "            exclude: [\"Shop.cdmodel\"],\n\(plugins)"
+    try package.replace(plugins, with: excluding, in: "Package.swift")
+    try package.write("", to: "Sources/App/Empty.cdmodel/.keep")
+    let result = try package.build()
+    #expect(result.status != 0)
+    let messages = ["Empty", "Shop"].map { name in
+      """
+      error: target 'App' uses CDGenPlugin and has no model: the manifest excludes \
+      Sources/App/\(name).cdmodel, or the folder has no files; remove it from 'exclude' in \
+      Package.swift, or add the model's files
+      """
+    }
+    #expect(Set(result.messages) == Set(messages), "\(result.output)")
+    try package.replace(excluding, with: plugins, in: "Package.swift")
+    try package.remove("Sources/App/Empty.cdmodel")
   }
 
   private func aLinkedModelIsAdded(_ package: FixturePackage) throws {

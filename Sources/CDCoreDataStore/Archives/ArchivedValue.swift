@@ -68,6 +68,8 @@ struct ArchivedValue {
     case (.list(let element), .array(let elements)):
       return elements.allSatisfy { fits($0, element) }
     case (.dictionary(let key, let element), .object(let members)):
+      // Only a type of the app, which any value fits, may also have keys that Swift writes as texts.
+      guard key.isNameLike || fits(.null, key) else { return false }
       return members.allSatisfy { member in
         (key != .plain("Int") || Int(member.key) != nil) && fits(member.value, element)
       }
@@ -96,7 +98,8 @@ struct ArchivedValue {
       }
     case (_, .int(let number)): return isInteger(number, type) ?? true
     // The parser gives integers beyond Int64 as Doubles.
-    case ("UInt", .double(let number)), ("UInt64", .double(let number)): return (0...0x1p64).contains(number)
+    case ("UInt", .double(let number)), ("UInt64", .double(let number)):
+      return (0...0x1p64).contains(number) && number == number.rounded()
     case (_, .double(let number)):
       if let whole = Int64(exactly: number) { return isInteger(whole, type) ?? true }
       return isInteger(0, type) == nil

@@ -10,6 +10,8 @@ struct IndexForms {
   private let graph: EntityGraph
   /// The form of each index: one of the two above, or the index's name.
   private let forms: [String]
+  /// The properties with an index that is only a mark.
+  private let singles: Set<String>
 
   init(_ entity: EntityDescription, in graph: EntityGraph) {
     self.entity = entity
@@ -20,6 +22,8 @@ struct IndexForms {
       let isPossible = form != Self.single || (index.elements.count == 1 && index.elements[0].isAscending)
       return isPossible ? form : Self.name(of: index)
     }
+    let marked = zip(entity.indexes, forms).filter { $1 == Self.single }
+    singles = Set(marked.map { index, _ in index.elements[0].keyPath })
   }
 
   /// The default name of an index.
@@ -31,9 +35,7 @@ struct IndexForms {
     return "by" + names.joined(separator: "And")
   }
 
-  func isSingle(_ property: String) -> Bool {
-    zip(entity.indexes, forms).contains { $1 == Self.single && $0.elements[0].keyPath == property }
-  }
+  func isSingle(_ property: String) -> Bool { singles.contains(property) }
 
   /// The XML elements of the indexes in the new form.
   var elements: [MarkupElement] {

@@ -77,10 +77,17 @@ struct NameTable {
     for element in entities {
       if let name = element["representedClassName"]?.split(separator: ".").last { taken.insert(String(name)) }
     }
+    // How many names were made of each name, so that many composites of one name take little time.
+    var counts: [String: Int] = [:]
     for element in root.children("composite") {
       guard let name = element["name"], composites[name] == nil else { continue }
-      var new = Self.valid(name)
-      while taken.contains(new) || !NameRules.isValueTypeName(new, ofModel: modelName) { new += "Value" }
+      let base = Self.valid(name)
+      var new = base
+      while taken.contains(new) || !NameRules.isValueTypeName(new, ofModel: modelName) {
+        let count = counts[base] ?? 1
+        counts[base] = count + 1
+        new = base + "Value" + (count == 1 ? "" : "\(count)")
+      }
       taken.insert(new)
       composites[name] = new
     }

@@ -2,21 +2,11 @@ import CDModel
 import CDSchema
 
 extension VersionImporter {
-  /// A checker of Xcode's expressions. The checked ones have the names of the version.
-  private var checker: ExpressionChecker {
-    let graph = EntityGraph(version)
-    let xcodeNames = XcodeNames(graph)
-    return ExpressionChecker(graph: graph) { key, owner in
-      let name = xcodeNames.key(key, of: owner)
-      return (name: name, key: name)
-    }
-  }
-
   // MARK: Derived attributes
 
   /// Turns a derived attribute into a plain one if its derivation cannot be computed here.
   mutating func checkDerivations() {
-    let checker = self.checker
+    let checker = XcodeNames(EntityGraph(version)).checker
     for place in version.entities.indices {
       for number in version.entities[place].attributes.indices {
         let attribute = version.entities[place].attributes[number]
@@ -51,7 +41,7 @@ extension VersionImporter {
   // MARK: Fetches
 
   mutating func readFetches() {
-    let checker = self.checker
+    let checker = XcodeNames(EntityGraph(version)).checker
     for place in version.entities.indices {
       var wrong: [String] = []
       for number in version.entities[place].fetchedProperties.indices {
@@ -69,20 +59,13 @@ extension VersionImporter {
               + "entity", at: request)
         }
       }
-      for name in wrong { dropFetched(name, from: place) }
+      _ = drop(wrong, from: place)
     }
-    var taken: [String: Set<String>] = [:]
+    var fetchNames = FetchNames()
     let places = Dictionary(
       version.entities.enumerated().map { ($0.element.name, $0.offset) },
       uniquingKeysWith: { first, _ in first })
-    for element in root.children("fetchRequest") { readTemplate(element, places, checker, &taken) }
-  }
-
-  private mutating func dropFetched(_ name: String, from place: Int) {
-    let count = remarks.count
-    drop(name, from: place)
-    // The reason is already reported, so the second remark is removed.
-    remarks.removeLast(remarks.count - count)
+    for element in root.children("fetchRequest") { readTemplate(element, places, checker, &fetchNames) }
   }
 
   private struct PredicateProblem: Error { var message: String }
@@ -109,10 +92,10 @@ extension VersionImporter {
 
   /// - Parameters:
   ///   - places: The indices of the entities by name.
-  ///   - taken: The names of the fetches already read, by their entities.
+  ///   - fetchNames: The names of the fetches already read.
   private mutating func readTemplate(
     _ element: MarkupElement, _ places: [String: Int], _ checker: ExpressionChecker,
-    _ taken: inout [String: Set<String>]
+    _ fetchNames: inout FetchNames
   ) {
     let original = element["name"] ?? ""
     let subject = "fetch request '\(original)'"
@@ -124,9 +107,7 @@ extension VersionImporter {
       return keep(element, of: .model)
     }
     var name = NameTable.valid(original)
-    let relatives = (checker.graph.lineage(of: entity) + checker.graph.descendants(of: entity)).map(\.name)
     if !NameRules.isFetchName(name) { name = "fetch" + name.prefix(1).uppercased() + name.dropFirst() }
-    while relatives.contains(where: { taken[$0]?.contains(name) ?? false }) { name += "_" }
     var template = FetchTemplate(name: name)
     template.limit = limit(element)
     if let text = element["predicateString"], !text.isEmpty {
@@ -140,10 +121,11 @@ extension VersionImporter {
         return keep(element, of: .model)
       }
     }
-    if name != original {
-      remark(subject, "'\(original)' cannot be a name in cdgen, so it is called '\(name)'", at: element)
+    template.name = fetchNames.add(name, to: entity, checker.graph)
+    if template.name != original {
+      remark(
+        subject, "'\(original)' cannot be a name in cdgen, so it is called '\(template.name)'", at: element)
     }
-    taken[entity, default: []].insert(name)
     origins[.template(place, version.entities[place].fetchTemplates.count)] = element
     version.entities[place].fetchTemplates.append(template)
   }
@@ -179,5 +161,32 @@ extension VersionImporter {
       origins[key] = element
       for member in others { keep(member, of: key) }
     }
+  }
+}
+
+/// The names of a version's fetches. A class also has the fetches of its ancestors, so those of related entities have
+/// different names.
+private struct FetchNames {
+  /// The entities for which each name was wanted, even if another one was given.
+  private var entities: [String: Set<String>] = [:]
+  /// How many names were made of each wanted name.
+  private var counts: [String: Int] = [:]
+
+  /// Gives a fetch a name. No name is tried twice for an entity, so that many fetches of one name take little time.
+  mutating func add(_ name: String, to entity: String, _ graph: EntityGraph) -> String {
+    var new = name
+    while isTaken(new, entity, graph) {
+      entities[new, default: []].insert(entity)
+      counts[name, default: 0] += 1
+      new = NameTable.numbered(name, counts[name] ?? 1)
+    }
+    entities[new, default: []].insert(entity)
+    return new
+  }
+
+  private func isTaken(_ name: String, _ entity: String, _ graph: EntityGraph) -> Bool {
+    guard let others = entities[name] else { return false }
+    return others.contains(entity)
+      || others.contains { graph.isKind($0, of: entity) || graph.isKind(entity, of: $0) }
   }
 }

@@ -110,37 +110,48 @@ extension VersionImporter {
       let own =
         entity.attributes.map(\.name) + entity.relationships.map(\.name)
         + entity.fetchedProperties.map(\.name)
-      for name in own where graph.property(name, of: parent) != nil { drop(name, from: place) }
+      for (name, element) in drop(own.filter { graph.property($0, of: parent) != nil }, from: place) {
+        remark(
+          "\(element.name) '\(name)' of '\(entity.name)'",
+          "an entity that it inherits from declares it already; the element is kept under 'info' of the entity",
+          at: element)
+      }
     }
   }
 
-  /// Removes a property from the version and stores its XML element under `info`.
-  mutating func drop(_ name: String, from place: Int) {
-    func taken(_ keys: [ElementIndex], _ number: Int) -> MarkupElement? {
-      let element = origins[keys[number]]
-      for (key, next) in zip(keys[number...], keys[(number + 1)...]) { origins[key] = origins[next] }
-      if let last = keys.last { origins[last] = nil }
-      return element
+  /// Removes properties from the version and stores their XML elements under `info`.
+  ///
+  /// - Returns: The names with the elements.
+  mutating func drop(_ names: [String], from place: Int) -> [(name: String, element: MarkupElement)] {
+    if names.isEmpty { return [] }
+    let former = Set(names)
+    let entity = version.entities[place]
+    /// Removes the elements, and gives the others their new numbers in one pass, because there may be thousands.
+    func move(
+      _ all: [String], _ key: (Int) -> ElementIndex
+    ) -> [(name: String, element: MarkupElement)] {
+      var dropped: [(name: String, element: MarkupElement)] = []
+      var next = 0
+      for (number, name) in all.enumerated() {
+        let element = origins.removeValue(forKey: key(number))
+        if former.contains(name) {
+          if let element { dropped.append((name: name, element: element)) }
+        } else {
+          origins[key(next)] = element
+          next += 1
+        }
+      }
+      return dropped
     }
-    var element: MarkupElement?
-    if let number = version.entities[place].attributes.firstIndex(where: { $0.name == name }) {
-      element = taken(version.entities[place].attributes.indices.map { .attribute(place, $0) }, number)
-      version.entities[place].attributes.remove(at: number)
-    } else if let number = version.entities[place].relationships.firstIndex(where: { $0.name == name }) {
-      element = taken(version.entities[place].relationships.indices.map { .relationship(place, $0) }, number)
-      version.entities[place].relationships.remove(at: number)
-    } else if let number = version.entities[place].fetchedProperties.firstIndex(where: { $0.name == name }) {
-      let all = version.entities[place].fetchedProperties.indices
-      _ = taken(all.map { .fetchedRequest(place, $0) }, number)
-      element = taken(all.map { .fetched(place, $0) }, number)
-      version.entities[place].fetchedProperties.remove(at: number)
-    }
-    guard let element else { return }
-    remark(
-      "\(element.name) '\(name)' of '\(version.entities[place].name)'",
-      "an entity that it inherits from declares it already; the element is kept under 'info' of the entity",
-      at: element)
-    keep(element, of: .entity(place))
+    var dropped = move(entity.attributes.map(\.name)) { .attribute(place, $0) }
+    dropped += move(entity.relationships.map(\.name)) { .relationship(place, $0) }
+    dropped += move(entity.fetchedProperties.map(\.name)) { .fetched(place, $0) }
+    _ = move(entity.fetchedProperties.map(\.name)) { .fetchedRequest(place, $0) }
+    for each in dropped { keep(each.element, of: .entity(place)) }
+    version.entities[place].attributes.removeAll { former.contains($0.name) }
+    version.entities[place].relationships.removeAll { former.contains($0.name) }
+    version.entities[place].fetchedProperties.removeAll { former.contains($0.name) }
+    return dropped
   }
 
   /// Gives classes different names that do not hide types of generated code. Entities that can keep their name are

@@ -147,10 +147,9 @@ struct MappingTranslation {
       rule.name = mapping.name
     }
     if let text = mapping.filter {
-      if let filter = try? FetchPredicate(format: text),
-        !ExpressionChecker(graph: from).check(filter, on: source).hasErrors
-      {
-        rule.filter = filter
+      let checked = (try? FetchPredicate(format: text)).map { oldNames.checker.check($0, on: source) }
+      if let checked, !checked.hasErrors {
+        rule.filter = checked.predicate
         // Core Data maps each entity separately: objects whose owner is excluded are migrated without it. If the app's
         // own code creates the owners, it decides.
         if mapping.policy == nil,
@@ -214,9 +213,9 @@ struct MappingTranslation {
         "the expression '\(text)' for attribute '\(attribute.name)' cannot be imported")
     }
     guard let expression = Self.value(path, as: attribute.type) else { return refuse() }
-    let checked = ExpressionChecker(graph: from).check(expression, on: source)
+    let checked = oldNames.checker.check(expression, on: source)
     guard !checked.hasErrors, checked.variables.isEmpty, checked.isStorable else { return refuse() }
-    rule.attributes.append(PropertyMapping(name: attribute.name, value: expression))
+    rule.attributes.append(PropertyMapping(name: attribute.name, value: checked.expression))
   }
 
   /// Reads the expression of a text. Xcode writes Boolean constants as numbers.
@@ -259,14 +258,13 @@ struct MappingTranslation {
     }
     keys = oldNames.path(keys, of: source) ?? (keys == property.name ? relationship.name : keys)
     if keys == relationship.name || keys == relationship.renamedFrom { return }
-    guard let expression = try? ValueExpression(format: keys),
-      !ExpressionChecker(graph: from).check(expression, on: source).hasErrors, !keys.contains("@")
-    else {
+    let value = (try? ValueExpression(format: keys)).map { oldNames.checker.check($0, on: source) }
+    guard let checked = value, !checked.hasErrors, !keys.contains("@") else {
       return leaveOpen(
         relationship.name, mapping, &rule,
         "the path '\(text)' for relationship '\(relationship.name)' cannot be imported")
     }
-    rule.relationships.append(PropertyMapping(name: relationship.name, value: expression))
+    rule.relationships.append(PropertyMapping(name: relationship.name, value: checked.expression))
   }
 
   /// Reports a property that the destination does not have, if the mapping model gives it a value. It cannot be

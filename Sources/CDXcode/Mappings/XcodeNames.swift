@@ -22,6 +22,14 @@ struct XcodeNames {
     }
   }
 
+  /// A checker of Xcode's expressions. The checked ones have the names of the version.
+  var checker: ExpressionChecker {
+    ExpressionChecker(graph: graph) { key, owner in
+      let name = self.key(key, of: owner)
+      return (name: name, key: name)
+    }
+  }
+
   /// The name that an entity has in the version; nil if there is no such entity.
   func entity(_ name: String) -> String? { entities[name] }
 

@@ -106,6 +106,9 @@ import Testing
       ("null", "[String]", nil), ("[null]", "[String]", nil), ("[1, 0.5]", "[Decimal]", "[1,0.5]"),
       (#"{"a":[true]}"#, "[String: [Bool]]", #"{"a":[true]}"#), (#"{"a":1}"#, "[Int: Int]", nil),
       ("[0.5,1]", "[Double: Int]", "[0.5,1]"), ("[0.5]", "[Double: Int]", nil),
+      (#"{"1":"a"}"#, "[Int64: String]", nil), (#"{"a":1}"#, "[Double: Int]", nil),
+      (#"{"1":"a"}"#, "[Int: String]", #"{"1":"a"}"#), (#"{"a":1}"#, "[Kind: Int]", #"{"a":1}"#),
+      ("{}", "[[String]: Int]", nil), ("[1.5]", "[UInt64]", nil), ("[1.5]", "[UInt]", nil),
       (#"["a"]"#, "[URL]", #"["a"]"#), (#"["a"]"#, "[UUID]", nil), (#"[{"a":1}]"#, "[Note]", #"[{"a":1}]"#),
     ] as [(String, String, String?)])
   func jsonKeepsItsDigitsAndIsOfItsType(text: String, type: String, json: String?) {

@@ -127,6 +127,40 @@ import Testing
       return "<attribute name='\(name)' optional='YES' attributeType='String'/>"
     }
     #expect(read(Array("<model><entity name='E'>\(clashing.joined())</entity></model>".utf8)))
+    let request = "<fetchRequest name='f' entity='E'/>"
+    let requests = String(repeating: request, count: isThorough ? 10_000 : 2_000)
+    #expect(read(Array("<model><entity name='E'/>\(requests)</model>".utf8)))
+  }
+
+  /// The properties that stay keep their own elements.
+  @Test func manyDroppedPropertiesAreKeptInTheirOrder() throws {
+    let numbers = 1...(isThorough ? 4_000 : 1_000)
+    let fetched = numbers.map { number in
+      "<fetchedProperty name='f\(number)'><fetchRequest name='f' entity='E' predicateString='x ='/></fetchedProperty>"
+    }
+    let right =
+      "<fetchedProperty name='g'><fetchRequest name='g' entity='E' fetchBatchSize='7'/></fetchedProperty>"
+    let attributes = numbers.map { "<attribute name='a\($0)' optional='YES' attributeType='String'/>" }
+      .joined()
+    let own = "<attribute name='b' optional='YES' attributeType='String' elementID='B'/>"
+    let text = """
+      <model><entity name='E'>\(fetched.joined())\(right)</entity><entity name='P'>\(attributes)</entity>
+      <entity name='C' parentEntity='P'>\(attributes)\(own)</entity></model>
+      """
+    let version = XcodeBundle.Version(name: "Shop", path: "Shop/contents", contents: Array(text.utf8))
+    let bundle = XcodeBundle(name: "Shop", path: "Shop", versions: [version])
+    let result = XcodeImporter(bundle).run(id: UUID())
+    let entities = try #require(result.model?.versions.first?.entities)
+    #expect(entities[0].fetchedProperties.map(\.name) == ["g"])
+    #expect(entities[0].fetchedProperties[0].info["xcode.fetchRequest.fetchBatchSize"] == "7")
+    #expect(entities[2].attributes.map(\.name) == ["b"])
+    #expect(entities[2].attributes[0].info["xcode.elementID"] == "B")
+    for (entity, letter) in [(entities[0], "f"), (entities[2], "a")] {
+      #expect(
+        numbers.allSatisfy { number in
+          entity.info["xcode.element.\(number)"]?.contains(" name=\"\(letter)\(number)\"") == true
+        })
+    }
   }
 
   @Test func predicatesThatNestWithoutEndAreKeptAsText() {

@@ -81,6 +81,24 @@ import Testing
       messages.contains { $0.hasPrefix("field 'id' of 'Box': another field of the composite has the name") })
   }
 
+  @Test func fetchRequestsAndCompositesOfOneNameAreNumbered() throws {
+    let names = ["f", "f_2", "f", "f", "f", "g"]
+    let requests = names.map { #"<fetchRequest name="\#($0)" entity="A"/>"# }.joined()
+    let composites = ["C+", "C*", "C/"].map {
+      #"<composite name="\#($0)">\#(Self.attributes("x"))</composite>"#
+    }
+    let (version, _) = try imported(
+      """
+      <entity name="A"/><entity name="B" parentEntity="A"/><entity name="D"/>\(requests)
+      <fetchRequest name="g" entity="B"/><fetchRequest name="g" entity="D"/>\(composites.joined())
+      """)
+    #expect(
+      version.entities.map { $0.fetchTemplates.map(\.name) } == [
+        ["f", "f_2", "f_", "f_3", "f_4", "g"], ["g_"], ["g"],
+      ])
+    #expect(version.composites.map(\.name) == ["C_", "C_Value", "C_Value2"])
+  }
+
   @Test func aNameThatIsThereTwiceIsKeptAndSaidInFull() throws {
     let (version, messages) = try imported(
       """

@@ -371,6 +371,24 @@ struct MappingTests {
     #expect(result.diagnostics.filter { $0.location.path == "x.xml" } == [])
   }
 
+  /// More than a path of names: a filter and an expression have the names of the version, as fetch requests have.
+  @Test func aFilterAndAnExpressionOfRenamedPropertiesAreTaken() throws {
+    var archive = try #require(Data(base64Encoded: Self.path))
+    let range = try #require(archive.range(of: Data("shelf.title".utf8)))
+    archive.replaceSubrange(range, with: Data("_pad.@count".utf8))
+    func version(_ attributes: String) -> String {
+      #"<entity name="Book">\#(attributes)<attribute name="_size" optional="YES" attributeType="Integer 32"/><relationship name="_pad" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Page" inverseName="book" inverseEntity="Page"/></entity><entity name="Page"><relationship name="book" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Book" inverseName="_pad" inverseEntity="Book"/></entity>"#
+    }
+    let result = mapped(
+      version(""), version(#"<attribute name="pages" optional="YES" attributeType="Integer 64"/>"#),
+      parts: [("pages", archive.base64EncodedString())], filter: "_size &gt; 3")
+    let rule = try #require(result.model?.mappings.first?.entities.first)
+    #expect(rule.filter == (try FetchPredicate(format: "size > 3")))
+    #expect(rule.attributes.map { "\($0.name): \($0.value)" } == ["pages: pad.@count"])
+    #expect(rule.undecided == [])
+    #expect(result.diagnostics.filter { $0.location.path == "x.xml" } == [])
+  }
+
   /// Xcode writes an expression for each attribute, and most of them only copy the value.
   @Test func aCopyOfARenamedPropertyNeedsNoRule() throws {
     var archive = try #require(Data(base64Encoded: Self.path))
