@@ -39,6 +39,8 @@ extension PostgresOpening {
         rollBack()
         throw error
       }
+    } catch is LockedTables {
+      return nil
     } catch let failure as PostgresFailure {
       rollBack()
       throw MigrationError(
@@ -58,7 +60,9 @@ extension PostgresOpening {
   /// Whether the new tables are written to another schema. A store with a second schema always migrates like that.
   private func migratesBeside() throws -> Bool {
     if server.features == .common { return true }
-    let (entries, schemas, _) = try PostgresTransfer.inspect(server, connection)
+    let (entries, schemas, _) = try unlessLocked {
+      try PostgresTransfer.inspect(server, connection, lockLimit: lockLimit)
+    }
     return try schemas.areTwo
       || !SchemaRecord(entries[SchemaRecord.metadataKey], of: server.schema, url: url).others.isEmpty
   }

@@ -59,11 +59,9 @@ struct PostgresOpening {
     if server.features == .common { return try openWithCommonFeatures(after: migration) }
     let isReadOnly = settings.isReadOnly
     let begin = "BEGIN ISOLATION LEVEL READ COMMITTED, " + (isReadOnly ? "READ ONLY" : "READ WRITE")
-    // Between two waits for a migration, the opening can be cancelled.
-    let limit = settings.migrator == nil ? [] : [PostgresConnection.lockLimit(seconds: 1)]
-    _ = try connection.run([PostgresStatement(begin)] + limit)
+    _ = try connection.run([PostgresStatement(begin), PostgresConnection.lockLimit(seconds: lockLimit)])
     var found: Found
-    if let present = try inspectUnlocked() {
+    if let present = try unlessLocked({ try inspect() }) {
       found = present
       if let wanted = found.wanted, !isReadOnly {
         try liftLockLimit()
@@ -88,10 +86,19 @@ struct PostgresOpening {
   }
 
   /// A migration changes the tables, and the opening waits for its end.
-  private struct LockedTables: Error {}
+  struct LockedTables: Error {}
 
-  private func inspectUnlocked() throws -> Found? {
-    do { return try inspect() } catch let failure as PostgresFailure
+  /// How many seconds one look at the store waits for a migration that changes the tables. Between two looks, an opening
+  /// that may migrate can be cancelled.
+  var lockLimit: Double {
+    settings.migrator == nil ? server.statementLimit : min(1, server.statementLimit / 2)
+  }
+
+  /// Runs a body that looks at the store.
+  ///
+  /// - Throws: ``LockedTables`` if the body has met ``lockLimit`` and the opening may migrate.
+  func unlessLocked<R>(_ body: () throws -> R) throws -> R {
+    do { return try body() } catch let failure as PostgresFailure
       where failure.code == PostgresFailure.lockNotAvailable && settings.migrator != nil
     {
       throw LockedTables()

@@ -108,8 +108,10 @@ final class MigrationLease: Sendable {
   private func change(_ text: String) throws(PostgresFailure) -> Int {
     let connection = try PostgresConnection.open(server, toWrite: true)
     defer { connection.close() }
+    // Shorter than the limit of the statement, whose end would be another error.
+    let limit = PostgresConnection.lockLimit(seconds: min(5, server.statementLimit / 2))
     let results = try connection.run(
-      ["BEGIN", "SET LOCAL lock_timeout = 5000", text, "COMMIT"].map { PostgresStatement($0, isKept: false) })
+      ["BEGIN", limit.text, text, "COMMIT"].map { PostgresStatement($0, isKept: false) })
     return results.count == 4 ? results[2].affectedCount : 0
   }
 }

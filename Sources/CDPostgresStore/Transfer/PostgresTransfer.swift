@@ -325,25 +325,27 @@ struct PostgresTransfer: StoreTransfer {
 
   /// Reads the metadata of a store, and finds its tables.
   ///
+  /// - Parameter lockLimit: How many seconds to wait for a migration that changes the tables; nil within a transaction, which
+  ///   has a limit of its own.
   /// - Returns: The entries, the schemas, and the names of the tables, without those of former versions in the store's own
   ///   schema.
   static func inspect(
-    _ server: PostgresServer, _ connection: PostgresConnection
+    _ server: PostgresServer, _ connection: PostgresConnection, lockLimit: Double? = nil
   ) throws -> (entries: [String: String], schemas: StoreSchemas, names: Set<String>) {
     func names(_ result: PostgresResult) -> Set<String> {
       Set((0..<result.rowCount).compactMap { result.string($0, 0) })
     }
     let metadata = PostgresTables.systemTable("_cdgen_metadata", schema: server.schema)
+    let limit = lockLimit.map { [PostgresConnection.lockLimitWithoutBegin(seconds: $0)] } ?? []
+    let statements = [
+      PostgresStatement(#"SELECT "key", "value" FROM \#(metadata)"#),
+      // The first statement may have waited for a migration, which has replaced the tables.
+      PostgresStatement(PostgresTables.listing, [.value(.string(server.schema))]),
+    ]
     while true {
       let results: [PostgresResult]
-      do {
-        results = try connection.run([
-          PostgresStatement(#"SELECT "key", "value" FROM \#(metadata)"#),
-          // The first statement may have waited for a migration, which has replaced the tables.
-          PostgresStatement(PostgresTables.listing, [.value(.string(server.schema))]),
-        ])
-      } catch {
-        guard error.isOfStatementLimit, error.statement == 0 else { throw error }
+      do { results = try Array(connection.run(limit + statements).suffix(2)) } catch {
+        guard error.isOfStatementLimit, error.statement == limit.count else { throw error }
         throw StoreError.busy([server.url])
       }
       let entries = PostgresSession.entries(results[0])

@@ -318,7 +318,7 @@ struct TableChange: CustomTestStringConvertible, Sendable {
     let proxy = try TestProxy(to: store.server)
     var server = store.server
     server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
-    server.statementTimeout = 1.5
+    server.statementTimeout = 0.8
     let waiting = server
     let model = MovedShelves.Way.inPlace.model
     // Signalled when the other program begins to look at the store, and when it ends.
@@ -354,8 +354,51 @@ struct TableChange: CustomTestStringConvertible, Sendable {
     defer { migration.close() }
     try migration.run("BEGIN")
     try migration.run(TableReplacement.lock("_cdgen_metadata", schema: store.server.schema))
-    let isTaken = try MigrationLease(store.server, process: nil).take()
+    var server = store.server
+    server.statementTimeout = 1
+    let isTaken = try MigrationLease(server, process: nil).take()
     #expect(!isTaken)
+  }
+
+  private static func connectionWithLock(_ server: PostgresServer) throws -> PostgresConnection {
+    let connection = try PostgresConnection.open(server, toWrite: true)
+    try connection.run("BEGIN")
+    try connection.run(TableReplacement.lock("_cdgen_metadata", schema: server.schema))
+    return connection
+  }
+
+  /// Another migration changes the tables just when an opening has found out that they are of an older version.
+  @Test func aLockAfterTheFirstLookIsWaitedFor() throws {
+    let store = try ServerStore()
+    _ = try store.coordinator()
+    let proxy = try TestProxy(to: store.server)
+    let direct = store.server
+    var server = store.server
+    server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
+    server.statementTimeout = 1.5
+    let step = Mutex(0)
+    let lock = Mutex<PostgresConnection?>(nil)
+    defer { lock.withLock { $0 = nil } }
+    proxy.decide { statements in
+      let isLook = statements.contains { $0.hasPrefix(#"SELECT "key", "value""#) }
+      let isOpening = statements.first?.hasPrefix("BEGIN ISOLATION LEVEL READ COMMITTED") == true
+      switch step.withLock({ $0 }) {
+      case 0 where statements.contains("ROLLBACK"): step.withLock { $0 = 1 }
+      case 1 where isLook:
+        step.withLock { $0 = 2 }
+        do { try lock.withLock { $0 = try Self.connectionWithLock(direct) } } catch { Issue.record(error) }
+      case 2 where isOpening:
+        // The opening has begun again.
+        step.withLock { $0 = 3 }
+        lock.withLock { $0 = nil }
+      default: break
+      }
+      return .forward
+    }
+    let coordinator = try PersistentStoreCoordinator(
+      model: MovedShelves.Way.inPlace.model, at: .server(server))
+    #expect(coordinator.migrations.count == 1)
+    #expect(step.withLock { $0 } == 3)
   }
 
   /// Whoever reads a store without opening it waits for the migration, and then reads the new version.
