@@ -26,16 +26,22 @@ struct PostgresOpening {
   func open() throws -> PostgresStore {
     var attempt = 1
     var migration: MigrationResult?
+    var locked: Deadline?
     while true {
       do {
         return try openOnce(after: migration)
       } catch StoreError.needsMigration where settings.migrator != nil && migration == nil {
         rollBack()
+        locked = nil
         // Nil if another program is migrating the store, or has done it.
         if let migrator = settings.migrator { migration = try migrate(by: migrator) }
       } catch is LockedTables {
         rollBack()
         try settings.migrator?.checkCancelled(url)
+        // A change of the tables ends sooner. Whatever else has the lock may never end.
+        let limit = locked ?? Deadline(seconds: max(10 * server.statementLimit, settings.busyTimeout))
+        guard !limit.isOver else { throw StoreError.busy([url]) }
+        locked = limit
         Waiting.pause(5)
       } catch let failure as PostgresFailure {
         rollBack()
