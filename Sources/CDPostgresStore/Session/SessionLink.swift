@@ -189,12 +189,18 @@ final class SessionLink {
 
   /// - Returns: The results of the statements.
   private func runAlone(_ list: [PostgresStatement], isCancellable: Bool) throws -> [PostgresResult] {
-    try withFreshConnection(isCancellable: isCancellable) { connection in
+    var checks = check.statements
+    // Otherwise the connection has no limits of its own.
+    if !server.keepsSessions {
+      checks.insert(PostgresConnection.lockLimitWithoutBegin(seconds: server.statementLimit), at: 0)
+    }
+    let start = checks.count - check.statements.count
+    return try withFreshConnection(isCancellable: isCancellable) { connection in
       do {
-        let results = try connection.run(check.statements + list, isCancellable: isCancellable)
-        return Array(results.dropFirst(check.statements.count))
+        let results = try connection.run(checks + list, isCancellable: isCancellable)
+        return Array(results.dropFirst(checks.count))
       } catch let failure as PostgresFailure {
-        if let refusal = check.refusal(failure, start: 0) { throw refusal }
+        if let refusal = check.refusal(failure, start: start) { throw refusal }
         throw failure
       }
     }

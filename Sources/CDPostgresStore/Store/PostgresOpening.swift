@@ -145,7 +145,7 @@ struct PostgresOpening {
   private func openWithCommonFeatures(after migration: MigrationResult?) throws -> PostgresStore {
     let names = try PostgresTransfer.existingTables(of: server, connection)
     var found: Found?
-    if names.contains("_cdgen_metadata") { found = try inspectTables() }
+    if names.contains("_cdgen_metadata") { found = try unlessLocked { try inspectTables() } }
     if found == nil {
       // The tables of another store look like those of an interrupted creation.
       if !names.isEmpty, let owner = try SchemaOwner(connection: connection).owner(of: server.schema) {
@@ -287,7 +287,8 @@ struct PostgresOpening {
 
   /// - Returns: Nil if the creation of the store has not ended.
   private func inspectTables() throws -> Found? {
-    let (entries, schemas, names) = try PostgresTransfer.inspect(server, connection)
+    let (entries, schemas, names) = try PostgresTransfer.inspect(
+      server, connection, lockLimit: connection.isInTransaction ? nil : lockLimit)
     if entries.isEmpty, server.features == .common { return nil }
     let found = try StoreMetadata(entries: entries, url: url)
     let wanted = try StoreVersionCheck(

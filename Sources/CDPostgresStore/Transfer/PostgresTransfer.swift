@@ -204,7 +204,8 @@ struct PostgresTransfer: StoreTransfer {
     _ mode: String, toWrite: Bool, _ body: (PostgresConnection) throws -> R
   ) throws -> R {
     try withoutTransaction(toWrite: toWrite) { connection in
-      _ = try connection.run([PostgresStatement("BEGIN \(mode)")] + Self.longLimits)
+      let limit = PostgresConnection.lockLimit(seconds: server.statementLimit)
+      _ = try connection.run([PostgresStatement("BEGIN \(mode)"), limit] + Self.longLimits)
       let result = try body(connection)
       try Self.commit(connection)
       return result

@@ -258,9 +258,12 @@ enum MovedShelves {
   }
 
   /// A migration that excludes others for longer than a statement may take. Another transaction has its locks.
-  @Test func othersAreToldOfALongMigration() throws {
+  @Test(arguments: [false, true]) func othersAreToldOfALongMigration(isPooled: Bool) throws {
     let store = try ServerStore()
-    func impatient(_ server: inout PostgresServer) { server.statementTimeout = 1.5 }
+    func impatient(_ server: inout PostgresServer) {
+      server.statementTimeout = 1.5
+      server.isPooled = isPooled
+    }
     func isBusy(_ body: () throws -> Void) -> Bool {
       do { try body() } catch StoreError.busy { return true } catch { Issue.record(error) }
       return false
@@ -274,14 +277,18 @@ enum MovedShelves {
     let save = isBusy { try context.save() }
     try lock.run("LOCK TABLE \(metadata) IN ACCESS EXCLUSIVE MODE")
     let fetch = isBusy { _ = try context.titles() }
+    var server = store.server
+    impatient(&server)
+    let reading = isBusy { _ = try PersistentStoreCoordinator.metadata(forStoreAt: .server(server)) }
     try lock.run("ROLLBACK")
-    #expect(save && fetch)
+    #expect(save && fetch && reading)
     try context.save()
     #expect(try context.titles() == ["a"])
   }
 
   /// A migration changes the tables in a short time. A lock that somebody has forgotten looks the same, and may never end.
-  @Test(arguments: [false, true]) func openingsWaitForALockUpToALimit(mayMigrate: Bool) throws {
+  @Test(arguments: [PostgresServer.Features.postgresql, .common], [false, true])
+  func openingsWaitForALockUpToALimit(features: PostgresServer.Features, mayMigrate: Bool) throws {
     let store = try ServerStore()
     _ = try store.coordinator()
     let lock = try PostgresConnection.open(store.server, toWrite: true)
@@ -289,6 +296,7 @@ enum MovedShelves {
     try lock.run("BEGIN")
     try lock.run(TableReplacement.lock("_cdgen_metadata", schema: store.server.schema))
     var server = store.server
+    server.features = features
     server.statementTimeout = 0.5
     var description = PersistentStoreDescription(.server(server), busyTimeout: 0.5)
     description.migratesStoreAutomatically = mayMigrate
