@@ -74,6 +74,9 @@ struct IndexBuild: Sendable {
   }
 
   /// The statement that takes the lock of whoever builds indexes, unless another program has it.
+  ///
+  /// - Parameter function: `pg_try_advisory_lock` keeps the lock until the connection ends, and
+  ///   `pg_try_advisory_xact_lock` until the transaction ends.
   static func lock(_ function: String, schema: String) -> PostgresStatement {
     PostgresStatement(
       "SELECT pg_catalog.\(function)(7161108389060182016 + CAST(oid AS bigint)) "

@@ -298,7 +298,8 @@ final class PostgresEngine: StoreEngine {
         let rollback = PostgresStatement("ROLLBACK")
         let entry = PostgresStatement(
           #"SELECT 1 FROM \#(table) WHERE "save" = ?"#, [.value(.uuid(save.id))])
-        // A migration waits for readers of the history in the end. So the wait for it is in a transaction of its own.
+        // This keeps a lock of the history, for which a migration waits in the end. So its transaction ends before the
+        // statements below wait for a migration.
         let present = try connection.run(Self.begin(deadline) + [entry, rollback])
         if present[2].rowCount == 0 {
           let insertion = PostgresStatement(

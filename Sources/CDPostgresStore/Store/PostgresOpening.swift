@@ -111,6 +111,7 @@ struct PostgresOpening {
     }
   }
 
+  /// Creating and updating wait for other programs that do the same, and take as long as those need.
   private func liftLockLimit() throws { _ = try connection.run("SET LOCAL lock_timeout TO DEFAULT") }
 
   /// Removes the leftovers of migrations: tables of former versions, and the lease of a program that was killed.

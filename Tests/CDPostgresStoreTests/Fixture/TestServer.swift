@@ -153,7 +153,7 @@ final class ServerStore: @unchecked Sendable {
   /// Returns when statements wait for a lock of a table in the store's own schema. The machine may be slow, so no fixed time
   /// is enough.
   func awaitWaiter(for table: String, count expected: Int = 1) {
-    // The metadata, which may name another schema, can be locked too.
+    // `table(_:)` reads the metadata, and would wait itself if they are locked.
     let name = StoreSchemas(server.schema).table(table)
     for _ in 0..<3000 {
       let count = try? sql(

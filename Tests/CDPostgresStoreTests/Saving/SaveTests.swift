@@ -101,8 +101,9 @@ import Testing
     let store = try ServerStore()
     let proxy = try TestProxy(to: store.server)
     let context = try store.context(through: proxy) {
-      $0.statementTimeout = 2
-      $0.replayTimeout = 1
+      // The lock of the migration may take a while.
+      $0.statementTimeout = 30
+      $0.replayTimeout = 20
     }
     let isLocked = DispatchSemaphore(value: 0)
     let (mayEnd, hasEnded) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
