@@ -83,7 +83,7 @@ struct PresentTables {
   /// the user could not grant the privileges afterwards.
   ///
   /// - Parameters:
-  ///   - target: The schema of the new tables.
+  ///   - target: The schema of the new tables, which exists. Its privileges decide who can own them.
   ///   - tables: The new tables. Privileges on columns that they lack are left out.
   ///   - others: The names of new tables of the runtime.
   func rights(
@@ -98,7 +98,7 @@ struct PresentTables {
         SELECT CAST(c.relname AS text), '', pg_catalog.format(CASE WHEN r.rolsuper
             OR pg_catalog.pg_has_role(c.relowner, 'USAGE')
             AND pg_catalog.pg_has_role(c.relowner, '\(membership)')
-            AND pg_catalog.has_schema_privilege(c.relowner, n.oid, 'CREATE')
+            AND pg_catalog.has_schema_privilege(c.relowner, \(name), 'CREATE')
           THEN 'ALTER TABLE %I.%I OWNER TO %I' ELSE 'GRANT ALL ON %I.%I TO %I' END,
           \(name), c.relname, pg_catalog.pg_get_userbyid(c.relowner))
         FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace

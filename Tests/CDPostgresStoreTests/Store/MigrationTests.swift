@@ -634,6 +634,18 @@ enum MovedShelves {
     }
   }
 
+  /// Somebody else has created the new schema, and the role may not own tables in it.
+  @Test func aMemberMigratesTheTablesOfARoleToTheSchemaOfAnother() throws {
+    let way = MovedShelves.Way.beside
+    try migrateTablesOfAnother(try way.store(), way) { role, former, schema in
+      let beside = SQLText.quoted(schema + "~2")
+      return [
+        "GRANT CREATE ON SCHEMA \(SQLText.quoted(schema)) TO \(former)", "GRANT \(former) TO \(role)",
+        "CREATE SCHEMA \(beside)", "GRANT USAGE, CREATE ON SCHEMA \(beside) TO \(role)",
+      ]
+    }
+  }
+
   /// Migrates the tables of a role by a user who cannot give it the new ones.
   ///
   /// - Parameter statements: Further statements about the user, the role, and the store's schema.
