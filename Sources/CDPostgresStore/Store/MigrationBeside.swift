@@ -136,7 +136,7 @@ struct MigrationBeside {
       created?.append(table)
     }
     try create(creation.dropFirst(attempt.tables.count))
-    try create(rights(attempt)[...])
+    try createRights(attempt)
   }
 
   private func create(_ list: ArraySlice<String>) throws {
@@ -163,19 +163,18 @@ struct MigrationBeside {
         + "changed")
   }
 
-  /// The statements that give the new schema and its tables the privileges, and the tables the owners, that the old ones
-  /// have.
-  private func rights(_ attempt: SchemaRecord.Attempt) throws -> [String] {
+  /// Gives the new schema and its tables the privileges, and the tables the owners, that the old ones have.
+  private func createRights(_ attempt: SchemaRecord.Attempt) throws {
     let schemas = try PostgresTransfer.inspect(server, connection).schemas
     let present = PresentTables(connection: connection, schema: schemas.tables)
     let layout = SQLSchema(model, store: opening.storeIndex, PostgresDialect())
     do {
-      return try present.rightsToSchema(attempt.schema)
-        + present.rights(in: attempt.schema, to: layout.layouts, and: ["_cdgen_keys"])
-    } catch {
+      // If somebody else has created the schema, the server may only warn that it grants nothing. What an owner can do there
+      // is known afterwards.
+      try create(present.rightsToSchema(attempt.schema)[...])
+      try create(present.rights(in: attempt.schema, to: layout.layouts, and: ["_cdgen_keys"])[...])
+    } catch let failure as PostgresFailure where failure.code == Self.unknownFunction {
       // Not every database has PostgreSQL's functions for privileges.
-      guard error.code == Self.unknownFunction else { throw error }
-      return []
     }
   }
 

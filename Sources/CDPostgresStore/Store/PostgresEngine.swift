@@ -313,7 +313,7 @@ final class PostgresEngine: StoreEngine {
           let results = try connection.run(Self.begin(deadline) + [insertion, isUnknown, rollback])
           if results[2].affectedCount != 0 { return results[3].bool(0, 0) ? nil : false }
         }
-        if try isKept(in: store, deadline, connection) { return true }
+        if try isKept(entry, in: store, deadline, connection) { return true }
       } catch {}
       if deadline.isOver { return nil }
       Waiting.pause(attempt + 3)
@@ -332,15 +332,33 @@ final class PostgresEngine: StoreEngine {
   ///
   /// A server that must wait for a standby shows the transaction before the standby has it, if the wait was interrupted or
   /// the server has started again. The standby gets all transactions in their order. So this commits a change after it, the
-  /// lock of a row, and waits. The row is one that nobody changes while a migration copies the rows of the store.
+  /// lock of a row, and waits. The row is one that nobody changes while a migration copies the rows of the store. A user who
+  /// may only read the metadata locks the save's own row instead, and waits for such a migration.
+  ///
+  /// A pooler may have switched to another server since the save was found, so the same transaction looks for it again.
+  ///
+  /// - Parameter entry: The statement that finds the save.
   private func isKept(
-    in store: PostgresStore, _ deadline: Deadline, _ connection: PostgresConnection
+    _ entry: PostgresStatement,
+    in store: PostgresStore,
+    _ deadline: Deadline,
+    _ connection: PostgresConnection
   ) throws(PostgresFailure) -> Bool {
-    connection.hasWarned = false
+    func commits(_ lock: PostgresStatement) throws(PostgresFailure) -> Bool {
+      connection.hasWarned = false
+      let results = try connection.run(Self.begin(deadline) + [lock, entry, PostgresStatement("COMMIT")])
+      return results[2].rowCount == 1 && results[3].rowCount == 1 && results[4].command == "COMMIT"
+        && !connection.hasWarned
+    }
     let table = store.schemas.table("_cdgen_metadata")
-    let lock = PostgresStatement(#"SELECT 1 FROM \#(table) WHERE "key" = 'storeUUID' FOR KEY SHARE"#)
-    let results = try connection.run(Self.begin(deadline) + [lock, PostgresStatement("COMMIT")])
-    return results[2].rowCount == 1 && results[3].command == "COMMIT" && !connection.hasWarned
+    do throws(PostgresFailure) {
+      return try commits(
+        PostgresStatement(#"SELECT 1 FROM \#(table) WHERE "key" = 'storeUUID' FOR KEY SHARE"#))
+    } catch {
+      guard error.code == UnusedTables.insufficientPrivilege else { throw error }
+      _ = try connection.run("ROLLBACK")
+      return try commits(PostgresStatement(entry.text + " FOR KEY SHARE", entry.parameters))
+    }
   }
 
   // MARK: Keys

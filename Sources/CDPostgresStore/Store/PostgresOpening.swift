@@ -71,7 +71,8 @@ struct PostgresOpening {
       found = present
       if let wanted = found.wanted, !isReadOnly {
         try liftLockLimit()
-        found.lacksIndexes = try update(to: wanted, found)
+        found.lacksIndexes =
+          try found.isUpdateOptional ? updateIfPossible(to: wanted, found) : update(to: wanted, found)
       }
     } else {
       if isReadOnly { throw PostgresTransfer.missing(url) }
@@ -274,6 +275,8 @@ struct PostgresOpening {
     var hasLease = false
     /// The metadata to write; nil if the metadata and the indexes are up to date.
     var wanted: StoreMetadata?
+    /// Whether the update only creates indexes that refuse no rows.
+    var isUpdateOptional = false
     /// The number of the version that the store was written with.
     var versionNumber = 0
     /// Whether indexes were left out, which are built later.
@@ -305,10 +308,11 @@ struct PostgresOpening {
       .unused.isEmpty
     result.hasLease = entries[PostgresTables.leaseKey] != nil
     result.lacksIndexes = entries[PostgresTables.missingIndexesKey] != nil
-    if try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
+    let isOld =
+      try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
       || found.partVersions != wanted.partVersions || hasUselessIndex(schemas)
-      || result.lacksIndexes && mustCreateIndexes()
-    {
+    result.isUpdateOptional = !isOld
+    if try isOld || result.lacksIndexes && mustCreateIndexes() {
       result.wanted = wanted
       result.wanted?.createdBy = found.createdBy
       result.versionNumber = found.versionNumber
@@ -403,6 +407,18 @@ struct PostgresOpening {
     if !missing.late.isEmpty { entries[PostgresTables.missingIndexesKey] = metadata.layoutHash }
     try PostgresTransfer.write(entries, of: server, connection)
     return !missing.late.isEmpty
+  }
+
+  /// Does the same if only indexes are missing that the store can do without: a user who may not create them, or who waits
+  /// for a writer in vain, opens the store all the same.
+  private func updateIfPossible(to metadata: StoreMetadata, _ found: Found) throws -> Bool {
+    _ = try connection.run("SAVEPOINT _cdgen_late")
+    do { return try update(to: metadata, found) } catch let failure as PostgresFailure
+      where [UnusedTables.insufficientPrivilege, PostgresFailure.lockNotAvailable].contains(failure.code)
+    {
+      _ = try connection.run("ROLLBACK TO SAVEPOINT _cdgen_late")
+      return true
+    }
   }
 
   /// The error of rows that a new unique index refuses, with one of them; nil if the index was refused for another reason.

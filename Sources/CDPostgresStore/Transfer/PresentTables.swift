@@ -79,22 +79,26 @@ struct PresentTables {
   }
 
   /// The statements that give new tables of the same names the owners and the privileges that the tables have now. An
-  /// owner to whom the user may not give a table gets all privileges instead.
+  /// owner to whom the user may not give a table gets all privileges instead. So does one whose rights the user lacks, because
+  /// the user could not grant the privileges afterwards.
   ///
   /// - Parameters:
-  ///   - target: The schema of the new tables.
+  ///   - target: The schema of the new tables, which exists. Its privileges decide who can own them.
   ///   - tables: The new tables. Privileges on columns that they lack are left out.
   ///   - others: The names of new tables of the runtime.
   func rights(
     in target: String, to tables: [TableLayout], and others: [String] = []
   ) throws(PostgresFailure) -> [String] {
     let name = "CAST(\(SQLText.literal(target)) AS text)"
+    // Before version 16, each member of a role may give it a table.
+    let membership = connection.serverVersion >= 160_000 ? "SET" : "MEMBER"
     let found = SchemaCheck.rows(
       try connection.run(
         """
         SELECT CAST(c.relname AS text), '', pg_catalog.format(CASE WHEN r.rolsuper
-            OR pg_catalog.pg_has_role(c.relowner, 'MEMBER')
-            AND pg_catalog.has_schema_privilege(c.relowner, n.oid, 'CREATE')
+            OR pg_catalog.pg_has_role(c.relowner, 'USAGE')
+            AND pg_catalog.pg_has_role(c.relowner, '\(membership)')
+            AND pg_catalog.has_schema_privilege(c.relowner, \(name), 'CREATE')
           THEN 'ALTER TABLE %I.%I OWNER TO %I' ELSE 'GRANT ALL ON %I.%I TO %I' END,
           \(name), c.relname, pg_catalog.pg_get_userbyid(c.relowner))
         FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace

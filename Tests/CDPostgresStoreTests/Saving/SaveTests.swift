@@ -139,6 +139,65 @@ import Testing
     #expect(try store.count("_cdgen_history") == 1)
   }
 
+  /// A user who may only read the metadata cannot lock a row of them.
+  @Test func aLostReplyToCommitIsFoundWithoutTheRightToTheMetadata() throws {
+    let store = try ServerStore()
+    _ = try store.coordinator()
+    let role = "writer_\(UInt32.random(in: 0 ... .max))"
+    let schema = SQLText.quoted(store.server.schema)
+    for sql in [
+      "CREATE ROLE \(role) LOGIN", "GRANT USAGE ON SCHEMA \(schema) TO \(role)",
+      "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(role)",
+      "REVOKE INSERT, UPDATE, DELETE ON \(store.table("_cdgen_metadata")) FROM \(role)",
+    ] { try store.sql(sql) }
+    defer {
+      _ = try? store.sql("DROP OWNED BY \(role)")
+      _ = try? store.sql("DROP ROLE \(role)")
+    }
+    let proxy = try TestProxy(to: store.server)
+    let context = try store.context(through: proxy) { $0.user = role }
+    let hasCut = Mutex(false)
+    proxy.decide { statements in
+      guard Self.isCommit(statements), hasCut.withLock({ !$0 }) else { return .forward }
+      hasCut.withLock { $0 = true }
+      return .cutAfter
+    }
+    try context.addBook("a")
+    do { try context.save() } catch { Issue.record(error) }
+    #expect(hasCut.withLock { $0 })
+    #expect(try store.count("Book") == 1)
+    #expect(try store.count("_cdgen_history") == 1)
+  }
+
+  /// A pooler switches to a server that lacks the save after the old server has shown it: the save is written again.
+  @Test func aSaveThatTheNextServerLacksIsWrittenAgain() throws {
+    let store = try ServerStore()
+    let proxy = try TestProxy(to: store.server)
+    let context = try store.context(through: proxy)
+    try context.addBook("a")
+    let hasCut = Mutex(false)
+    let hasSwitched = Mutex(false)
+    let tables = [store.table("Book"), store.table("_cdgen_history")]
+    proxy.decide { statements in
+      if Self.isCommit(statements), hasCut.withLock({ !$0 }) {
+        hasCut.withLock { $0 = true }
+        return .cutAfter
+      }
+      let isLast = statements.contains { $0.contains("FOR KEY SHARE") }
+      guard isLast, hasSwitched.withLock({ !$0 }) else { return .forward }
+      hasSwitched.withLock { $0 = true }
+      do {
+        for table in tables { try store.sql("DELETE FROM \(table)") }
+      } catch { Issue.record(error) }
+      return .forward
+    }
+    try context.save()
+    proxy.decide { _ in .forward }
+    #expect(hasSwitched.withLock { $0 })
+    #expect(try store.count("Book") == 1)
+    #expect(try store.count("_cdgen_history") == 1)
+  }
+
   /// The connection is lost before the server gets the COMMIT: the save is written again, and once.
   @Test func aSaveThatWasCutBeforeItsCommitIsWrittenAgain() throws {
     let store = try ServerStore()

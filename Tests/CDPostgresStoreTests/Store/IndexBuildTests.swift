@@ -52,6 +52,15 @@ import Testing
     ).rowCount > 0
   }
 
+  /// Notes that indexes are missing.
+  private func note(_ store: ServerStore, _ model: ManagedObjectModel) throws {
+    let plan = try ModelPlan(ofAllEntitiesIn: model)
+    let hash = StoreMetadata(plan, storeID: UUID(), store: 0).layoutHash
+    try store.sql(
+      "INSERT INTO \(store.table("_cdgen_metadata")) (key, value) VALUES (?, ?)",
+      [.value(.string(PostgresTables.missingIndexesKey)), .value(.string(hash))])
+  }
+
   /// Waits until no index is missing. The server builds one only after each older transaction of the database, those of
   /// other tests among them.
   private func waitForIndex(_ store: ServerStore) throws {
@@ -156,11 +165,7 @@ import Testing
     while !builder.isFinished { usleep(10_000) }
     _ = try reader.run("COMMIT")
     #expect(try isValid(store) == false)
-    let plan = try ModelPlan(ofAllEntitiesIn: model)
-    let hash = StoreMetadata(plan, storeID: UUID(), store: 0).layoutHash
-    try store.sql(
-      "INSERT INTO \(store.table("_cdgen_metadata")) (key, value) VALUES (?, ?)",
-      [.value(.string(PostgresTables.missingIndexesKey)), .value(.string(hash))])
+    try note(store, model)
 
     let coordinators = try (0..<4).map { _ in try Self.open(store, model, isPooled: isPooled) }
     // Through a pooler, the first opening creates the index.
@@ -170,6 +175,51 @@ import Testing
     let new = try ServerStore()
     _ = try PersistentStoreCoordinator(model: model, at: .server(new.server))
     #expect(try StoreText.catalog(store) == StoreText.catalog(new))
+  }
+
+  /// Through a pooler, an opening creates an index that was left out. But the store can do without.
+  @Test func theStoreOpensWithoutAnIndexThatCannotBeCreated() throws {
+    let store = try filled()
+    let model = Self.model(adding: false)
+    _ = try PersistentStoreCoordinator(model: model, at: .server(store.server))
+    try store.sql("DROP INDEX \(store.table(Self.index))")
+    try note(store, model)
+    let role = "writer_\(UInt32.random(in: 0 ... .max))"
+    let schema = SQLText.quoted(store.server.schema)
+    for sql in [
+      "CREATE ROLE \(role) LOGIN", "GRANT USAGE ON SCHEMA \(schema) TO \(role)",
+      "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(role)",
+    ] { try store.sql(sql) }
+    defer {
+      _ = try? store.sql("DROP OWNED BY \(role)")
+      _ = try? store.sql("DROP ROLE \(role)")
+    }
+    var server = store.server
+    server.isPooled = true
+    // A user who does not own the table.
+    server.user = role
+    do {
+      let context = PersistentContainer(
+        try PersistentStoreCoordinator(model: model, at: .server(server))
+      ).newContext()
+      #expect(try context.titles("pages == 7") == ["7"])
+      try context.addBook("new")
+      try context.save()
+    }
+    #expect(try isNoted(store))
+    // The owner, while somebody writes to the table.
+    server.user = store.server.user
+    let description = PersistentStoreDescription(.server(server), busyTimeout: 0.2)
+    let writer = try PostgresConnection.open(store.server, toWrite: true)
+    _ = try writer.run("BEGIN")
+    _ = try writer.run(#"UPDATE \#(store.table("Book")) SET "pages" = 1"#)
+    _ = try PersistentStoreCoordinator(model: model, stores: [description])
+    #expect(try isNoted(store))
+    #expect(try isValid(store) == nil)
+    _ = try writer.run("ROLLBACK")
+    _ = try PersistentStoreCoordinator(model: model, stores: [description])
+    #expect(try !isNoted(store))
+    #expect(try isValid(store) == true)
   }
 
   /// A migration does not wait for an index that nobody builds, and gives up if somebody does.

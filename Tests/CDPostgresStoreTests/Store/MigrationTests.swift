@@ -639,24 +639,62 @@ enum MovedShelves {
     try store.sql("DROP ROLE \(role), \(reader)")
   }
 
-  /// A user who does not belong to the role that owns the tables owns the new ones, and the former owner may use them.
-  @Test(arguments: MovedShelves.Way.allCases)
-  func aUserMigratesTheTablesOfAnother(way: MovedShelves.Way) throws {
+  /// A user who does not belong to the role that owns the tables, or belongs to it without all rights of a member, owns the
+  /// new ones, and the former owner may use them.
+  @Test(arguments: MovedShelves.Way.allCases, [false, true])
+  func aUserMigratesTheTablesOfAnother(way: MovedShelves.Way, isMember: Bool) throws {
     let store = try way.store()
+    let version = try store.sql("SELECT CAST(current_setting('server_version_num') AS bigint)").int(0, 0)
+    try migrateTablesOfAnother(store, way) { role, former, schema in
+      var statements: [String] = []
+      if isMember {
+        statements.append("GRANT CREATE ON SCHEMA \(SQLText.quoted(schema)) TO \(former)")
+        if version >= 160_000 {
+          // Whoever inherits the rights of the owner can change the tables where they are.
+          let inherits = way == .inPlace ? "FALSE" : "TRUE"
+          statements.append("GRANT \(former) TO \(role) WITH INHERIT \(inherits), SET FALSE")
+        } else {
+          statements += ["ALTER ROLE \(role) NOINHERIT", "GRANT \(former) TO \(role)"]
+        }
+      }
+      if way == .beside {
+        statements.append("CREATE SCHEMA \(SQLText.quoted(schema + "~2")) AUTHORIZATION \(role)")
+      }
+      return statements
+    }
+  }
+
+  /// Somebody else has created the new schema, and the role may not own tables in it.
+  @Test func aMemberMigratesTheTablesOfARoleToTheSchemaOfAnother() throws {
+    let way = MovedShelves.Way.beside
+    try migrateTablesOfAnother(try way.store(), way) { role, former, schema in
+      let beside = SQLText.quoted(schema + "~2")
+      return [
+        "GRANT CREATE ON SCHEMA \(SQLText.quoted(schema)) TO \(former)", "GRANT \(former) TO \(role)",
+        "CREATE SCHEMA \(beside)", "GRANT USAGE, CREATE ON SCHEMA \(beside) TO \(role)",
+      ]
+    }
+  }
+
+  /// Migrates the tables of a role by a user who cannot give it the new ones.
+  ///
+  /// - Parameter statements: Further statements about the user, the role, and the store's schema.
+  private func migrateTablesOfAnother(
+    _ store: ServerStore, _ way: MovedShelves.Way,
+    _ statements: (_ role: String, _ former: String, _ schema: String) -> [String]
+  ) throws {
     let old = try store.context()
     try old.addBook("a")
     try old.save()
     let role = "role_\(UInt32.random(in: 0 ... .max))"
     let former = role + "_former"
     let schema = SQLText.quoted(store.server.schema)
-    for sql in [
+    let common = [
       "CREATE ROLE \(role) LOGIN", "CREATE ROLE \(former)", "ALTER SCHEMA \(schema) OWNER TO \(role)",
       "GRANT USAGE ON SCHEMA \(schema) TO \(former)",
       "GRANT ALL ON ALL TABLES IN SCHEMA \(schema) TO \(role)",
-    ] { try store.sql(sql) }
-    if way == .beside {
-      try store.sql("CREATE SCHEMA \(SQLText.quoted(store.server.schema + "~2")) AUTHORIZATION \(role)")
-    }
+    ]
+    for sql in common + statements(role, former, store.server.schema) { try store.sql(sql) }
     try giveTables(of: store, to: former)
     var server = store.server
     server.user = role
