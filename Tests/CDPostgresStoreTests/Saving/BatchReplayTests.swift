@@ -120,10 +120,11 @@ import Testing
     proxy.decide { statements in
       let isCommit = statements.contains("COMMIT")
       let isCheck = statements.contains {
-        $0.contains("_cdgen_history") && $0.contains("ON CONFLICT DO NOTHING")
+        $0.contains("_cdgen_history") && $0.contains(#"WHERE "save" ="#)
       }
       let (cuts, purges) = state.withLock { state in
-        let (isFirstCommit, isFirstCheck) = (isCommit && !state.hasCut, isCheck && !state.hasPurged)
+        let isFirstCommit = isCommit && !state.hasCut
+        let isFirstCheck = isCheck && state.hasCut && !state.hasPurged
         if isFirstCommit { state.hasCut = true }
         if isFirstCheck { state.hasPurged = true }
         return (isFirstCommit, isFirstCheck)
