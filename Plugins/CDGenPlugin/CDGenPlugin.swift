@@ -8,8 +8,7 @@ import PackagePlugin
 @main
 struct CDGenPlugin: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
-    let all = self.models(in: target.directoryURL)
-    let models = included(all, in: target)
+    let models = models(in: target.directoryURL)
     guard let tool = try? context.tool(named: "cdgen").url else {
       // Even if an app does not use the generator, the package manager runs the plugin for this package's own programs.
       if context.package.displayName != "cdgen" {
@@ -21,11 +20,11 @@ struct CDGenPlugin: BuildToolPlugin {
     }
     guard !models.isEmpty else {
       // A command reports the missing model. An error of the plugin itself would also stop 'swift package cdgen init'.
-      let places = ([target.directoryURL] + all.map(\.place)).map { relativePath($0, in: context.package) }
       return [
         .buildCommand(
           displayName: "Looking for a model of \(target.name)", executable: tool,
-          arguments: ["missing-model", target.name] + places, inputFiles: [tool],
+          arguments: ["missing-model", target.name, relativePath(target.directoryURL, in: context.package)],
+          inputFiles: [tool],
           outputFiles: [context.pluginWorkDirectoryURL.appending(path: "\(target.name)+Missing.swift")])
       ]
     }
@@ -57,16 +56,6 @@ struct CDGenPlugin: BuildToolPlugin {
     /// The folder itself. Its name is the model's name.
     var folder: URL
     var name: String { folder.deletingPathExtension().lastPathComponent }
-  }
-
-  /// Returns the models that belong to a target: those with files that the manifest does not exclude.
-  private func included(_ models: [Model], in target: any Target) -> [Model] {
-    // The package manager lists no excluded file. A directory in the list stands for its contents.
-    let paths = target.sourceModule?.sourceFiles.map(\.url.path) ?? []
-    return models.filter { model in
-      let place = model.place.path
-      return paths.contains { "\($0)/".hasPrefix("\(place)/") || place.hasPrefix("\($0)/") }
-    }
   }
 
   /// The models in a directory and its subdirectories.

@@ -22,12 +22,10 @@ struct PluginTests {
     try anEditChangesTheClass(package)
     try anEntityIsAdded(package)
     try aVersionIsAdded(package)
-    try aModelThatIsLeftOutIsNamed(package)
     try aLinkedModelIsAdded(package)
     try aMistakeIsShownAtItsPlace(package)
     try twoModelsOfOneNameAreRefused(package)
     try aModelInAHiddenFolderIsIgnored(package)
-    try anExcludedModelIsIgnored(package)
     try aReleasedVersionIsGuarded(package)
     try anAppMayDoWithoutTheGenerator(package)
   }
@@ -161,26 +159,6 @@ struct PluginTests {
         """)
   }
 
-  /// The manifest excludes the only model, and another folder has only a hidden file.
-  private func aModelThatIsLeftOutIsNamed(_ package: FixturePackage) throws {
-    let plugins = "            plugins:"
-    let excluding = "            exclude: [\"Shop.cdmodel\"],\n\(plugins)"
-    try package.replace(plugins, with: excluding, in: "Package.swift")
-    try package.write("", to: "Sources/App/Empty.cdmodel/.keep")
-    let result = try package.build()
-    #expect(result.status != 0)
-    let messages = ["Empty", "Shop"].map { name in
-      """
-      error: target 'App' uses CDGenPlugin and has no model: the manifest excludes \
-      Sources/App/\(name).cdmodel, or the folder has no files; remove it from 'exclude' in \
-      Package.swift, or add the model's files
-      """
-    }
-    #expect(Set(result.messages) == Set(messages), "\(result.output)")
-    try package.replace(excluding, with: plugins, in: "Package.swift")
-    try package.remove("Sources/App/Empty.cdmodel")
-  }
-
   private func aLinkedModelIsAdded(_ package: FixturePackage) throws {
     let head = "id: 5D6A7B1C-36B4-4B8E-A0B7-2C2F8F0F6E21\n"
     try package.write(head, to: "Models/Library.cdmodel/model.yaml")
@@ -235,21 +213,6 @@ struct PluginTests {
     let run = try package.buildAndRun()
     #expect(run.output == "Book [\"title\", \"isbn\"]\n")
     try package.remove("Sources/App/.old")
-  }
-
-  /// The manifest may exclude the model's folder, or one that contains it.
-  private func anExcludedModelIsIgnored(_ package: FixturePackage) throws {
-    let head = "id: 5D6A7B1C-36B4-4B8E-A0B7-2C2F8F0F6E24\n"
-    try package.write(head, to: "Sources/App/Old/Library.cdmodel/model.yaml")
-    try package.write(head, to: "Sources/App/Draft.cdmodel/model.yaml")
-    let plugins = "            plugins:"
-    let excluding = "            exclude: [\"Old\", \"Draft.cdmodel\"],\n\(plugins)"
-    try package.replace(plugins, with: excluding, in: "Package.swift")
-    let run = try package.buildAndRun()
-    #expect(run.output == "Book [\"title\", \"isbn\"]\n")
-    try package.replace(excluding, with: plugins, in: "Package.swift")
-    try package.remove("Sources/App/Old")
-    try package.remove("Sources/App/Draft.cdmodel")
   }
 
   /// An edit of a locked version stops the build, and so does a step from it that lacks a rule, until the remedy

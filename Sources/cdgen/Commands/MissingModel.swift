@@ -15,18 +15,7 @@ struct MissingModel: ParsableCommand {
   @Argument(help: "The folder of the target, relative to the folder of the package.")
   var folder: String
 
-  @Argument(help: "The models in the folder, each of which has no files that belong to the target.")
-  var models: [String] = []
-
   func run() throws {
-    for model in models {
-      Console.error(
-        """
-        error: target '\(target)' uses CDGenPlugin and has no model: the manifest excludes \(model), or the \
-        folder has no files; remove it from 'exclude' in Package.swift, or add the model's files
-        """)
-    }
-    guard models.isEmpty else { throw ExitCode.failure }
     let name = SuggestedCommand.modelName(forTarget: target)
     let directory = SuggestedCommand.word(folder)
     Console.error(

@@ -135,18 +135,6 @@ import Testing
     #expect(try BuiltTool.cdgen.run("init", name, "--directory", place, in: folder.url).status == 0)
   }
 
-  /// Another model is of no use to such a target.
-  @Test func aTargetWhoseModelsAreLeftOutIsToldWhichTheyAre() throws {
-    let result = try BuiltTool.cdgen.run(
-      "missing-model", "App", "Sources/App", "Sources/App/A.cdmodel", "Sources/App/B.cdmodel", in: folder.url)
-    let errors = ["A", "B"].map { name in
-      "error: target 'App' uses CDGenPlugin and has no model: the manifest excludes "
-        + "Sources/App/\(name).cdmodel, or the folder has no files; "
-        + "remove it from 'exclude' in Package.swift, or add the model's files\n"
-    }
-    #expect(result == .init(status: 1, output: "", errors: errors.joined()))
-  }
-
   @Test func initOverwritesNothing() throws {
     try folder.write("mine", to: "ToDo.cdmodel/1.yaml")
     let result = try BuiltTool.cdgen.run("init", "ToDo", in: folder.url)
