@@ -33,7 +33,9 @@ final class HistoryPosition {
 
   /// The newest save that the context has seen or made; nil if there is none.
   func newestKnown(of store: any AttachedStore) -> Int64? {
-    [self[store].seen, self[store].own?.max()].compactMap(\.self).max()
+    let position = self[store]
+    guard let own = position.own?.max() else { return position.seen }
+    return max(own, position.seen ?? own)
   }
 
   /// Follows a store's history to its newest save.

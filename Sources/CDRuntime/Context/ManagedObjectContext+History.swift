@@ -18,10 +18,7 @@ extension ManagedObjectContext {
         let position = historyPosition
         let known = newest.map { position.newestKnown(of: $0.store) }
         for (one, before) in zip(newest, known) {
-          // The number is old if an observer of a former store's changes has read or saved.
-          let isOld = position.newestKnown(of: one.store) != before
-          let number = try isOld ? session.newestSave(of: one.store) : one.number
-          try catchUp(to: number, of: one.store, session)
+          try catchUp(to: one.number, of: one.store, since: before, session)
         }
       }
       if isDone { return }
@@ -33,14 +30,19 @@ extension ManagedObjectContext {
   func catchUp(_ session: any StoreSession, with stores: [any AttachedStore]) throws {
     for store in stores {
       let known = historyPosition.newestKnown(of: store)
-      var number = try session.newestSave(of: store)
-      // The statement may have told observers of an earlier answer, and these have read or saved.
-      if historyPosition.newestKnown(of: store) != known { number = try session.newestSave(of: store) }
-      try catchUp(to: number, of: store, session)
+      try catchUp(to: session.newestSave(of: store), of: store, since: known, session)
     }
   }
 
-  private func catchUp(to newest: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {
+  /// - Parameters:
+  ///   - newest: The number of the newest save. It is old if observers have been told of saves since it was asked for, and
+  ///     have read or saved: of saves in another store, or of those that an earlier question has found.
+  ///   - known: The newest save that the context knew when the number was asked for.
+  private func catchUp(
+    to newest: Int64, of store: any AttachedStore, since known: Int64?, _ session: any StoreSession
+  ) throws {
+    let isOld = historyPosition.newestKnown(of: store) != known
+    let newest = try isOld ? session.newestSave(of: store) : newest
     try historyPosition.advance(to: newest, of: store) { seen in
       try apply(saves: seen, to: newest, of: store, session)
     }
