@@ -119,6 +119,24 @@ final class ServerStore: @unchecked Sendable {
     return try connection.run(text, parameters)
   }
 
+  /// Creates a user who may write rows and nothing else. ``drop(_:)`` drops the user.
+  func createWriter() throws -> String {
+    let role = "writer_\(UInt32.random(in: 0 ... .max))"
+    let schema = SQLText.quoted(server.schema)
+    try sql("CREATE ROLE \(role) LOGIN")
+    try sql("GRANT USAGE ON SCHEMA \(schema) TO \(role)")
+    try sql("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(role)")
+    return role
+  }
+
+  /// Drops a role, which owns nothing.
+  func drop(_ role: String) {
+    do {
+      try sql("DROP OWNED BY \(role)")
+      try sql("DROP ROLE \(role)")
+    } catch { Issue.record(error) }
+  }
+
   /// A table of the store, for ``sql(_:_:)``. After a migration with common features, it may be in another schema.
   func table(_ name: String) -> String { ((try? schemas()) ?? StoreSchemas(server.schema)).table(name) }
 

@@ -143,17 +143,9 @@ import Testing
   @Test func aLostReplyToCommitIsFoundWithoutTheRightToTheMetadata() throws {
     let store = try ServerStore()
     _ = try store.coordinator()
-    let role = "writer_\(UInt32.random(in: 0 ... .max))"
-    let schema = SQLText.quoted(store.server.schema)
-    for sql in [
-      "CREATE ROLE \(role) LOGIN", "GRANT USAGE ON SCHEMA \(schema) TO \(role)",
-      "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(role)",
-      "REVOKE INSERT, UPDATE, DELETE ON \(store.table("_cdgen_metadata")) FROM \(role)",
-    ] { try store.sql(sql) }
-    defer {
-      _ = try? store.sql("DROP OWNED BY \(role)")
-      _ = try? store.sql("DROP ROLE \(role)")
-    }
+    let role = try store.createWriter()
+    defer { store.drop(role) }
+    try store.sql("REVOKE INSERT, UPDATE, DELETE ON \(store.table("_cdgen_metadata")) FROM \(role)")
     let proxy = try TestProxy(to: store.server)
     let context = try store.context(through: proxy) { $0.user = role }
     let hasCut = Mutex(false)

@@ -184,16 +184,8 @@ import Testing
     _ = try PersistentStoreCoordinator(model: model, at: .server(store.server))
     try store.sql("DROP INDEX \(store.table(Self.index))")
     try note(store, model)
-    let role = "writer_\(UInt32.random(in: 0 ... .max))"
-    let schema = SQLText.quoted(store.server.schema)
-    for sql in [
-      "CREATE ROLE \(role) LOGIN", "GRANT USAGE ON SCHEMA \(schema) TO \(role)",
-      "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(role)",
-    ] { try store.sql(sql) }
-    defer {
-      _ = try? store.sql("DROP OWNED BY \(role)")
-      _ = try? store.sql("DROP ROLE \(role)")
-    }
+    let role = try store.createWriter()
+    defer { store.drop(role) }
     var server = store.server
     server.isPooled = true
     // A user who does not own the table.

@@ -58,19 +58,28 @@ enum MovedShelves {
   static func withoutPrices() -> ManagedObjectModel {
     model { $0.entities[1].attributes.removeAll { $0.name == "price" } }
   }
+
+  /// The model whose draft has changed: a store with a book without pages cannot be migrated.
+  static let changedDraft: ManagedObjectModel = {
+    var draft = ServerStore.version
+    draft.entities[1].attributes[1].isOptional = false
+    return ManagedObjectModel(
+      name: ServerStore.model.name, id: ServerStore.model.id, versions: [draft], currentVersionNumber: 1)
+  }()
+
+  static func places(_ coordinator: PersistentStoreCoordinator) throws -> [String] {
+    let context = PersistentContainer(coordinator).newContext()
+    return try context.objects(forEntityNamed: "Book", format: "TRUEPREDICATE").compactMap {
+      if case .attribute(.string(let text)) = try $0.value(forKey: "place") { return text }
+      return nil
+    }
+  }
 }
 
 /// Migrations of stores on a server.
 @Suite(.needsServer) struct MigrationTests {
   private func context(_ coordinator: PersistentStoreCoordinator) -> ManagedObjectContext {
     PersistentContainer(coordinator).newContext()
-  }
-
-  private func places(_ context: ManagedObjectContext) throws -> [String] {
-    try context.objects(forEntityNamed: "Book", format: "TRUEPREDICATE").compactMap {
-      if case .attribute(.string(let text)) = try $0.value(forKey: "place") { return text }
-      return nil
-    }
   }
 
   /// Starts threads, all of which run at the same time.
@@ -136,7 +145,7 @@ enum MovedShelves {
     // The next opening has nothing to do.
     let again = try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
     #expect(again.migrations.isEmpty)
-    #expect(try places(context(again)) == ["top", "top"])
+    #expect(try MovedShelves.places(again) == ["top", "top"])
   }
 
   /// A program of the old version gets an error that names the migration, whatever it does next.
@@ -349,7 +358,7 @@ enum MovedShelves {
     }
     let coordinator = try PersistentStoreCoordinator(model: way.model, stores: [description])
     done.wait()
-    #expect(try places(context(coordinator)) == ["top", "top"])
+    #expect(try MovedShelves.places(coordinator) == ["top", "top"])
     #expect(try coordinator.verify().isEmpty)
   }
 
@@ -376,7 +385,7 @@ enum MovedShelves {
     #expect(failures.withLock { $0 } == [])
     #expect(migrations.withLock { $0 } == 1)
     let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
-    #expect(try places(context(coordinator)).count == 208)
+    #expect(try MovedShelves.places(coordinator).count == 208)
     #expect(try coordinator.verify().isEmpty)
   }
 
@@ -463,7 +472,7 @@ enum MovedShelves {
       })
       do {
         let coordinator = try PersistentStoreCoordinator(model: way.model, stores: [description])
-        #expect(try places(context(coordinator)).count == 3)
+        #expect(try MovedShelves.places(coordinator).count == 3)
         break
       } catch let error as MigrationError {
         #expect(error.reason == .cancelled)
@@ -530,7 +539,7 @@ enum MovedShelves {
       }
       proxy.cutAll()
       let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
-      #expect(try places(context(coordinator)) == ["top"])
+      #expect(try MovedShelves.places(coordinator) == ["top"])
       #expect(try coordinator.verify().isEmpty)
       point += point < 6 ? 1 : 3
       if point > 300 { isOver = true }
@@ -564,175 +573,9 @@ enum MovedShelves {
       }
       let coordinator = try PersistentStoreCoordinator(model: way.model, stores: [description])
       ended.wait()
-      #expect(try places(context(coordinator)).count == 50)
+      #expect(try MovedShelves.places(coordinator).count == 50)
       #expect(try coordinator.verify().isEmpty)
     }
-  }
-
-  private func giveTables(of store: ServerStore, to role: String) throws {
-    let names = try store.sql(
-      "SELECT CAST(tablename AS text) FROM pg_tables WHERE schemaname = ?",
-      [.value(.string(store.server.schema))])
-    for row in 0..<names.rowCount {
-      try store.sql("ALTER TABLE \(store.table(names.string(row, 0) ?? "")) OWNER TO \(role)")
-    }
-  }
-
-  private func owner(of table: String, _ store: ServerStore) throws -> String? {
-    let result = try store.sql(
-      "SELECT CAST(pg_get_userbyid(relowner) AS text) FROM pg_class WHERE oid = CAST(? AS regclass)",
-      [.value(.string(store.table(table)))])
-    return result.string(0, 0)
-  }
-
-  /// A user who may not create schemas migrates too, and other users keep their rights. Beside the store's own schema,
-  /// somebody else has to create one.
-  @Test(arguments: MovedShelves.Way.allCases)
-  func rightsStay(way: MovedShelves.Way) throws {
-    let store = try way.store()
-    let old = try store.context()
-    try old.addBook("a")
-    try old.save()
-    let role = "role_\(UInt32.random(in: 0 ... .max))"
-    let reader = role + "_reader"
-    let schema = SQLText.quoted(store.server.schema)
-    for sql in [
-      "CREATE ROLE \(role) LOGIN", "CREATE ROLE \(reader) LOGIN",
-      "GRANT USAGE ON SCHEMA \(schema) TO \(reader)", "GRANT SELECT ON \(store.table("Book")) TO \(reader)",
-      "GRANT SELECT (name) ON \(store.table("Tag")) TO \(reader)",
-      "ALTER SCHEMA \(schema) OWNER TO \(role)",
-    ] { try store.sql(sql) }
-    if way == .beside {
-      try store.sql("CREATE SCHEMA \(SQLText.quoted(store.server.schema + "~2")) AUTHORIZATION \(role)")
-    }
-    try giveTables(of: store, to: role)
-    var server = store.server
-    server.user = role
-    let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(server))
-    #expect(coordinator.migrations.count == 1)
-    #expect(try places(context(coordinator)) == ["top"])
-    server.user = reader
-    let connection = try PostgresConnection.open(server, toWrite: false)
-    #expect(try connection.run("SELECT count(*) FROM \(store.table("Book"))").int(0, 0) == 1)
-    connection.close()
-    // The next migration is another user's, who may create schemas.
-    var version = try #require(way.model.version(2))
-    version.number = 3
-    version.basedOn = [2]
-    version.entities[1].attributes[4].isOptional = true
-    version.entities[1].attributes[4].defaultValue = nil
-    let third = ManagedObjectModel(
-      name: ServerStore.model.name, id: ServerStore.model.id, versions: way.model.versions + [version],
-      currentVersionNumber: 3)
-    let later = try PersistentStoreCoordinator(model: third, at: .server(store.server))
-    #expect(later.migrations.count == 1)
-    #expect(try owner(of: "Book", store) == role)
-    for user in [role, reader] {
-      server.user = user
-      let connection = try PostgresConnection.open(server, toWrite: false)
-      #expect(try connection.run("SELECT count(*) FROM \(store.table("Book"))").int(0, 0) == 1)
-      #expect(try connection.run("SELECT count(name) FROM \(store.table("Tag"))").int(0, 0) == 0)
-      connection.close()
-    }
-    try store.sql("REASSIGN OWNED BY \(role) TO current_user")
-    try store.sql("DROP OWNED BY \(role), \(reader)")
-    try store.sql("DROP ROLE \(role), \(reader)")
-  }
-
-  /// A user who does not belong to the role that owns the tables, or belongs to it without all rights of a member, owns the
-  /// new ones, and the former owner may use them.
-  @Test(arguments: MovedShelves.Way.allCases, [false, true])
-  func aUserMigratesTheTablesOfAnother(way: MovedShelves.Way, isMember: Bool) throws {
-    let store = try way.store()
-    let version = try store.sql("SELECT CAST(current_setting('server_version_num') AS bigint)").int(0, 0)
-    try migrateTablesOfAnother(store, way) { role, former, schema in
-      var statements: [String] = []
-      if isMember {
-        statements.append("GRANT CREATE ON SCHEMA \(SQLText.quoted(schema)) TO \(former)")
-        if version >= 160_000 {
-          // Whoever inherits the rights of the owner can change the tables where they are.
-          let inherits = way == .inPlace ? "FALSE" : "TRUE"
-          statements.append("GRANT \(former) TO \(role) WITH INHERIT \(inherits), SET FALSE")
-        } else {
-          statements += ["ALTER ROLE \(role) NOINHERIT", "GRANT \(former) TO \(role)"]
-        }
-      }
-      if way == .beside {
-        statements.append("CREATE SCHEMA \(SQLText.quoted(schema + "~2")) AUTHORIZATION \(role)")
-      }
-      return statements
-    }
-  }
-
-  /// Somebody else has created the new schema, and the role may not own tables in it.
-  @Test func aMemberMigratesTheTablesOfARoleToTheSchemaOfAnother() throws {
-    let way = MovedShelves.Way.beside
-    try migrateTablesOfAnother(try way.store(), way) { role, former, schema in
-      let beside = SQLText.quoted(schema + "~2")
-      return [
-        "GRANT CREATE ON SCHEMA \(SQLText.quoted(schema)) TO \(former)", "GRANT \(former) TO \(role)",
-        "CREATE SCHEMA \(beside)", "GRANT USAGE, CREATE ON SCHEMA \(beside) TO \(role)",
-      ]
-    }
-  }
-
-  /// Migrates the tables of a role by a user who cannot give it the new ones.
-  ///
-  /// - Parameter statements: Further statements about the user, the role, and the store's schema.
-  private func migrateTablesOfAnother(
-    _ store: ServerStore, _ way: MovedShelves.Way,
-    _ statements: (_ role: String, _ former: String, _ schema: String) -> [String]
-  ) throws {
-    let old = try store.context()
-    try old.addBook("a")
-    try old.save()
-    let role = "role_\(UInt32.random(in: 0 ... .max))"
-    let former = role + "_former"
-    let schema = SQLText.quoted(store.server.schema)
-    let common = [
-      "CREATE ROLE \(role) LOGIN", "CREATE ROLE \(former)", "ALTER SCHEMA \(schema) OWNER TO \(role)",
-      "GRANT USAGE ON SCHEMA \(schema) TO \(former)",
-      "GRANT ALL ON ALL TABLES IN SCHEMA \(schema) TO \(role)",
-    ]
-    for sql in common + statements(role, former, store.server.schema) { try store.sql(sql) }
-    try giveTables(of: store, to: former)
-    var server = store.server
-    server.user = role
-    let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(server))
-    #expect(coordinator.migrations.count == 1)
-    #expect(try places(context(coordinator)) == ["top"])
-    #expect(try owner(of: "Book", store) == role)
-    let mayWrite = try store.sql(
-      "SELECT has_table_privilege(?, CAST(? AS text), 'INSERT')",
-      [.value(.string(former)), .value(.string(store.table("Book")))])
-    #expect(mayWrite.bool(0, 0))
-    try store.sql("REASSIGN OWNED BY \(role), \(former) TO current_user")
-    try store.sql("DROP OWNED BY \(role), \(former)")
-    try store.sql("DROP ROLE \(role), \(former)")
-  }
-
-  /// A new table would show all rows to everybody who may read it.
-  @Test(arguments: [MovedShelves.Way.rows, .beside])
-  func aTableWithRowLevelSecurityIsNotReplaced(way: MovedShelves.Way) throws {
-    let store = try way.store()
-    let old = try store.context()
-    try old.addBook("a")
-    try old.save()
-    let table = store.table("Book")
-    try store.sql("CREATE POLICY own ON \(table) USING (title = 'b')")
-    try store.sql("ALTER TABLE \(table) ENABLE ROW LEVEL SECURITY")
-    let error = #expect(throws: StoreError.self) {
-      try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
-    }
-    guard case .cannotCreate(_, let reason)? = error, reason.contains("'Book'") else {
-      Issue.record("\(String(describing: error))")
-      return
-    }
-    #expect(try store.besides() == [])
-    #expect(try old.titles() == ["a"])
-    try store.sql("ALTER TABLE \(table) DISABLE ROW LEVEL SECURITY")
-    let coordinator = try PersistentStoreCoordinator(model: way.model, at: .server(store.server))
-    #expect(coordinator.migrations.count == 1)
   }
 
   @Test func aReadOnlyStoreIsNotMigrated() throws {
@@ -750,14 +593,6 @@ enum MovedShelves {
     _ = try store.coordinator()
   }
 
-  /// The model whose draft has changed: a store with a book without pages cannot be migrated.
-  private static let changedDraft: ManagedObjectModel = {
-    var draft = ServerStore.version
-    draft.entities[1].attributes[1].isOptional = false
-    return ManagedObjectModel(
-      name: ServerStore.model.name, id: ServerStore.model.id, versions: [draft], currentVersionNumber: 1)
-  }()
-
   /// The store of a draft is created anew where that is asked for. It is another store then, and uses no key again.
   @Test(arguments: [MovedShelves.Way.rows, .beside])
   func aChangedDraftIsErasedWhereThatIsAskedFor(way: MovedShelves.Way) throws {
@@ -765,7 +600,7 @@ enum MovedShelves {
     let old = try store.context()
     let book = try old.addBook("a")
     try old.save()
-    let model = Self.changedDraft
+    let model = MovedShelves.changedDraft
     var description = PersistentStoreDescription(.server(store.server))
     #expect(throws: MigrationError.self) {
       try PersistentStoreCoordinator(model: model, stores: [description])
@@ -781,35 +616,6 @@ enum MovedShelves {
     #expect(try coordinator.verify().isEmpty)
     #expect(isReplaced(#expect(throws: (any Error).self) { try old.titles() }))
     #expect(try store.count("_cdgen_history") == 0)
-  }
-
-  @Test(arguments: [MovedShelves.Way.rows, .beside])
-  func anErasedDraftKeepsOwnersAndPrivileges(way: MovedShelves.Way) throws {
-    let store = try way.store()
-    let old = try store.context()
-    try old.addBook("a")
-    try old.save()
-    let role = "role_\(UInt32.random(in: 0 ... .max))"
-    let reader = role + "_reader"
-    for sql in [
-      "CREATE ROLE \(role)", "CREATE ROLE \(reader)", "GRANT SELECT ON \(store.table("Book")) TO \(reader)",
-      "GRANT SELECT ON \(store.table("_cdgen_metadata")) TO \(reader)",
-    ] { try store.sql(sql) }
-    try giveTables(of: store, to: role)
-    var description = PersistentStoreDescription(.server(store.server))
-    description.changedDraftPolicy = .eraseInEveryBuild
-    let coordinator = try PersistentStoreCoordinator(model: Self.changedDraft, stores: [description])
-    #expect(coordinator.migrations.map(\.hasErasedStore) == [true])
-    for table in ["Book", "_cdgen_metadata"] {
-      #expect(try owner(of: table, store) == role)
-      let mayRead = try store.sql(
-        "SELECT has_table_privilege(?, CAST(? AS text), 'SELECT')",
-        [.value(.string(reader)), .value(.string(store.table(table)))])
-      #expect(mayRead.bool(0, 0))
-    }
-    try store.sql("REASSIGN OWNED BY \(role) TO current_user")
-    try store.sql("DROP OWNED BY \(role), \(reader)")
-    try store.sql("DROP ROLE \(role), \(reader)")
   }
 
   /// A program of an older version would take the new rows for its own, because the data hash is the same.

@@ -243,16 +243,8 @@ import Testing
     let store = try ServerStore()
     _ = try store.context()
     try store.sql("DROP VIEW \(store.table("Book_view"))")
-    let role = "writer_\(UInt32.random(in: 0 ... .max))"
-    let schema = SQLText.quoted(store.server.schema)
-    for sql in [
-      "CREATE ROLE \(role) LOGIN", "GRANT USAGE ON SCHEMA \(schema) TO \(role)",
-      "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(role)",
-    ] { try store.sql(sql) }
-    defer {
-      _ = try? store.sql("DROP OWNED BY \(role)")
-      _ = try? store.sql("DROP ROLE \(role)")
-    }
+    let role = try store.createWriter()
+    defer { store.drop(role) }
     do {
       let context = try store.context { $0.user = role }
       try context.addBook("a")

@@ -52,7 +52,7 @@ import Testing
     #expect(try Tag.objects(in: container.newContext()).isEmpty)
   }
 
-  /// The history no longer says what has become of its row.
+  /// The history was purged of all older saves, so that the context cannot know whether the row has changed.
   @Test func theObjectIsReadAgainAfterAPurge() throws {
     let tag = try savedTag()
     try withoutReads { _ = tag.name }

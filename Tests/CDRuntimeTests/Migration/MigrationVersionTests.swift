@@ -137,17 +137,7 @@ import Testing
           attributes: [PropertyMapping(name: "at.floor", value: try ValueExpression(format: "2"))])
       ])
     let fixture = try MigrationFixture()
-    try fixture.create([old]) { context in
-      let places: [AttributeValue?] = [
-        nil, .composite(["street": .string("s"), "city": .null]),
-        .composite(["street": .string("t"), "city": .string("c")]),
-      ]
-      for (number, place) in places.enumerated() {
-        let item = try context.insert(entityNamed: "Item")
-        try item.setValue(.attribute(.string("I\(number)")), forKey: "name")
-        if let place { try item.setValue(.attribute(place), forKey: "at") }
-      }
-    }
+    try fixture.create([old]) { try Self.addPlaces($0) }
     let model = MigrationFixture.model([old, new], mappings: [rules])
     try fixture.open(model)
     try fixture.verify(model)
@@ -155,6 +145,19 @@ import Testing
       try fixture.rows(
         "SELECT name, \"at.street\", \"at.city\", \"at.floor\" FROM Item ORDER BY name")
         == [["I0", nil, nil, nil], ["I1", "s", "-", "2"], ["I2", "t", "c", "2"]])
+  }
+
+  /// Inserts items without a place, with a street, and with a street and a city.
+  private static func addPlaces(_ context: ManagedObjectContext) throws {
+    let places: [AttributeValue?] = [
+      nil, .composite(["street": .string("s"), "city": .null]),
+      .composite(["street": .string("t"), "city": .string("c")]),
+    ]
+    for (number, place) in places.enumerated() {
+      let item = try context.insert(entityNamed: "Item")
+      try item.setValue(.attribute(.string("I\(number)")), forKey: "name")
+      if let place { try item.setValue(.attribute(place), forKey: "at") }
+    }
   }
 
   /// The steps change the rows in place, write new tables, and run the app's own code.
@@ -174,17 +177,7 @@ import Testing
     ]
     for rules in steps {
       let fixture = try MigrationFixture()
-      try fixture.create([old]) { context in
-        let places: [AttributeValue?] = [
-          nil, .composite(["street": .string("s"), "city": .null]),
-          .composite(["street": .string("t"), "city": .string("c")]),
-        ]
-        for (number, place) in places.enumerated() {
-          let item = try context.insert(entityNamed: "Item")
-          try item.setValue(.attribute(.string("I\(number)")), forKey: "name")
-          if let place { try item.setValue(.attribute(place), forKey: "at") }
-        }
-      }
+      try fixture.create([old]) { try Self.addPlaces($0) }
       let model = MigrationFixture.model(
         [old, new], mappings: [MappingRules(source: 1, destination: 2, entities: rules)])
       try fixture.open(model) { description in

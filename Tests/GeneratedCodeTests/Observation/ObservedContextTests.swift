@@ -133,6 +133,7 @@ import Testing
     let room = try MusicRoom()
     defer { room.store.remove() }
     let child = ManagedObjectContext(parent: room.context)
+    // Observers are told by the thread that changes the object, which is the test's.
     nonisolated(unsafe) let draft = try child.localInstance(of: room.piece)
     draft.heading = "Suite"
     withObservationTracking {
@@ -176,6 +177,7 @@ import Testing
   func aChildsSaveIsReportedBeforeWhatAnObserverLearns(place: StorePlace) async throws {
     let room = try MusicRoom(place)
     defer { room.store.remove() }
+    // Observers are told by the thread that changes the object, which is the test's.
     nonisolated(unsafe) let context = room.context
     let child = ManagedObjectContext(parent: context)
     let contexts = [context, child, ManagedObjectContext(parent: context)]
