@@ -163,8 +163,8 @@ extension ManagedObjectContext {
 /// An object that a deletion deletes.
 private struct DoomedObject {
   let object: ManagedObject
-  /// The owner with which the object is deleted, and the slot of the object's reference to it. Nil without an owner, and if
-  /// the object's row has no such reference.
+  /// The owner with which the object is deleted, and the slot of the object's reference to it. Nil without an owner, if
+  /// the object's row has no such reference, and if this context has set the reference: no other can have changed it then.
   let owner: (key: ObjectKey, slot: Int)?
 
   init(_ object: ManagedObject) {
@@ -172,11 +172,14 @@ private struct DoomedObject {
     owner = nil
   }
 
-  init(_ object: ManagedObject, of owner: ManagedObject, _ relationship: RelationshipPlan) {
-    self.object = object
+  init(_ related: ManagedObject, of owner: ManagedObject, _ relationship: RelationshipPlan) {
+    object = related
     switch relationship.storage {
     case .referencesOfOthers, .inverseReference:
-      self.owner = relationship.inverseSlot.map { (key: owner.key, slot: $0) }
+      // The deletion of the owner clears the reference. If the reference had been nil before this context set it, that is
+      // no change any more, so this must be asked before.
+      let slot = relationship.inverseSlot.flatMap { related.extras?.changed.contains($0) == true ? nil : $0 }
+      self.owner = slot.map { (key: owner.key, slot: $0) }
     case .reference, .join: self.owner = nil
     }
   }

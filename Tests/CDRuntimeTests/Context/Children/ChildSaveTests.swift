@@ -95,6 +95,33 @@ import Testing
 
   // MARK: Cascades
 
+  /// The deletion clears the reference, which the child's parent does not have: that is no change any more.
+  @Test func whatTheChildHasRelatedItselfIsDeletedToo() throws {
+    let container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Node",
+        relationships: [
+          Self.one("owner", "Node", "owned"), Self.one("owned", "Node", "owner", .cascade),
+          Self.many("friends", "Node", "fans", ordered: true), Self.many("fans", "Node", "friends"),
+        ])
+    ])
+    let parent = container.newContext()
+    let child = ManagedObjectContext(parent: parent)
+    let grandchild = ManagedObjectContext(parent: child)
+    held.contexts += [parent, child, grandchild]
+    let owner = try child.insert(entityNamed: "Node")
+    let owned = try parent.insert(entityNamed: "Node")
+    let middle = try child.localInstance(of: owned)
+    try middle.setValue([owner], forKey: "friends")
+    let doomed = try grandchild.localInstance(of: owner)
+    let related = try grandchild.localInstance(of: owned)
+    try doomed.setValue(related, forKey: "owned")
+    grandchild.delete(doomed)
+    #expect(doomed.isDeleted && related.isDeleted)
+    try grandchild.save()
+    #expect(owner.isDeleted && middle.isDeleted)
+  }
+
   @Test(arguments: ["lid", "zip", "seal"])
   func whatWasTakenOutBeforeTheDeletionStays(key: String) throws {
     let (box, lid) = (try make("Box"), try make("Lid"))
