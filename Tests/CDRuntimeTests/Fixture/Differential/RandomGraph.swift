@@ -6,7 +6,6 @@ import SeededRandom
 /// Random objects of a random model in a store, and random changes of them.
 struct RandomGraph: RandomMaker {
   var random: SplitMix
-  private let store = ScratchStore()
   private var containers: [PersistentContainer]
   var container: PersistentContainer { containers[0] }
   let version: ModelVersion
@@ -15,13 +14,11 @@ struct RandomGraph: RandomMaker {
 
   init(random: SplitMix) throws {
     var maker = RandomModel(random: random)
-    version = maker.version()
-    self.random = maker.random
-    graph = EntityGraph(version)
-    concrete = version.entities.filter { !$0.isAbstract }.map(\.name)
+    let version = maker.version()
     let model = ManagedObjectModel(
       name: "Random", id: UUID(), versions: [version], currentVersionNumber: 1)
-    containers = [try PersistentContainer(scratchModel: model, store)]
+    let store = ScratchStore()
+    self.init(version, in: try PersistentContainer(scratchModel: model, store), random: maker.random)
     try fill()
     guard !store.kind.isInMemory else { return }
     // What is asked for is what the file holds. It has one owner, who goes first.
@@ -29,7 +26,16 @@ struct RandomGraph: RandomMaker {
     containers = [try PersistentContainer(scratchModel: model, store)]
   }
 
-  private mutating func fill() throws {
+  /// The objects of a store that is there already.
+  init(_ version: ModelVersion, in container: PersistentContainer, random: SplitMix) {
+    self.version = version
+    self.random = random
+    graph = EntityGraph(version)
+    concrete = version.entities.filter { !$0.isAbstract }.map(\.name)
+    containers = [container]
+  }
+
+  mutating func fill() throws {
     let context = container.newContext()
     try withExtendedLifetime(context) {
       for name in concrete {
@@ -61,7 +67,8 @@ struct RandomGraph: RandomMaker {
     for _ in 0..<number(0...3) {
       if let name = one(of: concrete) { try set(try context.insert(entityNamed: name)) }
     }
-    for object in try objects(in: context) {
+    // A deletion may have deleted others.
+    for object in try objects(in: context) where !object.isDeleted {
       if chance(5) { try setSome(object) }
       if chance(12) { context.delete(object) }
     }
@@ -81,7 +88,14 @@ struct RandomGraph: RandomMaker {
 
   private mutating func set(_ object: ManagedObject, _ attribute: AttributeDescription) throws {
     var values = RandomStoredValue(random: random)
-    let value = attribute.isOptional ? values.optional(attribute.type) : values.value(attribute.type)
+    var value = attribute.isOptional ? values.optional(attribute.type) : values.value(attribute.type)
+    // Another version of the composite may have other fields.
+    if case .composite(let name) = attribute.type, value != .null, let composite = graph.composite(name) {
+      value = .composite(
+        Dictionary(
+          composite.fields.map { ($0.name, values.optional($0.type)) }, uniquingKeysWith: { first, _ in first }
+        ))
+    }
     random = values.random
     try object.setValue(.attribute(value), forKey: attribute.name)
   }
