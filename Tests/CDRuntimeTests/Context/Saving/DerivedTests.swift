@@ -209,4 +209,56 @@ import Testing
     try update("Region", "limit", to: 9)
     #expect(try stored() == expected(0, 0, 7))
   }
+
+  // MARK: Enumerations
+
+  private static let levels = EnumDescription(
+    name: "Level", rawType: .int16,
+    cases: [.init(name: "low", rawValue: .int(0)), .init(name: "high", rawValue: .int(1))])
+
+  /// The model keeps a derivation as written. Only a checked one has the raw values of the cases that it names.
+  @Test func namesOfCasesStandForTheirRawValues() throws {
+    let entities = [
+      EntityDescription(
+        name: "Book",
+        attributes: [
+          AttributeDescription(name: "level", type: .enumeration("Level")),
+          AttributeDescription(name: "number", type: .int64),
+          try .derived("rank", .int64, "TERNARY(level == 'high', 7, 8)"),
+          try .derived("better", .enumeration("Level"), "TERNARY(number > 5, 'high', 'low')"),
+          try .derived("taken", .enumeration("Level"), "CAST(number, 'Level', nil)"),
+          try .derived("best", .int64, "SUBQUERY(parts, $p, $p.level == 'high').@count"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "parts", destination: "Book", isToMany: true, inverse: "whole"),
+          RelationshipDescription(name: "whole", destination: "Book", inverse: "parts"),
+        ])
+    ]
+    let version = ModelVersion(number: 1, enums: [Self.levels], entities: entities)
+    let container = try PersistentContainer(
+      scratchModel: ManagedObjectModel(
+        name: "Books", id: UUID(), versions: [version], currentVersionNumber: 1))
+    let context = container.newContext()
+    let numbers: [(level: Int64, number: Int64)] = [(1, 9), (0, 1)]
+    let books = try numbers.map { level, number in
+      let book = try context.insert(entityNamed: "Book")
+      try book.setValue(.attribute(.int(level)), forKey: "level")
+      try book.setValue(.attribute(.int(number)), forKey: "number")
+      return book
+    }
+    try books[0].setValue(.object(books[1]), forKey: "whole")
+    try context.save()
+    func values(_ book: ManagedObject) throws -> [PropertyValue] {
+      let stored = try container.newContext().existingObject(with: book.objectID)
+      return try ["rank", "better", "taken", "best"].map { try stored.value(forKey: $0) }
+    }
+    let first = try values(books[0])
+    let second = try values(books[1])
+    #expect(first == [.attribute(.int(7)), .attribute(.int(1)), .attribute(.null), .attribute(.int(0))])
+    #expect(second == [.attribute(.int(8)), .attribute(.int(0)), .attribute(.int(1)), .attribute(.int(1))])
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    let entity = container.persistentStoreCoordinator.managedObjectModel.currentVersion?.entities.first
+    let rank = entity?.attributes.first { $0.name == "rank" }?.derivation
+    #expect(rank?.canonicalText == "TERNARY(level == \"high\", 7, 8)")
+  }
 }
