@@ -394,14 +394,22 @@ extension Evaluation {
     for term in terms {
       var operand = try value(term.operand)
       let operandIsLiteral = Self.isLiteral(term.operand)
-      if isLiteral != operandIsLiteral, let left = Number(result), let right = Number(operand) {
-        if isLiteral { result = Arithmetic.literal(left, for: right).value }
-        if operandIsLiteral { operand = Arithmetic.literal(right, for: left).value }
+      if isLiteral != operandIsLiteral {
+        (result, operand) = Self.matched(result, operand, isLeftLiteral: isLiteral)
       }
       result = try Self.apply(term.operator, result, operand)
       isLiteral = isLiteral && operandIsLiteral
     }
     return result
+  }
+
+  /// Returns the operands of a calculation of which exactly one is a literal. It takes the type of the other one.
+  private static func matched(
+    _ left: EvaluationValue, _ right: EvaluationValue, isLeftLiteral: Bool
+  ) -> (EvaluationValue, EvaluationValue) {
+    guard let first = Number(left), let second = Number(right) else { return (left, right) }
+    if isLeftLiteral { return (Arithmetic.literal(first, for: second).value, right) }
+    return (left, Arithmetic.literal(second, for: first).value)
   }
 
   /// Returns whether an expression consists of literal numbers, which take the type of the numbers around them.
@@ -520,13 +528,8 @@ extension Evaluation {
     // All other functions return nil if an argument is nil.
     if values.contains(where: \.isNull) { return .null }
     switch function {
-    case .addTo: return try Self.apply(.add, values[0], values[1])
-    case .fromSubtract: return try Self.apply(.subtract, values[0], values[1])
-    case .multiplyBy: return try Self.apply(.multiply, values[0], values[1])
-    case .divideBy: return try Self.apply(.divide, values[0], values[1])
-    case .raiseToPower: return try Self.apply(.power, values[0], values[1])
-    case .modulusBy:
-      return try Arithmetic.remainder(try number(values[0], function), try number(values[1], function)).value
+    case .addTo, .fromSubtract, .multiplyBy, .divideBy, .raiseToPower, .modulusBy:
+      return try calculate(function, values, arguments)
     case .bitwiseAndWith: return try Self.apply(.bitwiseAnd, values[0], values[1])
     case .bitwiseOrWith: return try Self.apply(.bitwiseOr, values[0], values[1])
     case .bitwiseXorWith: return try Self.apply(.bitwiseXor, values[0], values[1])
@@ -543,6 +546,25 @@ extension Evaluation {
       }
       return Self.apply(function, text)
     default: return try Self.apply(function, try number(values[0], function))
+    }
+  }
+
+  /// Applies a function that corresponds to an operator, with the operator's rule for literals.
+  private func calculate(
+    _ function: ExpressionFunction, _ values: [EvaluationValue], _ arguments: [ValueExpression]
+  ) throws(EvaluationError) -> EvaluationValue {
+    var (left, right) = (values[0], values[1])
+    let isLeftLiteral = Self.isLiteral(arguments[0])
+    if isLeftLiteral != Self.isLiteral(arguments[1]) {
+      (left, right) = Self.matched(left, right, isLeftLiteral: isLeftLiteral)
+    }
+    switch function {
+    case .addTo: return try Self.apply(.add, left, right)
+    case .fromSubtract: return try Self.apply(.subtract, left, right)
+    case .multiplyBy: return try Self.apply(.multiply, left, right)
+    case .divideBy: return try Self.apply(.divide, left, right)
+    case .raiseToPower: return try Self.apply(.power, left, right)
+    default: return try Arithmetic.remainder(try number(left, function), try number(right, function)).value
     }
   }
 
