@@ -104,6 +104,13 @@ import Testing
     #expect(try holds("modulus:by:(SELF, 1) == 0.1", self: .float(0.1)))
   }
 
+  @Test func theTypeOfAMedianDoesNotDependOnTheCount() throws {
+    #expect(try holds("median({3}) / 2 == 1.5 AND median({3, 3}) / 2 == 1.5"))
+    #expect(try holds("median({1, 3, 9}) / 2 == 1.5"))
+    #expect(try holds("median({%@}) * 0.1 == 0.3", Decimal(3)))
+    #expect(try holds("median({}) == nil"))
+  }
+
   @Test func nilIsAValue() throws {
     #expect(try holds("nil <= nil AND nil == nil AND nil != 1 AND NOT nil < nil"))
     #expect(try holds("nil + 1 == nil AND -nil == nil AND nil ?? 2 == 2"))
