@@ -261,4 +261,54 @@ import Testing
     let rank = entity?.attributes.first { $0.name == "rank" }?.derivation
     #expect(rank?.canonicalText == "TERNARY(level == \"high\", 7, 8)")
   }
+
+  // MARK: Literals
+
+  /// The literals take the types of the attributes, even if these are nil, and a sum of nothing has the type of the values.
+  @Test func literalsHaveTheTypesThatTheCheckerGivesThem() throws {
+    let container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Order",
+        attributes: [
+          AttributeDescription(name: "price", type: .decimal, isOptional: true),
+          AttributeDescription(name: "weight", type: .double, isOptional: true),
+          AttributeDescription(name: "paid", type: .bool, isOptional: true),
+          try .derived("gross", .decimal, "(price ?? 0) * 1.19"),
+          try .derived("total", .decimal, "lines.@sum.amount * 1.19"),
+          try .derived("other", .decimal, "price ?? 0.5"),
+          try .derived("constant", .decimal, "0.5"),
+          try .derived("half", .double, "(weight ?? 1) / 2"),
+          try .derived("mean", .double, "(lines.@sum.weight + 1) / 2"),
+          try .derived("number", .int16, "paid ?? 0"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "lines", destination: "Line", isToMany: true, inverse: "order")
+        ]),
+      EntityDescription(
+        name: "Line",
+        attributes: [
+          AttributeDescription(name: "amount", type: .decimal),
+          AttributeDescription(name: "weight", type: .double),
+        ],
+        relationships: [RelationshipDescription(name: "order", destination: "Order", inverse: "lines")]),
+    ])
+    let context = container.newContext()
+    let order = try context.insert(entityNamed: "Order")
+    try order.setValue(.attribute(.bool(true)), forKey: "paid")
+    try context.save()
+    let stored = try container.newContext().existingObject(with: order.objectID)
+    func value(_ key: String) throws -> AttributeValue? { try stored.value(forKey: key).attribute }
+    let half = try #require(Decimal(string: "0.5"))
+    #expect(try value("gross") == .decimal(0))
+    #expect(try value("total") == .decimal(0))
+    #expect(try value("other") == .decimal(half))
+    #expect(try value("constant") == .decimal(half))
+    #expect(try value("half") == .double(0.5))
+    #expect(try value("mean") == .double(0.5))
+    #expect(try value("number") == .int(1))
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Order", where: try FetchPredicate(format: "(weight ?? 1) / 2 > 0.4"))
+    #expect(try container.newContext().count(for: request) == 1)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
 }
