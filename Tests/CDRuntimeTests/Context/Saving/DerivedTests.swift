@@ -311,4 +311,68 @@ import Testing
     #expect(try container.newContext().count(for: request) == 1)
     #expect(try container.persistentStoreCoordinator.verify() == [])
   }
+
+  // MARK: Nil on the way
+
+  /// A nil object has no related objects, behind a to-many relationship too, and even if there are only nil objects.
+  @Test func nilObjectsAddNoObjectsToAPath() throws {
+    let container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Book",
+        attributes: [
+          AttributeDescription(name: "title", type: .string, isOptional: true),
+          try .derived("further", .int64, "reviews.reader.books.@count"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "reviews", destination: "Review", isToMany: true, inverse: "book"),
+          RelationshipDescription(name: "owner", destination: "Reader", inverse: "books"),
+        ]),
+      EntityDescription(
+        name: "Review",
+        relationships: [
+          RelationshipDescription(name: "book", destination: "Book", inverse: "reviews"),
+          RelationshipDescription(name: "reader", destination: "Reader", inverse: "reviews"),
+        ]),
+      EntityDescription(
+        name: "Reader", attributes: [AttributeDescription(name: "name", type: .string)],
+        relationships: [
+          RelationshipDescription(name: "reviews", destination: "Review", isToMany: true, inverse: "reader"),
+          RelationshipDescription(name: "books", destination: "Book", isToMany: true, inverse: "owner"),
+        ]),
+    ])
+    let context = container.newContext()
+    let reader = try context.insert(entityNamed: "Reader")
+    try reader.setValue("R", forKey: "name")
+    let books = try ["A", "B"].map { title in
+      let book = try context.insert(entityNamed: "Book")
+      try book.setValue(title, forKey: "title")
+      try book.setValue(reader, forKey: "owner")
+      let review = try context.insert(entityNamed: "Review")
+      try review.setValue(book, forKey: "book")
+      return book
+    }
+    // The reviews of A have a reader and none; that of B has none.
+    let review = try context.insert(entityNamed: "Review")
+    try review.setValue(books[0], forKey: "book")
+    try review.setValue(reader, forKey: "reader")
+    try context.save()
+    let other = container.newContext()
+    let further = try books.map {
+      try other.existingObject(with: $0.objectID).value(forKey: "further").attribute
+    }
+    #expect(further == [.int(2), .int(0)])
+    func titles(_ format: String) throws -> [AttributeValue?] {
+      var request = FetchRequest<ManagedObject>(
+        entityName: "Book", where: try FetchPredicate(format: format))
+      request.sortKeys = [SortKey("title")]
+      return try other.fetch(request).map { try $0.value(forKey: "title").attribute }
+    }
+    let both: [AttributeValue?] = [.string("A"), .string("B")]
+    #expect(try titles("reviews.reader.books.@count == 2") == [.string("A")])
+    #expect(try titles("ANY reviews.reader.books.title == nil") == [])
+    #expect(try titles("ALL reviews.reader.books.title != nil") == both)
+    #expect(try titles("SUBQUERY(reviews.reader.books, $b, $b.title == nil).@count == 0") == both)
+    #expect(try titles("ANY reviews.reader.name == nil") == both)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
 }
