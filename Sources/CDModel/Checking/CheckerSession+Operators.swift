@@ -322,7 +322,7 @@ extension CheckerSession {
   {
     var value = operand
     if isComplement { requireInteger(&value, "~") } else { requireNumber(&value, "-") }
-    var result = rebuilt(expression, [value], type: value.type, isOptional: value.isOptional) {
+    var result = rebuilt(expression, [writtenSum(value)], type: value.type, isOptional: value.isOptional) {
       isComplement ? .bitwiseComplement($0[0]) : .negated($0[0])
     }
     result.isLiteral = value.isLiteral
@@ -364,7 +364,8 @@ extension CheckerSession {
     guard var result = parts.first else { return unknown(expression) }
     result.isChanged = false
     for (term, part) in zip(terms, parts.dropFirst()) { combine(&result, term.operator, part) }
-    var checked = rebuilt(expression, parts, type: result.type, isOptional: result.isOptional) { changed in
+    let written = parts.map { writtenSum($0) }
+    var checked = rebuilt(expression, written, type: result.type, isOptional: result.isOptional) { changed in
       .operation(
         changed[0], zip(terms, changed.dropFirst()).map { OperationTerm($0.operator, $1) })
     }
@@ -395,6 +396,7 @@ extension CheckerSession {
       requireNumber(&left, expressionOperator.rawValue)
       requireNumber(&right, expressionOperator.rawValue)
       calculate(&left, right)
+      if expressionOperator == .power { left.type = powerType(left.type, exponent: right) }
     }
     left.isOptional = left.isOptional || right.isOptional
   }
@@ -411,6 +413,16 @@ extension CheckerSession {
     }
     left.type = .attribute(type)
     left.isLiteral = left.isLiteral && right.isLiteral
+  }
+
+  /// The type of a power, given the type of another calculation with the same numbers. If the exponent is not a whole number
+  /// from 0, only a power of Floats is not a double.
+  private func powerType(_ type: ExpressionType, exponent: CheckedValue) -> ExpressionType {
+    guard case .attribute(let common) = type, common != .float, case .attribute(let attribute) = exponent.type
+    else { return type }
+    if !TypeRules.isInteger(TypeRules.rawType(attribute, in: graph)) { return .double }
+    if case .constant(.value(.int(let number))) = exponent.expression.kind, number < 0 { return .double }
+    return type
   }
 
   /// Checks `+` of two strings, and `+` or `-` of a date and seconds. Returns false for numbers and for invalid
@@ -511,7 +523,8 @@ extension CheckerSession {
     _ function: ExpressionFunction, _ values: inout [CheckedValue], _ expression: ValueExpression
   ) -> CheckedValue {
     let (type, isOptional) = result(of: function, &values, expression)
-    return rebuilt(expression, values, type: type, isOptional: isOptional) { .function(function, $0) }
+    let written = values.map { writtenSum($0) }
+    return rebuilt(expression, written, type: type, isOptional: isOptional) { .function(function, $0) }
   }
 
   private mutating func hasArity(_ function: ExpressionFunction, _ count: Int, _ span: SourceSpan?) -> Bool {
@@ -555,7 +568,8 @@ extension CheckerSession {
     case .addTo, .fromSubtract, .multiplyBy, .divideBy, .modulusBy, .raiseToPower:
       requireNumber(&values[0], word)
       requireNumber(&values[1], word)
-      return (calculated(values), isOptional)
+      let type = calculated(values)
+      return (function == .raiseToPower ? powerType(type, exponent: values[1]) : type, isOptional)
     case .bitwiseAndWith, .bitwiseOrWith, .bitwiseXorWith, .leftshiftBy, .rightshiftBy:
       requireInteger(&values[0], word)
       requireInteger(&values[1], word)

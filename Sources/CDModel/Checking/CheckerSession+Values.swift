@@ -183,7 +183,8 @@ extension CheckerSession {
       }
     }
     let isOptional = parts.allSatisfy { $0.isOptional || $0.type == .null }
-    return rebuilt(expression, parts, type: common ?? .unknown, isOptional: isOptional) { .coalesced($0) }
+    let written = parts.map { self.written($0, as: common) }
+    return rebuilt(expression, written, type: common ?? .unknown, isOptional: isOptional) { .coalesced($0) }
   }
 
   @inline(never)
@@ -210,9 +211,10 @@ extension CheckerSession {
     let isOptional =
       first.isOptional || second.isOptional || first.type == .null || second.type == .null
     var result = CheckedValue(expression, common ?? .unknown, isOptional: isOptional)
-    if isChanged || first.isChanged || second.isChanged {
+    let (yes, no) = (written(first, as: common), written(second, as: common))
+    if isChanged || yes.isChanged || no.isChanged {
       result.expression = ValueExpression(
-        kind: .ternary(condition, first.expression, second.expression), span: expression.span)
+        kind: .ternary(condition, yes.expression, no.expression), span: expression.span)
       result.isChanged = true
     }
     return result
@@ -282,11 +284,13 @@ extension CheckerSession {
     _ parts: [CheckedValue], _ type: CastType, to wanted: ExpressionType, _ expression: ValueExpression
   ) -> CheckedValue {
     let source = parts[0]
+    var parts = parts
     var isOptional = source.isOptional || source.type == .null
     if parts.count > 1 {
       var alternative = parts[1]
       isOptional = isOptional || alternative.isOptional || alternative.type == .null
       expect(wanted, allowsNil: true, of: &alternative)
+      parts[1] = written(parts[1], as: wanted)
     } else if !TypeRules.converts(source.type, to: wanted, in: graph) {
       isTotal = false
       partialConversions.append(expression.span)
@@ -306,6 +310,8 @@ extension CheckerSession {
       return error(value.expression.span, "nil is not allowed here; a value of type \(wanted) is needed")
     }
     if value.isLiteral, literal(value.expression, fits: wanted) {
+      // A decimal column does not take a double. It takes integers, and the other columns of fractions take both.
+      if wanted == .attribute(.decimal), value.type == .double { value = written(value, as: wanted) }
       value.type = wanted
     } else if !TypeRules.fits(value.type, wanted, in: graph) {
       var remedy = ""

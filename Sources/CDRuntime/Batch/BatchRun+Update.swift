@@ -177,6 +177,15 @@ extension BatchRun {
       throw BatchError.wrongExpression(
         entity: entity.name, key: property.name, reason: "only single attributes can be calculated")
     }
+    // For SQL, a Boolean is an integer. For the evaluator it is none, and it may have to calculate the value.
+    let type = TypeRules.rawType(attribute.type, in: model.graph)
+    if case .attribute(let found) = checked.type,
+      (TypeRules.rawType(found, in: model.graph) == .bool) != (type == .bool)
+    {
+      throw BatchError.wrongExpression(
+        entity: entity.name, key: property.name,
+        reason: "it takes \(attribute.type.schemaName), but the expression is \(found.schemaName)")
+    }
     switch try rows.calculation(
       checked.expression, on: entity, as: storageType, isMandatory: property.isMandatory, now: now)
     {

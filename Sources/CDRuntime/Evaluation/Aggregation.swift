@@ -96,13 +96,14 @@ enum Aggregation {
     return best
   }
 
-  /// Returns the middle number, or the mean of the two middle numbers. Returns nil if there are no numbers.
+  /// Returns the middle number, or the mean of the two middle numbers, in the type of a mean. Returns nil if there are no
+  /// numbers.
   static func median(_ values: [EvaluationValue]) throws(EvaluationError) -> EvaluationValue {
     let numbers = try numbers(values, "median").sorted { (Number.order($0, $1) ?? 0) < 0 }
     guard !numbers.isEmpty else { return .null }
     let middle = numbers.count / 2
-    if numbers.count % 2 == 1 { return numbers[middle].value }
-    return try average([numbers[middle - 1].value, numbers[middle].value], "median")
+    let first = numbers.count % 2 == 1 ? middle : middle - 1
+    return try average(numbers[first...middle].map(\.value), "median")
   }
 
   /// Returns the numbers that occur most often, in ascending order.

@@ -126,7 +126,16 @@ extension Evaluation {
     var rest = steps
     while let step = rest.popFirst() {
       switch step {
-      case .key(let key): value = try Self.value(forKey: key, of: value)
+      case .key(let key):
+        let next = try Self.value(forKey: key, of: value)
+        if case .collection(let elements) = next, elements.first?.isNull == true,
+          case .collection(let objects) = value, objects.allSatisfy(\.isNull),
+          Self.leadsToMany(steps[..<rest.startIndex], from: start)
+        {
+          value = .collection([])
+        } else {
+          value = next
+        }
       case .itself: break
       case .collectionOperator(let name):
         guard let collectionOperator = CollectionOperator(rawValue: name) else {
@@ -157,10 +166,8 @@ extension Evaluation {
     case .collection(let elements):
       var results: [EvaluationValue] = []
       results.reserveCapacity(elements.count)
-      for element in elements {
-        let result = try follow(steps, from: element)
-        if case .collection(let inner) = result { results += inner } else { results.append(result) }
-      }
+      var isMany = false
+      for element in elements { Self.add(try follow(steps, from: element), to: &results, &isMany) }
       return results
     case .dictionary, .subject:
       let word = "@\(collectionOperator.rawValue)"
@@ -168,6 +175,44 @@ extension Evaluation {
       return try Self.elements(of: try follow(steps, from: value), for: word)
     default: return try Self.elements(of: value, for: "@\(collectionOperator.rawValue)")
     }
+  }
+
+  /// Adds the values for one element of a collection. If other elements have many objects each, nil means that the path to
+  /// the objects of this element leads over a nil object: it has none.
+  private static func add(
+    _ result: EvaluationValue, to results: inout [EvaluationValue], _ isMany: inout Bool
+  ) {
+    guard case .collection(let inner) = result else {
+      if !isMany || !result.isNull { results.append(result) }
+      return
+    }
+    if !isMany {
+      isMany = true
+      results.removeAll(where: \.isNull)
+    }
+    results += inner
+  }
+
+  /// Whether the last key of a path is a to-many relationship. Only the model knows this if all objects before it are nil.
+  private static func leadsToMany(_ steps: ArraySlice<PathStep>, from start: EvaluationValue) -> Bool {
+    var first = start
+    if case .collection(let elements) = start { first = elements.first { !$0.isNull } ?? .null }
+    guard case .subject(let subject) = first, let object = subject as? ManagedObject,
+      let model = object.scope.context?.model
+    else { return false }
+    var entity = object.scope.plan
+    var isToMany = false
+    for step in steps {
+      switch step {
+      case .key(let key):
+        guard let relationship = entity.slot(key)?.relationship else { return false }
+        isToMany = relationship.isToMany
+        entity = model.entities[relationship.destination]
+      case .itself, .index, .first, .last: continue
+      case .collectionOperator, .variable, .size: return false
+      }
+    }
+    return isToMany
   }
 
   /// Returns the value for a key. For a collection, returns the values of all its elements in one flat collection.
@@ -179,10 +224,8 @@ extension Evaluation {
     case .collection(let elements):
       var results: [EvaluationValue] = []
       results.reserveCapacity(elements.count)
-      for element in elements {
-        let result = try self.value(forKey: key, of: element)
-        if case .collection(let inner) = result { results += inner } else { results.append(result) }
-      }
+      var isMany = false
+      for element in elements { add(try self.value(forKey: key, of: element), to: &results, &isMany) }
       return .collection(results)
     case .value(.null): return .null
     case .value(.composite(let fields)):
@@ -394,14 +437,22 @@ extension Evaluation {
     for term in terms {
       var operand = try value(term.operand)
       let operandIsLiteral = Self.isLiteral(term.operand)
-      if isLiteral != operandIsLiteral, let left = Number(result), let right = Number(operand) {
-        if isLiteral { result = Arithmetic.literal(left, for: right).value }
-        if operandIsLiteral { operand = Arithmetic.literal(right, for: left).value }
+      if isLiteral != operandIsLiteral {
+        (result, operand) = Self.matched(result, operand, isLeftLiteral: isLiteral)
       }
       result = try Self.apply(term.operator, result, operand)
       isLiteral = isLiteral && operandIsLiteral
     }
     return result
+  }
+
+  /// Returns the operands of a calculation of which exactly one is a literal. It takes the type of the other one.
+  private static func matched(
+    _ left: EvaluationValue, _ right: EvaluationValue, isLeftLiteral: Bool
+  ) -> (EvaluationValue, EvaluationValue) {
+    guard let first = Number(left), let second = Number(right) else { return (left, right) }
+    if isLeftLiteral { return (Arithmetic.literal(first, for: second).value, right) }
+    return (left, Arithmetic.literal(second, for: first).value)
   }
 
   /// Returns whether an expression consists of literal numbers, which take the type of the numbers around them.
@@ -520,13 +571,8 @@ extension Evaluation {
     // All other functions return nil if an argument is nil.
     if values.contains(where: \.isNull) { return .null }
     switch function {
-    case .addTo: return try Self.apply(.add, values[0], values[1])
-    case .fromSubtract: return try Self.apply(.subtract, values[0], values[1])
-    case .multiplyBy: return try Self.apply(.multiply, values[0], values[1])
-    case .divideBy: return try Self.apply(.divide, values[0], values[1])
-    case .raiseToPower: return try Self.apply(.power, values[0], values[1])
-    case .modulusBy:
-      return try Arithmetic.remainder(try number(values[0], function), try number(values[1], function)).value
+    case .addTo, .fromSubtract, .multiplyBy, .divideBy, .raiseToPower, .modulusBy:
+      return try calculate(function, values, arguments)
     case .bitwiseAndWith: return try Self.apply(.bitwiseAnd, values[0], values[1])
     case .bitwiseOrWith: return try Self.apply(.bitwiseOr, values[0], values[1])
     case .bitwiseXorWith: return try Self.apply(.bitwiseXor, values[0], values[1])
@@ -543,6 +589,25 @@ extension Evaluation {
       }
       return Self.apply(function, text)
     default: return try Self.apply(function, try number(values[0], function))
+    }
+  }
+
+  /// Applies a function that corresponds to an operator, with the operator's rule for literals.
+  private func calculate(
+    _ function: ExpressionFunction, _ values: [EvaluationValue], _ arguments: [ValueExpression]
+  ) throws(EvaluationError) -> EvaluationValue {
+    var (left, right) = (values[0], values[1])
+    let isLeftLiteral = Self.isLiteral(arguments[0])
+    if isLeftLiteral != Self.isLiteral(arguments[1]) {
+      (left, right) = Self.matched(left, right, isLeftLiteral: isLeftLiteral)
+    }
+    switch function {
+    case .addTo: return try Self.apply(.add, left, right)
+    case .fromSubtract: return try Self.apply(.subtract, left, right)
+    case .multiplyBy: return try Self.apply(.multiply, left, right)
+    case .divideBy: return try Self.apply(.divide, left, right)
+    case .raiseToPower: return try Self.apply(.power, left, right)
+    default: return try Arithmetic.remainder(try number(left, function), try number(right, function)).value
     }
   }
 

@@ -79,7 +79,7 @@ struct ModelPlanBuilder {
         return .composite(fitted(attribute, fields.fitted), fields)
       }
       let stored = try storageType(attribute.type, slot.entity, attribute.name)
-      return .attribute(fitted(attribute, stored.fitted), stored)
+      return .attribute(fitted(checked(attribute, of: entity), stored.fitted), stored)
     case .relationship(let relationship):
       return .relationship(try plan(relationship, slot: slot, columns: columns))
     case .fetched(let property):
@@ -97,6 +97,21 @@ struct ModelPlanBuilder {
     }
     var attribute = attribute
     attribute.defaultValue = .value(stored)
+    return attribute
+  }
+
+  /// An attribute whose derivation is as the checker writes it: it has raw values in place of the names of cases, for
+  /// example. The model keeps the derivation as written. One with a mistake stays, so that the save reports it.
+  @_optimize(none)
+  private func checked(
+    _ attribute: AttributeDescription, of entity: EntityDescription
+  ) -> AttributeDescription {
+    guard let derivation = attribute.derivation else { return attribute }
+    let checked = ExpressionChecker(graph: graph).check(
+      derivation, on: entity.name, expecting: .attribute(attribute.type))
+    if checked.hasErrors { return attribute }
+    var attribute = attribute
+    attribute.derivation = checked.expression
     return attribute
   }
 

@@ -11,6 +11,15 @@ extension Decimal {
   /// first unknown byte. Only this function calls that initialiser, so that nobody passes a locale to it.
   package init?(checkedText text: String) { self.init(string: text) }
 
+  /// The decimal with the digits of a double's text. So the double 0.1 becomes exactly 0.1, although no double is exactly
+  /// 0.1. Nil if the number is outside a decimal's range.
+  package init?(digitsOf number: Double) {
+    guard number.isFinite, let decimal = Decimal(checkedText: number.description), !decimal.isNaN,
+      decimal.isZero == (number == 0)
+    else { return nil }
+    self = decimal
+  }
+
   /// The decimal digits without an exponent and without trailing zeros after the point: equal values have the same
   /// text. The text of not-a-number is `NaN`.
   package var canonicalText: String {

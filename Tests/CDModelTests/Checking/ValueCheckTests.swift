@@ -90,6 +90,48 @@ struct ValueCheckTests {
     #expect(checked.expression.canonicalText == "TERNARY(isLent == YES, 2, 0)")
   }
 
+  /// The evaluator sees only values. So the checked expression has them in the types that the checker determines.
+  @Test(arguments: [
+    ("weight ?? 0", AttributeType.double, "weight ?? 0.0"),
+    ("(weight ?? 1) / 2", .double, "(weight ?? 1.0) / 2"),
+    ("price ?? 0.5", .decimal, #"price ?? CAST("0.5", "Decimal")"#),
+    (
+      "TERNARY(isLent == YES, 0.5, price)", .decimal,
+      #"TERNARY(isLent == YES, CAST("0.5", "Decimal"), price)"#
+    ),
+    ("CAST(title, 'Decimal', 1)", .decimal, #"CAST(title, "Decimal", CAST("1", "Decimal"))"#),
+    ("0.5", .decimal, #"CAST("0.5", "Decimal")"#), ("5", .double, "5"),
+    ("isLent ?? 0", .int16, #"CAST(isLent, "Int16") ?? 0"#),
+    ("author.books.@sum.price * 1.5", .decimal, #"CAST(author.books.@sum.price, "Decimal") * 1.5"#),
+    ("author.books.@sum.price", .decimal, "author.books.@sum.price"),
+    ("pages ?? 0", .int64, "pages ?? 0"), ("rating ?? 0.5", .float, "rating ?? 0.5"),
+  ])
+  func valuesAreWrittenInTheirTypes(format: String, type: AttributeType, text: String) throws {
+    let checked = try check(format, expecting: .attribute(type))
+    #expect(checked.diagnostics == [])
+    #expect(checked.expression.canonicalText == text)
+    // Checked again, it stays the same.
+    let again = try check(text, expecting: .attribute(type))
+    #expect(again.diagnostics == [] && again.expression == checked.expression)
+    #expect(again.isTotal == checked.isTotal && again.isOptional == checked.isOptional)
+  }
+
+  @Test(arguments: [
+    ("price ** 2", "Decimal"), ("price ** 0.5", "Double"), ("pages ** -1", "Double"), ("pages ** 2", "Int16"),
+    ("raise:toPower:(price, 0.5)", "Double"), ("rating ** 0.5", "Float"), ("price ** pages", "Decimal"),
+  ])
+  func powers(format: String, expected: String) throws {
+    let checked = try check(format)
+    #expect(checked.diagnostics == [] && "\(checked.type)" == expected)
+  }
+
+  /// Expressions with translated keys are for other programs, which have no literals of decimals.
+  @Test func translatedExpressionsKeepTheirLiterals() throws {
+    let checker = ExpressionChecker(graph: LibraryModel.checker.graph) { key, _ in (name: key, key: key) }
+    let checked = checker.check(try ValueExpression(format: "price ?? 0.5"), on: "Book")
+    #expect(checked.expression.canonicalText == "price ?? 0.5")
+  }
+
   @Test(arguments: [
     ("title + '!'", true), ("CAST(title, 'Int64', 0)", true), ("CAST(pages, 'String')", true),
     ("CAST(title, 'Int64')", false), ("CAST(sold, 'Int16') ?? 0", false), ("CAST(pages, 'Int64')", true),

@@ -87,6 +87,23 @@ import Testing
     #expect(books.allSatisfy { $0.price == Decimal(string: "9.99") })
   }
 
+  /// Whether SQL calculates the value or the evaluator.
+  @Test(arguments: ["title", "lowercase:(title)"])
+  func aBooleanIsNoIntegerWithoutACast(text: String) throws {
+    func update(_ format: String) throws {
+      try context.execute(
+        BatchUpdateRequest<Book>(
+          FetchRequest(entityName: "Book"),
+          set: [.set("salesRank", to: try ValueExpression(format: format))]))
+    }
+    let isFirst = "TERNARY(\(text) IN {'T1', 't1'}, YES, NO)"
+    let error = BatchError.wrongExpression(
+      entity: "Book", key: "salesRank", reason: "it takes Int64, but the expression is Bool")
+    #expect(throws: error) { try update(isFirst) }
+    try update("CAST(\(isFirst), 'Int64')")
+    #expect(books.map(\.salesRank).prefix(3) == [0, 1, 0])
+  }
+
   @Test func aConditionWithoutAnAnswerIsRefusedAsInAFetch() throws {
     books[4].salesRank = .max
     try context.save()

@@ -86,6 +86,31 @@ import Testing
     #expect(try !holds("%@ == %@", Double.nan, Double.nan))
   }
 
+  /// Their literals take the type of the other number, as those of the operators do.
+  @Test func functionsAreTheSameAsTheirOperators() throws {
+    func decimal(_ text: String) throws -> EvaluationValue {
+      .value(.decimal(try #require(Decimal(string: text))))
+    }
+    let three = try decimal("3")
+    let fraction = try decimal("0.3")
+    let long = try decimal("12345678901234567890.12")
+    #expect(try holds("multiply:by:(SELF, 0.1) == 0.3 AND SELF * 0.1 == 0.3", self: three))
+    #expect(try holds("divide:by:(0.3, SELF) == 0.1 AND from:subtract:(SELF, 2.7) == 0.3", self: three))
+    #expect(try holds("modulus:by:(SELF, 0.1) == 0", self: fraction))
+    #expect(try holds("add:to:(SELF, 0.1) == %@", Decimal(string: "12345678901234567890.22"), self: long))
+    #expect(try holds("multiply:by:(SELF, 1.1) == SELF * 1.1", self: .float(1.7)))
+    // A Float stays one.
+    #expect(try holds("SELF ** 1 == 0.1 AND raise:toPower:(SELF, 1) == 0.1", self: .float(0.1)))
+    #expect(try holds("modulus:by:(SELF, 1) == 0.1", self: .float(0.1)))
+  }
+
+  @Test func theTypeOfAMedianDoesNotDependOnTheCount() throws {
+    #expect(try holds("median({3}) / 2 == 1.5 AND median({3, 3}) / 2 == 1.5"))
+    #expect(try holds("median({1, 3, 9}) / 2 == 1.5"))
+    #expect(try holds("median({%@}) * 0.1 == 0.3", Decimal(3)))
+    #expect(try holds("median({}) == nil"))
+  }
+
   @Test func nilIsAValue() throws {
     #expect(try holds("nil <= nil AND nil == nil AND nil != 1 AND NOT nil < nil"))
     #expect(try holds("nil + 1 == nil AND -nil == nil AND nil ?? 2 == 2"))

@@ -16,7 +16,7 @@ struct GroupCondition {
     _ model: ModelPlan
   ) throws {
     let variables = request.variables.mapValues { EvaluationValue($0.expressionConstant) }
-    let names = try GroupNames(request.groupBy, request.aggregates.map(\.name), check)
+    let names = try GroupNames(request.groupBy, request.aggregates, check)
     let checked = try names.checked(condition, variables.keys)
     let forms = try GroupForms(request.groupBy, request.aggregates, check)
     var unknown: String?
@@ -100,20 +100,24 @@ private struct GroupForms {
 /// The names of a group's values.
 private struct GroupNames {
   let all: [String]
-  /// The names that are key paths of the entity.
-  private let keyPaths: Set<String>
+  /// The key paths of the values that are values of objects: those of the groups, and the least and greatest ones.
+  private let keyPaths: [String: String]
   /// Those that lead to objects. A group has only the identifiers of the objects.
   private let objects: Set<String>
   private let check: FetchCheck
 
   @_optimize(none)
-  init(_ groupBy: [String], _ aggregates: [String], _ check: FetchCheck) throws {
-    all = groupBy + aggregates
+  init(_ groupBy: [String], _ aggregates: [Aggregate], _ check: FetchCheck) throws {
+    all = groupBy + aggregates.map(\.name)
     // An aggregate hides a value of the same name.
-    let keyPaths = Set(groupBy).subtracting(aggregates)
-    objects = try keyPaths.filter { keyPath in
+    let own = Set(groupBy).subtracting(aggregates.map(\.name))
+    objects = try own.filter { keyPath in
       if case .object = try check.value(of: keyPath) { return true }
       return false
+    }
+    var keyPaths = Dictionary(own.map { ($0, $0) }, uniquingKeysWith: { first, _ in first })
+    for aggregate in aggregates where aggregate.function == .min || aggregate.function == .max {
+      keyPaths[aggregate.name] = aggregate.keyPath
     }
     self.keyPaths = keyPaths
     self.check = check
@@ -141,8 +145,8 @@ private struct GroupNames {
     return nil
   }
 
-  /// Returns the condition for evaluation. Comparisons that read only key paths of the entity are checked like the
-  /// conditions of fetches, which gives the names of enumeration cases their raw values.
+  /// Returns the condition for evaluation. Comparisons that read only values of objects are checked like the conditions of
+  /// fetches, which gives the names of enumeration cases their raw values.
   @_optimize(none)
   func checked(
     _ condition: FetchPredicate, _ variables: Dictionary<String, EvaluationValue>.Keys
@@ -156,15 +160,25 @@ private struct GroupNames {
       var walk = KeyPathWalk()
       walk.visit(comparison.left)
       walk.visit(comparison.right)
-      guard !walk.paths.isEmpty, walk.paths.allSatisfy(isKeyPath) else { return condition }
-      return try check.checked(condition, sortKeys: [], fetchSource: nil, boundNames: variables) ?? condition
+      guard !walk.paths.isEmpty, walk.paths.allSatisfy({ keyPath($0) != nil }) else { return condition }
+      // Only for the check, the key paths of the least and greatest values stand in the places of their names.
+      var names: [[PathStep]] = []
+      let ofObjects = condition.replacingSteps { steps in
+        names.append(steps)
+        return keyPath(steps) ?? steps
+      }
+      let checked = try check.checked(ofObjects, sortKeys: [], fetchSource: nil, boundNames: variables)
+      var rest = names[...]
+      return checked?.replacingSteps { rest.popFirst() ?? $0 } ?? condition
     }
   }
 
-  /// Whether a path leads to a value, or a part of a value, that is a key path of the entity.
-  private func isKeyPath(_ steps: [PathStep]) -> Bool {
+  /// The key path to the value, or to the part of a value, that a path of the condition leads to; nil if no object has it.
+  private func keyPath(_ steps: [PathStep]) -> [PathStep]? {
     let keys = Self.keys(of: steps)
-    guard let count = length(in: keys) else { return false }
-    return keyPaths.contains(keys.prefix(count).joined(separator: "."))
+    guard let count = length(in: keys), let path = keyPaths[keys.prefix(count).joined(separator: ".")] else {
+      return nil
+    }
+    return path.split(separator: ".").map { PathStep.key(String($0)) } + steps.dropFirst(count)
   }
 }

@@ -122,7 +122,9 @@ enum Arithmetic {
       default: break
       }
     }
-    return try checked(pow(base.double, exponent.double), "**")
+    let result = try checked(pow(base.double, exponent.double), "**")
+    if case .floats = pair(base, exponent) { return .float(Float(result.double)) }
+    return result
   }
 
   private static func power(_ base: Int64, _ exponent: Int64) throws(EvaluationError) -> Int64 {
@@ -152,7 +154,9 @@ enum Arithmetic {
     switch pair(left, right) {
     case .ints(let left, let right): return .int(right == -1 ? 0 : left % right)
     case .floats(let left, let right):
-      return try checked(Double(left.truncatingRemainder(dividingBy: right)), word)
+      let result = left.truncatingRemainder(dividingBy: right)
+      if result.isNaN { throw .notANumber(operation: word) }
+      return .float(result)
     case .doubles(let left, let right):
       return try checked(left.truncatingRemainder(dividingBy: right), word)
     case .decimals(let left, let right):

@@ -46,14 +46,8 @@ enum Number {
     }
   }
 
-  /// Returns the decimal with the digits of a double's text. So the double 0.1 becomes exactly 0.1, although no double
-  /// is exactly 0.1. Returns nil if the number is outside a decimal's range.
-  static func decimal(_ number: Double) -> Decimal? {
-    guard number.isFinite, let decimal = Decimal(checkedText: number.description), !decimal.isNaN else {
-      return nil
-    }
-    return decimal.isZero == (number == 0) ? decimal : nil
-  }
+  /// Returns the decimal with the digits of a double's text; nil if the number is outside a decimal's range.
+  static func decimal(_ number: Double) -> Decimal? { Decimal(digitsOf: number) }
 
   var isNaN: Bool {
     switch self {

@@ -112,6 +112,24 @@ import Testing
     }
   }
 
+  @Test func leastAndGreatestValuesOfGroupsNameCases() throws {
+    var request = AggregateRequest<Book>([.count(), .max(of: "priority"), .min(of: "priority", as: "least")])
+    request.groupBy = ["priority"]
+    let conditions: [(format: String, priorities: [Priority])] = [
+      ("max_priority == 'high'", [.high]), ("least == 'low' AND count > 0", [.low]),
+      ("max_priority == priority AND least IN {'low', 'high'}", [.low, .high]),
+      ("max_priority > least", []),
+    ]
+    for (format, priorities) in conditions {
+      request.having = try FetchPredicate(format: format)
+      let groups = try bothWays { try context.aggregates(for: request) }
+      let expected = priorities.map { FetchedValue.value($0) }
+      #expect(groups.compactMap { $0["priority"] } == expected, "\(format)")
+    }
+    request.having = try FetchPredicate(format: "max_priority == 'lowest'")
+    #expect(throws: FetchError.self) { try context.aggregates(for: request) }
+  }
+
   /// A group has a relationship, an attribute of its object, and a composite, with the same first keys.
   @Test func conditionsOfGroupsNameValuesByTheirWholePaths() throws {
     let books = try Book.fetch(sortedBy: \.isbn, in: context)

@@ -209,4 +209,170 @@ import Testing
     try update("Region", "limit", to: 9)
     #expect(try stored() == expected(0, 0, 7))
   }
+
+  // MARK: Enumerations
+
+  private static let levels = EnumDescription(
+    name: "Level", rawType: .int16,
+    cases: [.init(name: "low", rawValue: .int(0)), .init(name: "high", rawValue: .int(1))])
+
+  /// The model keeps a derivation as written. Only a checked one has the raw values of the cases that it names.
+  @Test func namesOfCasesStandForTheirRawValues() throws {
+    let entities = [
+      EntityDescription(
+        name: "Book",
+        attributes: [
+          AttributeDescription(name: "level", type: .enumeration("Level")),
+          AttributeDescription(name: "number", type: .int64),
+          try .derived("rank", .int64, "TERNARY(level == 'high', 7, 8)"),
+          try .derived("better", .enumeration("Level"), "TERNARY(number > 5, 'high', 'low')"),
+          try .derived("taken", .enumeration("Level"), "CAST(number, 'Level', nil)"),
+          try .derived("best", .int64, "SUBQUERY(parts, $p, $p.level == 'high').@count"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "parts", destination: "Book", isToMany: true, inverse: "whole"),
+          RelationshipDescription(name: "whole", destination: "Book", inverse: "parts"),
+        ])
+    ]
+    let version = ModelVersion(number: 1, enums: [Self.levels], entities: entities)
+    let container = try PersistentContainer(
+      scratchModel: ManagedObjectModel(
+        name: "Books", id: UUID(), versions: [version], currentVersionNumber: 1))
+    let context = container.newContext()
+    let numbers: [(level: Int64, number: Int64)] = [(1, 9), (0, 1)]
+    let books = try numbers.map { level, number in
+      let book = try context.insert(entityNamed: "Book")
+      try book.setValue(.attribute(.int(level)), forKey: "level")
+      try book.setValue(.attribute(.int(number)), forKey: "number")
+      return book
+    }
+    try books[0].setValue(.object(books[1]), forKey: "whole")
+    try context.save()
+    func values(_ book: ManagedObject) throws -> [PropertyValue] {
+      let stored = try container.newContext().existingObject(with: book.objectID)
+      return try ["rank", "better", "taken", "best"].map { try stored.value(forKey: $0) }
+    }
+    let first = try values(books[0])
+    let second = try values(books[1])
+    #expect(first == [.attribute(.int(7)), .attribute(.int(1)), .attribute(.null), .attribute(.int(0))])
+    #expect(second == [.attribute(.int(8)), .attribute(.int(0)), .attribute(.int(1)), .attribute(.int(1))])
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    let entity = container.persistentStoreCoordinator.managedObjectModel.currentVersion?.entities.first
+    let rank = entity?.attributes.first { $0.name == "rank" }?.derivation
+    #expect(rank?.canonicalText == "TERNARY(level == \"high\", 7, 8)")
+  }
+
+  // MARK: Literals
+
+  /// The literals take the types of the attributes, even if these are nil, and a sum of nothing has the type of the values.
+  @Test func literalsHaveTheTypesThatTheCheckerGivesThem() throws {
+    let container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Order",
+        attributes: [
+          AttributeDescription(name: "price", type: .decimal, isOptional: true),
+          AttributeDescription(name: "weight", type: .double, isOptional: true),
+          AttributeDescription(name: "paid", type: .bool, isOptional: true),
+          try .derived("gross", .decimal, "(price ?? 0) * 1.19"),
+          try .derived("total", .decimal, "lines.@sum.amount * 1.19"),
+          try .derived("other", .decimal, "price ?? 0.5"),
+          try .derived("constant", .decimal, "0.5"),
+          try .derived("half", .double, "(weight ?? 1) / 2"),
+          try .derived("mean", .double, "(lines.@sum.weight + 1) / 2"),
+          try .derived("number", .int16, "paid ?? 0"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "lines", destination: "Line", isToMany: true, inverse: "order")
+        ]),
+      EntityDescription(
+        name: "Line",
+        attributes: [
+          AttributeDescription(name: "amount", type: .decimal),
+          AttributeDescription(name: "weight", type: .double),
+        ],
+        relationships: [RelationshipDescription(name: "order", destination: "Order", inverse: "lines")]),
+    ])
+    let context = container.newContext()
+    let order = try context.insert(entityNamed: "Order")
+    try order.setValue(.attribute(.bool(true)), forKey: "paid")
+    try context.save()
+    let stored = try container.newContext().existingObject(with: order.objectID)
+    func value(_ key: String) throws -> AttributeValue? { try stored.value(forKey: key).attribute }
+    let half = try #require(Decimal(string: "0.5"))
+    #expect(try value("gross") == .decimal(0))
+    #expect(try value("total") == .decimal(0))
+    #expect(try value("other") == .decimal(half))
+    #expect(try value("constant") == .decimal(half))
+    #expect(try value("half") == .double(0.5))
+    #expect(try value("mean") == .double(0.5))
+    #expect(try value("number") == .int(1))
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Order", where: try FetchPredicate(format: "(weight ?? 1) / 2 > 0.4"))
+    #expect(try container.newContext().count(for: request) == 1)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  // MARK: Nil on the way
+
+  /// A nil object has no related objects, behind a to-many relationship too, and even if there are only nil objects.
+  @Test func nilObjectsAddNoObjectsToAPath() throws {
+    let container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Book",
+        attributes: [
+          AttributeDescription(name: "title", type: .string, isOptional: true),
+          try .derived("further", .int64, "reviews.reader.books.@count"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "reviews", destination: "Review", isToMany: true, inverse: "book"),
+          RelationshipDescription(name: "owner", destination: "Reader", inverse: "books"),
+        ]),
+      EntityDescription(
+        name: "Review",
+        relationships: [
+          RelationshipDescription(name: "book", destination: "Book", inverse: "reviews"),
+          RelationshipDescription(name: "reader", destination: "Reader", inverse: "reviews"),
+        ]),
+      EntityDescription(
+        name: "Reader", attributes: [AttributeDescription(name: "name", type: .string)],
+        relationships: [
+          RelationshipDescription(name: "reviews", destination: "Review", isToMany: true, inverse: "reader"),
+          RelationshipDescription(name: "books", destination: "Book", isToMany: true, inverse: "owner"),
+        ]),
+    ])
+    let context = container.newContext()
+    let reader = try context.insert(entityNamed: "Reader")
+    try reader.setValue("R", forKey: "name")
+    let books = try ["A", "B"].map { title in
+      let book = try context.insert(entityNamed: "Book")
+      try book.setValue(title, forKey: "title")
+      try book.setValue(reader, forKey: "owner")
+      let review = try context.insert(entityNamed: "Review")
+      try review.setValue(book, forKey: "book")
+      return book
+    }
+    // The reviews of A have a reader and none; that of B has none.
+    let review = try context.insert(entityNamed: "Review")
+    try review.setValue(books[0], forKey: "book")
+    try review.setValue(reader, forKey: "reader")
+    try context.save()
+    let other = container.newContext()
+    let further = try books.map {
+      try other.existingObject(with: $0.objectID).value(forKey: "further").attribute
+    }
+    #expect(further == [.int(2), .int(0)])
+    func titles(_ format: String) throws -> [AttributeValue?] {
+      var request = FetchRequest<ManagedObject>(
+        entityName: "Book", where: try FetchPredicate(format: format))
+      request.sortKeys = [SortKey("title")]
+      return try other.fetch(request).map { try $0.value(forKey: "title").attribute }
+    }
+    let both: [AttributeValue?] = [.string("A"), .string("B")]
+    #expect(try titles("reviews.reader.books.@count == 2") == [.string("A")])
+    #expect(try titles("ANY reviews.reader.books.title == nil") == [])
+    #expect(try titles("ALL reviews.reader.books.title != nil") == both)
+    #expect(try titles("SUBQUERY(reviews.reader.books, $b, $b.title == nil).@count == 0") == both)
+    #expect(try titles("ANY reviews.reader.name == nil") == both)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
 }

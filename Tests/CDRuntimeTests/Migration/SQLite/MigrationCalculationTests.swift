@@ -99,6 +99,20 @@ import Testing
     #expect(report.steps[0].problems[0].objects.map(\.lastPathComponent) == ["p3", "p5"])
   }
 
+  /// A double is no value of a decimal.
+  @Test(arguments: ["0.5", "CAST(value, 'Decimal', 0.5) ?? 0.5"])
+  func literalsAreDecimalsForADecimal(rule: String) throws {
+    let fixture = try Self.fixture([1, 2])
+    let model = try Self.model(rule, to: .decimal, isOptional: false)
+    try fixture.open(model)
+    let half = try #require(Decimal(string: "0.5"))
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Number", where: try FetchPredicate(format: "result == %@", arguments: [half]))
+    let count = try fixture.using(model, body: { try $0.count(for: request) })
+    #expect(count == (rule == "0.5" ? 3 : 1))
+    try fixture.verify(model)
+  }
+
   @Test func aResultThatDoesNotFitItsTypeIsNamed() throws {
     let first = MigrationFixture.version(1, [entity("Number", [attribute("value", .int16)])])
     let second = MigrationFixture.version(
