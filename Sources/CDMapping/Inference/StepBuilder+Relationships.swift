@@ -71,7 +71,10 @@ extension StepBuilder {
       let own = mappings[mappingIndex].mapping.relationships.firstIndex { $0.name == relationship.name }
       if let own {
         guard let inverse, let others else { continue }
-        let isDecided = followsRule(relationship, name, inverse, others, at: own, of: mappingIndex)
+        let isDecided =
+          isOwnInverse(relationship, name)
+          ? checkOwnInverse(relationship, at: own, of: mappingIndex)
+          : followsRule(relationship, name, inverse, others, at: own, of: mappingIndex)
         if !isDecided, !others.isEmpty {
           resolvePair(relationship, name, inverse, others, at: own, of: mappingIndex)
         }
@@ -280,6 +283,41 @@ extension StepBuilder {
     guard case .objects(let objects) = value else { return false }
     guard let trail = self.trail(of: objects, from: mappings[mappingIndex].sourceName) else { return true }
     return concrete(trail.target).contains(mappings[other].sourceName)
+  }
+}
+
+// Compares the rules for a relationship that is its own inverse.
+extension StepBuilder {
+  /// Whether a relationship of the destination is its own inverse.
+  func isOwnInverse(_ relationship: RelationshipDescription, _ name: PropertyName) -> Bool {
+    guard let inverse = destination.inverse(of: relationship, in: name.entity) else { return false }
+    return destination.declaredName(of: inverse.name, in: relationship.destination) == name
+  }
+
+  /// Reports a rule for a relationship that is its own inverse, if the rule may give pairs of objects in one direction only.
+  /// A to-many relationship gets these pairs in both directions, unless a rule says that one side has none.
+  ///
+  /// - Returns: Whether the relationship has a rule.
+  private func checkOwnInverse(
+    _ relationship: RelationshipDescription, at own: Int, of mappingIndex: Int
+  ) -> Bool {
+    let value = mappings[mappingIndex].mapping.relationships[own].value
+    let rule = mappings[mappingIndex].relationshipRules[relationship.name]
+    for other in mappings(intoHierarchyOf: relationship.destination) {
+      guard let rule = rule ?? mappings[other].relationshipRules[relationship.name],
+        let otherValue = mappings[other].mapping.relationships.first(where: { $0.name == relationship.name })?
+          .value,
+        otherValue != .inverse, !relationship.isToMany || otherValue == .none,
+        !isMirrored(value, of: mappingIndex, by: otherValue, of: other)
+      else { continue }
+      problem(
+        at: rule.location,
+        "'\(relationship.name)' of '\(mappings[mappingIndex].destinationName)' is its own inverse, and with "
+          + "this rule an object may refer to one that does not refer back: name a relationship that was its "
+          + "own inverse, or write 'policy: custom'")
+      return true
+    }
+    return rule != nil
   }
 }
 

@@ -262,6 +262,38 @@ import Testing
       })
   }
 
+  /// The tables of version 1 contain each pair once.
+  @Test(arguments: [nil, "followers"] as [String?])
+  func pairsLeadBackWhereARelationshipBecomesItsOwnInverse(inverse: String?) throws {
+    var before = [toMany("friends", "Person", inverse: inverse)]
+    if let inverse { before.append(toMany(inverse, "Person", inverse: "friends")) }
+    let old = MigrationFixture.version(1, [entity("Person", [Self.name], relationships: before)])
+    let new = MigrationFixture.version(
+      2, [entity("Person", [Self.name], relationships: [toMany("friends", "Person", inverse: "friends")])])
+    let friends = PropertyMapping(name: "friends", value: try ValueExpression(format: "friends"))
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Person", relationships: [friends])])
+    try migrate(
+      old, new, rules, inPlace: false,
+      fill: { context in
+        var persons: [ManagedObject] = []
+        for number in 0..<3 {
+          let person = try context.insert(entityNamed: "Person")
+          try person.setValue(.attribute(.string("P\(number)")), forKey: "name")
+          persons.append(person)
+        }
+        try persons[0].setValue(.objects([persons[1], persons[2]]), forKey: "friends")
+        try persons[1].setValue(.objects([persons[0]]), forKey: "friends")
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows(
+            "SELECT s.name, t.name FROM \"Person.friends\" j JOIN Person s ON s._pk = j._source "
+              + "JOIN Person t ON t._pk = j._target ORDER BY s.name, t.name")
+            == [["P0", "P1"], ["P0", "P2"], ["P1", "P0"], ["P2", "P0"]])
+      })
+  }
+
   /// Opens a store that must not be migrated, and returns the open changes of the step.
   private func refusal(
     _ old: ModelVersion, _ new: ModelVersion, fill: (ManagedObjectContext) throws -> Void

@@ -255,6 +255,8 @@ struct StepCopy {
 
   @_optimize(none)
   private func fill(_ join: JoinPlan) throws {
+    // They are added last, so that they replace no pair that has a position.
+    var reversedPairs: [String] = []
     for sourceMapping in plan.sourceMappings {
       for slot in sourceMapping.destination.slots {
         guard let relationship = slot.relationship,
@@ -275,13 +277,18 @@ struct StepCopy {
         }
         let list = names.map(SQLText.quoted).joined(separator: ", ")
         for rows in joined(sourceMapping, pairs, relationship) {
+          let found = "FROM (\(rows)) WHERE t IS NOT NULL\(notReplacedCondition(relationship))"
           try session.execute(
             "INSERT OR IGNORE INTO \(newTable(join.table)) (\(list)) SELECT \(values.joined(separator: ", ")) "
-              + "FROM (\(rows)) WHERE t IS NOT NULL\(notReplacedCondition(relationship)) ORDER BY \(isSource ? "o, t" : "t, o")"
-          )
+              + "\(found) ORDER BY \(isSource ? "o, t" : "t, o")")
+          guard relationship.isSymmetric else { continue }
+          reversedPairs.append(
+            "INSERT OR IGNORE INTO \(newTable(join.table)) (\"_source\", \"_target\") SELECT t, o "
+              + "\(found) ORDER BY t, o")
         }
       }
     }
+    for sql in reversedPairs { try session.execute(sql) }
   }
 }
 

@@ -320,6 +320,8 @@ struct InPlaceStep {
           else { continue }
           guard let plain = plan.plainRelationship(value, of: sourceMapping.source),
             case .join(let oldNumber, let wasSource) = plain.storage, wasSource == isSource,
+            // The table may lack the reversed pairs.
+            plain.isSymmetric || !relationship.isSymmetric,
             plan.keepsAll(
               plan.source.entities[plain.destination], as: plan.destination.entities[relationship.destination]
             )
