@@ -177,14 +177,27 @@ struct MigrationRoute {
     else { throw MigrationError(url, .newerStore(current: current)) }
     let routeStep = RouteStep(step: step, source: known, destination: destination, part: part)
     // The step back does not undo the calculations of rules. They would be made again on the next way there.
-    let isUndone =
-      !step.changesNoData
-      || line.steps(from: current, to: known.number)?.allSatisfy(\.changesNoData) == true
-    if step.isLossless, isUndone {
+    let isUndone = line.steps(from: current, to: known.number)?.allSatisfy { forward in
+      forward.changesNoData
+        || !step.changesNoData && forward.rules?.entities.allSatisfy(\.mayBeRepeated) != false
+    }
+    if step.isLossless, isUndone == true {
       append(routeStep)
     } else {
       refusal = (routeStep, MigrationError(url, .newerStore(current: current), step: routeStep.name))
     }
+  }
+}
+
+extension EntityRule {
+  /// Whether the rule gives an object the same values if it is followed twice.
+  fileprivate var mayBeRepeated: Bool {
+    !isCustom
+      && (attributes + relationships).allSatisfy { property in
+        let own = ValueExpression.keyPath(property.name)
+        if case .coalesced(let values) = property.value.kind { return values.first == own }
+        return property.value == own || property.value == .null
+      }
   }
 }
 
