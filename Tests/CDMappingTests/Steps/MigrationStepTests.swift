@@ -103,6 +103,37 @@ struct MigrationStepTests {
       derived.openChanges.map(\.kind) == [.uniqueConstraintAdded(entity: "Item", properties: ["label"])])
   }
 
+  // Each invoice stores its order. Another order keeps the invoice that stays, but not if the rule compares orders.
+  @Test(arguments: [(["number"], false, false), (["number"], true, true), (["number", "order"], false, true)])
+  func `A rule for duplicates deletes no mandatory object that stores the reference`(
+    _ properties: [String], _ isOptional: Bool, _ isRight: Bool
+  ) {
+    func version(_ number: Int) -> ModelVersion {
+      ModelVersion(
+        number: number, basedOn: number > 1 ? [number - 1] : [],
+        entities: [
+          EntityDescription(
+            name: "Invoice", attributes: [AttributeDescription(name: "number", type: .string)],
+            relationships: [
+              RelationshipDescription(
+                name: "order", destination: "Order", isOptional: false, inverse: "invoice")
+            ], uniquenessConstraints: number > 1 ? [properties] : []),
+          EntityDescription(
+            name: "Order",
+            relationships: [
+              RelationshipDescription(
+                name: "invoice", destination: "Invoice", isOptional: isOptional, inverse: "order")
+            ]),
+        ])
+    }
+    let rule = DuplicateRule(entity: "Invoice", properties: properties, survivor: .keepFirst)
+    let step = MigrationStep(
+      from: version(1), to: version(2),
+      rules: MappingRules(source: 1, destination: 2, duplicates: [rule]))
+    #expect(step.problems.map(\.location) == (isRight ? [] : [.duplicate(0)]), "\(step.problems)")
+    #expect(step.isProven == isRight, "\(step.openChanges)")
+  }
+
   // MARK: Composites
 
   /// Maps notes to notes with an optional address, whose fields have a default, may be nil, and neither.
