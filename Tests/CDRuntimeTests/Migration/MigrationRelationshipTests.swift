@@ -555,6 +555,51 @@ import Testing
     #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == ["A", "B"])
   }
 
+  // The names of persons with the positions of their partners, and the pairs of positions that remain. The last case has
+  // pairs between two groups of equal names and a third one, of which only one can remain.
+  @Test(arguments: [
+    (["A", "A", "C"], [2: 1], [["A", "C"], ["C", "A"]]),
+    (["A", "A", "C"], [1: 0], [["A", nil], ["C", nil]]),
+    (["A", "A", "C", "D"], [1: 2, 0: 3], [["A", "D"], ["C", nil], ["D", "A"]]),
+    (["A", "A", "B", "B", "C"], [0: 3, 1: 4], [["A", "B"], ["B", "A"], ["C", nil]]),
+  ] as [([String], [Int: Int], [[String?]])])
+  func partnersOfDuplicatesReferToEachOther(
+    names: [String], partners: [Int: Int], expected: [[String?]]
+  ) throws {
+    func version(_ number: Int) -> ModelVersion {
+      MigrationFixture.version(
+        number,
+        [
+          entity(
+            "Person", [Self.name], relationships: [toOne("partner", "Person", inverse: "partner")],
+            unique: number == 1 ? [] : [["name"]])
+        ])
+    }
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      duplicates: [DuplicateRule(entity: "Person", properties: ["name"], survivor: .keepFirst)])
+    let fixture = try MigrationFixture()
+    try fixture.create([version(1)]) { context in
+      let persons = try names.map { name in
+        let person = try context.insert(entityNamed: "Person")
+        try person.setValue(.attribute(.string(name)), forKey: "name")
+        // Keys are in this order.
+        try context.save()
+        return person
+      }
+      for (person, partner) in partners {
+        try persons[person].setValue(.object(persons[partner]), forKey: "partner")
+      }
+    }
+    let model = MigrationFixture.model([version(1), version(2)], mappings: [rules])
+    try fixture.open(model)
+    try fixture.verify(model)
+    #expect(
+      try fixture.rows(
+        "SELECT d.name, o.name FROM Person d LEFT JOIN Person o ON o._pk = d.partner ORDER BY d.name")
+        == expected)
+  }
+
   /// No two persons can have the same passport, because passports store the references. So nobody violates the list, whatever
   /// the names are.
   @Test func aListWithTheSideThatStoresNoReferenceDeletesNobody() throws {
