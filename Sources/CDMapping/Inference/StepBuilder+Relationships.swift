@@ -163,7 +163,15 @@ extension StepBuilder {
       mappings[other].properties[inverse.name] == before?.name
         && mappings[other].isOf(before, in: source, from: origin.destination)
     }
-    guard !isPair else { return }
+    if isPair {
+      // Several mappings of one object give each copy the same object. A reference to it must be unique, and a mandatory side
+      // would lack it. The app's own code decides about its copies.
+      if destination.holdsReference(inverse, relationship.destination) || inverse.isMandatoryToOne {
+        let inferred = others.filter { !mappings[$0].isCustom }
+        noteShared(relationship, name, inverse, inferred, of: mappingIndex)
+      }
+      return
+    }
     conflicts.append((mappingIndex, relationship.name))
     changes.remove(.inverseChanged(name, from: before?.name, to: inverse.name, isConflict: false))
     changes.add(

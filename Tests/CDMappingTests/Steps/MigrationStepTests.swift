@@ -368,6 +368,35 @@ struct MigrationStepTests {
     #expect(!MigrationStep(fromDraft: Self.shared, to: Self.owned).isLossless)
   }
 
+  // Each account also becomes an archive. Accounts store the references, unless settings must have an account.
+  @Test(arguments: [(true, false, false), (true, true, true), (false, false, true)])
+  func `Copies of an object do not share the object of a one-to-one relationship`(
+    _ isOptional: Bool, _ isEmptied: Bool, _ isRight: Bool
+  ) {
+    var account = Self.toOne("account", "Account", "settings")
+    account.isOptional = isOptional
+    let entities = [
+      EntityDescription(
+        name: "Account", relationships: [Self.toOne("settings", "Settings", "account")]),
+      EntityDescription(name: "Settings", relationships: [account]),
+    ]
+    let archive = EntityDescription(name: "Archive", parent: "Account")
+    let settings = PropertyMapping(name: "settings", value: .null)
+    let rules = [
+      EntityRule(destination: "Account", source: "Account"),
+      EntityRule(
+        destination: "Archive", source: "Account", relationships: isEmptied ? [settings] : []),
+    ]
+    let step = MigrationStep(
+      from: ModelVersion(number: 1, entities: entities),
+      to: ModelVersion(number: 2, basedOn: [1], entities: entities + [archive]),
+      rules: MappingRules(source: 1, destination: 2, entities: rules))
+    let shared = ModelChange.Kind.relationshipBecameToOne(
+      PropertyName("Settings", "account"), inverse: PropertyName("Account", "settings"))
+    #expect(step.openChanges.map(\.kind) == (isRight ? [] : [shared]))
+    #expect(step.isProven == isRight, "\(step.problems)")
+  }
+
   @Test(arguments: ["Dog", "Person"])
   func `The code of an app on either side gives shared objects a to-one inverse`(_ entity: String) {
     let rules = MappingRules(
