@@ -456,6 +456,26 @@ import Testing
     try fixture.verify(MigrationFixture.model([Self.base, edited]))
   }
 
+  /// The version stored the same as its base before the edit.
+  @Test(arguments: [false, true], [false, true])
+  func aRuleIsNotFollowedAgainAfterAnEdit(isCreated: Bool, isMerged: Bool) throws {
+    var second = Self.base
+    (second.number, second.basedOn) = (2, [1])
+    var edited = second
+    edited.entities[0].attributes.append(attribute("note", .string, isOptional: true))
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: "text + '!'"))
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Item", attributes: [text])])
+    func model(_ versions: [ModelVersion]) throws -> ManagedObjectModel {
+      let model = MigrationFixture.model(versions, mappings: versions.count > 1 ? [rules] : [])
+      return isMerged ? try ManagedObjectModel(merging: [model, Self.tasks(1)]) : model
+    }
+    let fixture = try store(of: model([Self.base] + (isCreated ? [second] : [])))
+    try fixture.open(model([Self.base, second]))
+    for _ in 0..<2 { try fixture.open(model([Self.base, edited])) }
+    #expect(try fixture.rows("SELECT text, note FROM Item") == [[isCreated ? "t" : "t!", nil]])
+  }
+
   @Test func newUniqueConstraintsNameTheirProperties() throws {
     let fixture = try MigrationFixture()
     try fixture.using(
