@@ -622,6 +622,44 @@ struct MigrationStepTests {
     #expect(step.openChanges.contains { $0.kind == lost } == isLost, "\(step.openChanges)")
   }
 
+  // The values of a parent's two rules with filters, and of a subentity's own rule.
+  @Test(arguments: [
+    ("'adult'", "'child'", nil, false), ("'adult'", "'child'", "'employee'", true),
+    ("'any'", "'any'", nil, true),
+  ] as [(String, String, String?, Bool)])
+  func `A subentity does not inherit one of several rules`(
+    _ adult: String, _ child: String, _ employee: String?, _ isRight: Bool
+  ) throws {
+    func version(_ number: Int) -> ModelVersion {
+      let role = [AttributeDescription(name: "role", type: .string)]
+      return ModelVersion(
+        number: number, basedOn: number > 1 ? [number - 1] : [],
+        entities: [
+          EntityDescription(
+            name: "Person",
+            attributes: [AttributeDescription(name: "age", type: .int64)] + (number > 1 ? role : [])),
+          EntityDescription(name: "Employee", parent: "Person"),
+        ])
+    }
+    func role(_ value: String) throws -> [PropertyMapping] {
+      [PropertyMapping(name: "role", value: try ValueExpression(format: value))]
+    }
+    var rules = [
+      EntityRule(
+        destination: "Person", name: "Adults", filter: try FetchPredicate(format: "age >= 18"),
+        attributes: try role(adult)),
+      EntityRule(
+        destination: "Person", name: "Children", filter: try FetchPredicate(format: "age < 18"),
+        attributes: try role(child)),
+    ]
+    if let employee { rules.append(EntityRule(destination: "Employee", attributes: try role(employee))) }
+    let step = MigrationStep(
+      from: version(1), to: version(2), rules: MappingRules(source: 1, destination: 2, entities: rules))
+    #expect(
+      step.problems.map(\.location) == (isRight ? [] : [.attribute(entity: 1, 0)]), "\(step.problems)")
+    #expect(step.isProven == isRight, "\(step.openChanges)")
+  }
+
   // MARK: References to deleted objects
 
   /// Persons with dogs, whose owner is mandatory, and with a home, which is mandatory too.
