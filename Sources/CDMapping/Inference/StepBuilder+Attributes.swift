@@ -510,18 +510,48 @@ extension StepBuilder {
   /// Determines the rule for each property of a mapping's destination: the rule for the entity itself, or else for its
   /// nearest ancestor.
   func resolveRules(of mappingIndex: Int) {
+    var used: [String: InheritedRule] = [:]
     for rule in mappings[mappingIndex].ruleChain {
       for (number, each) in rules.entities[rule].attributes.enumerated() {
         let reference = RuleReference(location: .attribute(entity: rule, number), value: each.value)
+        checkInherited(InheritedRule(rule: rule, reference: reference), each.name, &used, of: mappingIndex)
         addAttributeRule(reference, each.name, of: mappingIndex)
       }
-      for (number, each) in rules.entities[rule].relationships.enumerated()
-      where mappings[mappingIndex].relationshipRules[each.name] == nil {
-        mappings[mappingIndex].relationshipRules[each.name] = RuleReference(
-          location: .relationship(entity: rule, number), value: each.value)
+      for (number, each) in rules.entities[rule].relationships.enumerated() {
+        let reference = RuleReference(location: .relationship(entity: rule, number), value: each.value)
+        checkInherited(InheritedRule(rule: rule, reference: reference), each.name, &used, of: mappingIndex)
+        if mappings[mappingIndex].relationshipRules[each.name] == nil {
+          mappings[mappingIndex].relationshipRules[each.name] = reference
+        }
       }
     }
     checkFilter(of: mappingIndex)
+  }
+
+  /// A rule for a property, with the index of the entity's rule that contains it.
+  private struct InheritedRule {
+    let rule: Int
+    let reference: RuleReference
+  }
+
+  /// Reports a rule if another rule for the same ancestor gives the property another value. The filters of these rules do not
+  /// apply to the objects of a subentity, so the first rule would decide for all of them.
+  private func checkInherited(
+    _ inherited: InheritedRule, _ name: String, _ used: inout [String: InheritedRule], of mappingIndex: Int
+  ) {
+    guard let first = used[name] else {
+      used[name] = inherited
+      return
+    }
+    let (rule, other) = (rules.entities[inherited.rule], rules.entities[first.rule])
+    let entity = mappings[mappingIndex].destinationName
+    guard first.rule != inherited.rule, rule.destination != entity, rule.destination == other.destination,
+      rule.source == other.source, inherited.reference.value != first.reference.value
+    else { return }
+    problem(
+      at: inherited.reference.location,
+      "the rules for '\(rule.destination)' give '\(name)' different values, and their filters do not apply "
+        + "to '\(entity)': write a rule for '\(name)' of '\(entity)'")
   }
 
   private func addAttributeRule(_ reference: RuleReference, _ name: String, of mappingIndex: Int) {

@@ -71,7 +71,10 @@ extension StepBuilder {
       let own = mappings[mappingIndex].mapping.relationships.firstIndex { $0.name == relationship.name }
       if let own {
         guard let inverse, let others else { continue }
-        let isDecided = followsRule(relationship, name, inverse, others, at: own, of: mappingIndex)
+        let isDecided =
+          isOwnInverse(relationship, name)
+          ? checkOwnInverse(relationship, at: own, of: mappingIndex)
+          : followsRule(relationship, name, inverse, others, at: own, of: mappingIndex)
         if !isDecided, !others.isEmpty {
           resolvePair(relationship, name, inverse, others, at: own, of: mappingIndex)
         }
@@ -160,7 +163,15 @@ extension StepBuilder {
       mappings[other].properties[inverse.name] == before?.name
         && mappings[other].isOf(before, in: source, from: origin.destination)
     }
-    guard !isPair else { return }
+    if isPair {
+      // Several mappings of one object give each copy the same object. A reference to it must be unique, and a mandatory side
+      // would lack it. The app's own code decides about its copies.
+      if destination.holdsReference(inverse, relationship.destination) || inverse.isMandatoryToOne {
+        let inferred = others.filter { !mappings[$0].isCustom }
+        noteShared(relationship, name, inverse, inferred, of: mappingIndex)
+      }
+      return
+    }
     conflicts.append((mappingIndex, relationship.name))
     changes.remove(.inverseChanged(name, from: before?.name, to: inverse.name, isConflict: false))
     changes.add(
@@ -280,6 +291,41 @@ extension StepBuilder {
     guard case .objects(let objects) = value else { return false }
     guard let trail = self.trail(of: objects, from: mappings[mappingIndex].sourceName) else { return true }
     return concrete(trail.target).contains(mappings[other].sourceName)
+  }
+}
+
+// Compares the rules for a relationship that is its own inverse.
+extension StepBuilder {
+  /// Whether a relationship of the destination is its own inverse.
+  func isOwnInverse(_ relationship: RelationshipDescription, _ name: PropertyName) -> Bool {
+    guard let inverse = destination.inverse(of: relationship, in: name.entity) else { return false }
+    return destination.declaredName(of: inverse.name, in: relationship.destination) == name
+  }
+
+  /// Reports a rule for a relationship that is its own inverse, if the rule may give pairs of objects in one direction only.
+  /// A to-many relationship gets these pairs in both directions, unless a rule says that one side has none.
+  ///
+  /// - Returns: Whether the relationship has a rule.
+  private func checkOwnInverse(
+    _ relationship: RelationshipDescription, at own: Int, of mappingIndex: Int
+  ) -> Bool {
+    let value = mappings[mappingIndex].mapping.relationships[own].value
+    let rule = mappings[mappingIndex].relationshipRules[relationship.name]
+    for other in mappings(intoHierarchyOf: relationship.destination) {
+      guard let rule = rule ?? mappings[other].relationshipRules[relationship.name],
+        let otherValue = mappings[other].mapping.relationships.first(where: { $0.name == relationship.name })?
+          .value,
+        otherValue != .inverse, !relationship.isToMany || otherValue == .none,
+        !isMirrored(value, of: mappingIndex, by: otherValue, of: other)
+      else { continue }
+      problem(
+        at: rule.location,
+        "'\(relationship.name)' of '\(mappings[mappingIndex].destinationName)' is its own inverse, and with "
+          + "this rule an object may refer to one that does not refer back: name a relationship that was its "
+          + "own inverse, or write 'policy: custom'")
+      return true
+    }
+    return rule != nil
   }
 }
 

@@ -465,6 +465,9 @@ extension StepBuilder {
 
   private func relationshipRemedies(for kind: ModelChange.Kind, _ entities: [String]) -> [Remedy] {
     switch kind {
+    case .inverseChanged(let name, _, _, _) where isToOneOwnInverse(name),
+      .relationshipBecameToOne(let name, nil) where isToOneOwnInverse(name):
+      customs(entities)
     case .relationshipAdded(let name), .relationshipBecameMandatory(let name, nil):
       customs(entities) + [
         .relationshipRule(entity: name.entity, relationship: name.name, example: nil), .makeOptional,
@@ -503,6 +506,15 @@ extension StepBuilder {
       [.duplicateRule(entity: name, properties: properties)]
     default: []
     }
+  }
+
+  /// Whether a to-one relationship is its own inverse. No rule can give it objects that another relationship had, because
+  /// several objects may have had the same one.
+  private func isToOneOwnInverse(_ name: PropertyName) -> Bool {
+    guard case .relationship(let relationship)? = destination.property(name.name, of: name.entity) else {
+      return false
+    }
+    return !relationship.isToMany && isOwnInverse(relationship, name)
   }
 
   private func formerInverse(of name: PropertyName, _ entities: [String]) -> String? {

@@ -574,6 +574,7 @@ extension StepBuilder {
           hasRule ? .mapped : isCustom ? .custom : .open)
       }
     }
+    checkMergedInverses()
     for entity in destination.version.entities {
       guard let old = match.entities[entity.name].flatMap({ source.entity($0) }) else { continue }
       let kept = Set(entity.uniquenessConstraints.map(Set.init))
@@ -597,6 +598,26 @@ extension StepBuilder {
     .map { [$0.name] }
   }
 
+  /// Reports rules for duplicates that may delete the object of a mandatory one-to-one relationship, if this object stores
+  /// the reference. The object that stays has another partner. Duplicates of one partner leave it an object.
+  private func checkMergedInverses() {
+    for (index, rule) in rules.duplicates.enumerated()
+    where duplicateRules.contains(rule) && !holds(rule.properties, of: rule.entity) {
+      for entity in destination.version.entities where !mappings(intoHierarchyOf: entity.name).isEmpty {
+        for relationship in entity.relationships {
+          guard relationship.isMandatoryToOne, let inverse = relationship.inverse,
+            !destination.holdsReference(relationship, entity.name), merges(rule, relationship.destination),
+            !rule.properties.contains(inverse)
+          else { continue }
+          problem(
+            at: .duplicate(index),
+            "'\(relationship.name)' of '\(entity.name)' is mandatory, and this rule may delete its object: make "
+              + "it optional, or make the objects of '\(rule.entity)' unique with \(sourceName)")
+        }
+      }
+    }
+  }
+
   /// Whether an entity's table stores the references of a one-to-one relationship, so that they must be unique.
   func isOneToOneReference(_ relationship: RelationshipDescription, of entity: String) -> Bool {
     destination.inverse(of: relationship, in: entity)?.isToMany == false
@@ -605,9 +626,12 @@ extension StepBuilder {
 
   /// Whether a rule for duplicates may change references to objects of an entity or of its subentities.
   private func mayBeMerged(_ entity: String) -> Bool {
-    duplicateRules.contains {
-      destination.isKind($0.entity, of: entity) || destination.isKind(entity, of: $0.entity)
-    }
+    duplicateRules.contains { merges($0, entity) }
+  }
+
+  /// Whether a rule for duplicates may delete objects of an entity or of its subentities.
+  private func merges(_ rule: DuplicateRule, _ entity: String) -> Bool {
+    destination.isKind(rule.entity, of: entity) || destination.isKind(entity, of: rule.entity)
   }
 
   /// Whether all migrated objects are certain to meet a constraint.

@@ -70,17 +70,20 @@ struct MigrationRoute {
     }
     let line = VersionPaths(model)
     let current = model.currentVersionNumber
-    // Two versions may have the same data hash, so the version with the store's number comes first.
+    // A draft is first brought to its own version, so that no mapping is skipped.
+    let own = model.version(found.versionNumber).flatMap { version in
+      line.path(from: version.number, to: current) == nil ? nil : version
+    }
+    // Two versions may have the same data hash, so the version with the store's number comes first. From a version before
+    // that of the rows, the draft would follow its rules again.
+    let rowsVersion = own == nil ? 0 : found.rowsVersions[model.id] ?? 0
     let known =
-      ([model.version(found.versionNumber)].compactMap(\.self) + model.versions.reversed())
+      ([model.version(found.versionNumber)].compactMap(\.self)
+      + model.versions.reversed().filter { $0.number >= rowsVersion })
       .first { hash($0) == found.dataHash }
     if let known {
       try addPath(from: known, infers: infers)
       return
-    }
-    // A draft is first brought to its own version, so that no mapping is skipped.
-    let own = model.version(found.versionNumber).flatMap { version in
-      line.path(from: version.number, to: current) == nil ? nil : version
     }
     guard let target = own ?? model.currentVersion else { return }
     if own == nil, found.versionNumber > (model.versions.map(\.number).max() ?? 0) {
@@ -177,14 +180,27 @@ struct MigrationRoute {
     else { throw MigrationError(url, .newerStore(current: current)) }
     let routeStep = RouteStep(step: step, source: known, destination: destination, part: part)
     // The step back does not undo the calculations of rules. They would be made again on the next way there.
-    let isUndone =
-      !step.changesNoData
-      || line.steps(from: current, to: known.number)?.allSatisfy(\.changesNoData) == true
-    if step.isLossless, isUndone {
+    let isUndone = line.steps(from: current, to: known.number)?.allSatisfy { forward in
+      forward.changesNoData
+        || !step.changesNoData && forward.rules?.entities.allSatisfy(\.mayBeRepeated) != false
+    }
+    if step.isLossless, isUndone == true {
       append(routeStep)
     } else {
       refusal = (routeStep, MigrationError(url, .newerStore(current: current), step: routeStep.name))
     }
+  }
+}
+
+extension EntityRule {
+  /// Whether the rule gives an object the same values if it is followed twice.
+  fileprivate var mayBeRepeated: Bool {
+    !isCustom
+      && (attributes + relationships).allSatisfy { property in
+        let own = ValueExpression.keyPath(property.name)
+        if case .coalesced(let values) = property.value.kind { return values.first == own }
+        return property.value == own || property.value == .null
+      }
   }
 }
 
@@ -239,12 +255,17 @@ extension MigrationRoute {
     }
     let noted = found.partVersions[part.id]
     if let noted, let version = part.version(noted), fits(version) { return noted }
+    let isOnTheWay =
+      noted.map { VersionPaths(part).path(from: $0, to: part.currentVersionNumber) != nil } ?? false
+    // From a version before that of the rows, a draft would follow its rules again.
+    let rowsVersion = isOnTheWay ? found.rowsVersions[part.id] ?? 0 : 0
     // A version with fewer entities also fits a store with more, so the version with most entities is chosen. The
     // newest one is chosen among versions that store the same.
-    let fitting = part.versions.reversed().filter(fits).max { $0.entities.count < $1.entities.count }
+    let fitting = part.versions.reversed().filter { $0.number >= rowsVersion && fits($0) }
+      .max { $0.entities.count < $1.entities.count }
     if let fitting { return fitting.number }
     guard let noted else { return part.currentVersionNumber }
-    if VersionPaths(part).path(from: noted, to: part.currentVersionNumber) != nil { return noted }
+    if isOnTheWay { return noted }
     guard noted <= part.versions.map(\.number).max() ?? 0 else {
       throw MigrationError(url, .newerStore(current: part.currentVersionNumber))
     }

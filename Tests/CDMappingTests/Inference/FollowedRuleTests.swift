@@ -109,6 +109,52 @@ struct FollowedRuleTests {
     #expect(!step.isProven)
   }
 
+  // The partner of a spouse's spouse may be a third person.
+  @Test(arguments: [("partner", true), ("nil", true), ("spouse", false)])
+  func `A rule gives a to-one relationship that is its own inverse only objects that refer back`(
+    _ value: String, _ isRight: Bool
+  ) throws {
+    let partner = Self.toOne("partner", inverse: "partner", isOptional: true)
+    let spouse = RelationshipDescription(name: "spouse", destination: "Person")
+    var rule = try Self.rule("Person", "partner", value)
+    rule.drops = ["partner", "spouse"].filter { $0 != value }
+    let step = Self.step(
+      [EntityDescription(name: "Person", relationships: [partner, spouse])],
+      [EntityDescription(name: "Person", relationships: [partner])], [rule])
+    #expect(step.problems.contains { $0.severity == .error } == !isRight, "\(step.problems)")
+    #expect(step.isProven == isRight, "\(step.openChanges)")
+  }
+
+  @Test func `No rule is a remedy for a to-one relationship that becomes its own inverse`() throws {
+    let step = Self.step(
+      [
+        EntityDescription(
+          name: "Person", relationships: [RelationshipDescription(name: "partner", destination: "Person")])
+      ],
+      [
+        EntityDescription(
+          name: "Person", relationships: [Self.toOne("partner", inverse: "partner", isOptional: true)])
+      ], [])
+    #expect(!step.isProven)
+    #expect(step.openChanges.map(\.remedies) == [[.custom(entity: "Person")]])
+  }
+
+  // Persons whose friends may be employees, and employees without friends.
+  @Test(arguments: [false, true])
+  func `A rule may not empty a relationship that is its own inverse for one entity only`(
+    _ isForAll: Bool
+  ) throws {
+    let friends = RelationshipDescription(
+      name: "friends", destination: "Person", isToMany: true, inverse: "friends")
+    let entities = [
+      EntityDescription(name: "Person", relationships: [friends]),
+      EntityDescription(name: "Employee", parent: "Person"),
+    ]
+    let rule = try Self.rule(isForAll ? "Person" : "Employee", "friends", "nil")
+    let step = Self.step(entities, entities, [rule])
+    #expect(step.problems.contains { $0.severity == .error } == !isForAll, "\(step.problems)")
+  }
+
   @Test func `The plan says that a side follows, not that it is gone`() throws {
     let rule = try Self.rule("Person", "dogs", "SUBQUERY(dogs, $dog, $dog.owner != nil)")
     let step = Self.family([rule])

@@ -103,6 +103,37 @@ struct MigrationStepTests {
       derived.openChanges.map(\.kind) == [.uniqueConstraintAdded(entity: "Item", properties: ["label"])])
   }
 
+  // Each invoice stores its order. Another order keeps the invoice that stays, but not if the rule compares orders.
+  @Test(arguments: [(["number"], false, false), (["number"], true, true), (["number", "order"], false, true)])
+  func `A rule for duplicates deletes no mandatory object that stores the reference`(
+    _ properties: [String], _ isOptional: Bool, _ isRight: Bool
+  ) {
+    func version(_ number: Int) -> ModelVersion {
+      ModelVersion(
+        number: number, basedOn: number > 1 ? [number - 1] : [],
+        entities: [
+          EntityDescription(
+            name: "Invoice", attributes: [AttributeDescription(name: "number", type: .string)],
+            relationships: [
+              RelationshipDescription(
+                name: "order", destination: "Order", isOptional: false, inverse: "invoice")
+            ], uniquenessConstraints: number > 1 ? [properties] : []),
+          EntityDescription(
+            name: "Order",
+            relationships: [
+              RelationshipDescription(
+                name: "invoice", destination: "Invoice", isOptional: isOptional, inverse: "order")
+            ]),
+        ])
+    }
+    let rule = DuplicateRule(entity: "Invoice", properties: properties, survivor: .keepFirst)
+    let step = MigrationStep(
+      from: version(1), to: version(2),
+      rules: MappingRules(source: 1, destination: 2, duplicates: [rule]))
+    #expect(step.problems.map(\.location) == (isRight ? [] : [.duplicate(0)]), "\(step.problems)")
+    #expect(step.isProven == isRight, "\(step.openChanges)")
+  }
+
   // MARK: Composites
 
   /// Maps notes to notes with an optional address, whose fields have a default, may be nil, and neither.
@@ -337,6 +368,35 @@ struct MigrationStepTests {
     #expect(!MigrationStep(fromDraft: Self.shared, to: Self.owned).isLossless)
   }
 
+  // Each account also becomes an archive. Accounts store the references, unless settings must have an account.
+  @Test(arguments: [(true, false, false), (true, true, true), (false, false, true)])
+  func `Copies of an object do not share the object of a one-to-one relationship`(
+    _ isOptional: Bool, _ isEmptied: Bool, _ isRight: Bool
+  ) {
+    var account = Self.toOne("account", "Account", "settings")
+    account.isOptional = isOptional
+    let entities = [
+      EntityDescription(
+        name: "Account", relationships: [Self.toOne("settings", "Settings", "account")]),
+      EntityDescription(name: "Settings", relationships: [account]),
+    ]
+    let archive = EntityDescription(name: "Archive", parent: "Account")
+    let settings = PropertyMapping(name: "settings", value: .null)
+    let rules = [
+      EntityRule(destination: "Account", source: "Account"),
+      EntityRule(
+        destination: "Archive", source: "Account", relationships: isEmptied ? [settings] : []),
+    ]
+    let step = MigrationStep(
+      from: ModelVersion(number: 1, entities: entities),
+      to: ModelVersion(number: 2, basedOn: [1], entities: entities + [archive]),
+      rules: MappingRules(source: 1, destination: 2, entities: rules))
+    let shared = ModelChange.Kind.relationshipBecameToOne(
+      PropertyName("Settings", "account"), inverse: PropertyName("Account", "settings"))
+    #expect(step.openChanges.map(\.kind) == (isRight ? [] : [shared]))
+    #expect(step.isProven == isRight, "\(step.problems)")
+  }
+
   @Test(arguments: ["Dog", "Person"])
   func `The code of an app on either side gives shared objects a to-one inverse`(_ entity: String) {
     let rules = MappingRules(
@@ -560,6 +620,44 @@ struct MigrationStepTests {
       from: old, to: new, rules: MappingRules(source: 1, destination: 2, entities: rules))
     let lost = ModelChange.Kind.attributeRemoved(PropertyName("Contact", "size"))
     #expect(step.openChanges.contains { $0.kind == lost } == isLost, "\(step.openChanges)")
+  }
+
+  // The values of a parent's two rules with filters, and of a subentity's own rule.
+  @Test(arguments: [
+    ("'adult'", "'child'", nil, false), ("'adult'", "'child'", "'employee'", true),
+    ("'any'", "'any'", nil, true),
+  ] as [(String, String, String?, Bool)])
+  func `A subentity does not inherit one of several rules`(
+    _ adult: String, _ child: String, _ employee: String?, _ isRight: Bool
+  ) throws {
+    func version(_ number: Int) -> ModelVersion {
+      let role = [AttributeDescription(name: "role", type: .string)]
+      return ModelVersion(
+        number: number, basedOn: number > 1 ? [number - 1] : [],
+        entities: [
+          EntityDescription(
+            name: "Person",
+            attributes: [AttributeDescription(name: "age", type: .int64)] + (number > 1 ? role : [])),
+          EntityDescription(name: "Employee", parent: "Person"),
+        ])
+    }
+    func role(_ value: String) throws -> [PropertyMapping] {
+      [PropertyMapping(name: "role", value: try ValueExpression(format: value))]
+    }
+    var rules = [
+      EntityRule(
+        destination: "Person", name: "Adults", filter: try FetchPredicate(format: "age >= 18"),
+        attributes: try role(adult)),
+      EntityRule(
+        destination: "Person", name: "Children", filter: try FetchPredicate(format: "age < 18"),
+        attributes: try role(child)),
+    ]
+    if let employee { rules.append(EntityRule(destination: "Employee", attributes: try role(employee))) }
+    let step = MigrationStep(
+      from: version(1), to: version(2), rules: MappingRules(source: 1, destination: 2, entities: rules))
+    #expect(
+      step.problems.map(\.location) == (isRight ? [] : [.attribute(entity: 1, 0)]), "\(step.problems)")
+    #expect(step.isProven == isRight, "\(step.openChanges)")
   }
 
   // MARK: References to deleted objects

@@ -262,6 +262,38 @@ import Testing
       })
   }
 
+  /// The tables of version 1 contain each pair once.
+  @Test(arguments: [nil, "followers"] as [String?])
+  func pairsLeadBackWhereARelationshipBecomesItsOwnInverse(inverse: String?) throws {
+    var before = [toMany("friends", "Person", inverse: inverse)]
+    if let inverse { before.append(toMany(inverse, "Person", inverse: "friends")) }
+    let old = MigrationFixture.version(1, [entity("Person", [Self.name], relationships: before)])
+    let new = MigrationFixture.version(
+      2, [entity("Person", [Self.name], relationships: [toMany("friends", "Person", inverse: "friends")])])
+    let friends = PropertyMapping(name: "friends", value: try ValueExpression(format: "friends"))
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Person", relationships: [friends])])
+    try migrate(
+      old, new, rules, inPlace: false,
+      fill: { context in
+        var persons: [ManagedObject] = []
+        for number in 0..<3 {
+          let person = try context.insert(entityNamed: "Person")
+          try person.setValue(.attribute(.string("P\(number)")), forKey: "name")
+          persons.append(person)
+        }
+        try persons[0].setValue(.objects([persons[1], persons[2]]), forKey: "friends")
+        try persons[1].setValue(.objects([persons[0]]), forKey: "friends")
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows(
+            "SELECT s.name, t.name FROM \"Person.friends\" j JOIN Person s ON s._pk = j._source "
+              + "JOIN Person t ON t._pk = j._target ORDER BY s.name, t.name")
+            == [["P0", "P1"], ["P0", "P2"], ["P1", "P0"], ["P2", "P0"]])
+      })
+  }
+
   /// Opens a store that must not be migrated, and returns the open changes of the step.
   private func refusal(
     _ old: ModelVersion, _ new: ModelVersion, fill: (ManagedObjectContext) throws -> Void
@@ -521,6 +553,51 @@ import Testing
     #expect(try related("Passport") == passports)
     #expect(try related("Ticket") == [["same", "A"], ["other", "B"]])
     #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == ["A", "B"])
+  }
+
+  // The names of persons with the positions of their partners, and the pairs of positions that remain. The last case has
+  // pairs between two groups of equal names and a third one, of which only one can remain.
+  @Test(arguments: [
+    (["A", "A", "C"], [2: 1], [["A", "C"], ["C", "A"]]),
+    (["A", "A", "C"], [1: 0], [["A", nil], ["C", nil]]),
+    (["A", "A", "C", "D"], [1: 2, 0: 3], [["A", "D"], ["C", nil], ["D", "A"]]),
+    (["A", "A", "B", "B", "C"], [0: 3, 1: 4], [["A", "B"], ["B", "A"], ["C", nil]]),
+  ] as [([String], [Int: Int], [[String?]])])
+  func partnersOfDuplicatesReferToEachOther(
+    names: [String], partners: [Int: Int], expected: [[String?]]
+  ) throws {
+    func version(_ number: Int) -> ModelVersion {
+      MigrationFixture.version(
+        number,
+        [
+          entity(
+            "Person", [Self.name], relationships: [toOne("partner", "Person", inverse: "partner")],
+            unique: number == 1 ? [] : [["name"]])
+        ])
+    }
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      duplicates: [DuplicateRule(entity: "Person", properties: ["name"], survivor: .keepFirst)])
+    let fixture = try MigrationFixture()
+    try fixture.create([version(1)]) { context in
+      let persons = try names.map { name in
+        let person = try context.insert(entityNamed: "Person")
+        try person.setValue(.attribute(.string(name)), forKey: "name")
+        // Keys are in this order.
+        try context.save()
+        return person
+      }
+      for (person, partner) in partners {
+        try persons[person].setValue(.object(persons[partner]), forKey: "partner")
+      }
+    }
+    let model = MigrationFixture.model([version(1), version(2)], mappings: [rules])
+    try fixture.open(model)
+    try fixture.verify(model)
+    #expect(
+      try fixture.rows(
+        "SELECT d.name, o.name FROM Person d LEFT JOIN Person o ON o._pk = d.partner ORDER BY d.name")
+        == expected)
   }
 
   /// No two persons can have the same passport, because passports store the references. So nobody violates the list, whatever

@@ -391,6 +391,30 @@ import Testing
     #expect((error as? MigrationError)?.reason == .newerStore(current: 1))
   }
 
+  /// The way back changes rows, because it takes back the other name.
+  @Test(arguments: [("text + '!'", "t!"), ("text ?? '-'", "t")])
+  func aWayBackThatDoesNotUndoACalculationIsRefused(value: String, expected: String) throws {
+    let attributes = [attribute("text", .string, isOptional: true), attribute("a", .string, isOptional: true)]
+    let first = MigrationFixture.version(1, [entity("Item", attributes)])
+    let renamed = attribute("b", .string, isOptional: true, renamedFrom: "a")
+    let second = MigrationFixture.version(2, [entity("Item", [attributes[0], renamed])])
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: value))
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Item", attributes: [text])])
+    let fixture = try store(of: MigrationFixture.model([first]))
+    let new = MigrationFixture.model([first, second], mappings: [rules])
+    try fixture.open(new)
+    let back = MigrationFixture.model([first, second], mappings: [rules], current: 1)
+    if expected == "t" {
+      try fixture.open(back)
+    } else {
+      let error = try refusal(fixture, back)
+      #expect((error as? MigrationError)?.reason == .newerStore(current: 1))
+    }
+    try fixture.open(new)
+    #expect(try fixture.column("SELECT text FROM Item") == [expected])
+  }
+
   /// The names have the same places in both versions, so that the hashes are the same.
   @Test func theWayBackExchangesNamesAgain() throws {
     let first = MigrationFixture.version(
@@ -430,6 +454,26 @@ import Testing
     try fixture.open(MigrationFixture.model([Self.base, edited]))
     #expect(try fixture.rows("SELECT text, s2, more FROM Item") == [["t", "2", "1"]])
     try fixture.verify(MigrationFixture.model([Self.base, edited]))
+  }
+
+  /// The version stored the same as its base before the edit.
+  @Test(arguments: [false, true], [false, true])
+  func aRuleIsNotFollowedAgainAfterAnEdit(isCreated: Bool, isMerged: Bool) throws {
+    var second = Self.base
+    (second.number, second.basedOn) = (2, [1])
+    var edited = second
+    edited.entities[0].attributes.append(attribute("note", .string, isOptional: true))
+    let text = PropertyMapping(name: "text", value: try ValueExpression(format: "text + '!'"))
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: [EntityRule(destination: "Item", attributes: [text])])
+    func model(_ versions: [ModelVersion]) throws -> ManagedObjectModel {
+      let model = MigrationFixture.model(versions, mappings: versions.count > 1 ? [rules] : [])
+      return isMerged ? try ManagedObjectModel(merging: [model, Self.tasks(1)]) : model
+    }
+    let fixture = try store(of: model([Self.base] + (isCreated ? [second] : [])))
+    try fixture.open(model([Self.base, second]))
+    for _ in 0..<2 { try fixture.open(model([Self.base, edited])) }
+    #expect(try fixture.rows("SELECT text, note FROM Item") == [[isCreated ? "t" : "t!", nil]])
   }
 
   @Test func newUniqueConstraintsNameTheirProperties() throws {

@@ -255,6 +255,8 @@ struct StepCopy {
 
   @_optimize(none)
   private func fill(_ join: JoinPlan) throws {
+    // They are added last, so that they replace no pair that has a position.
+    var reversedPairs: [String] = []
     for sourceMapping in plan.sourceMappings {
       for slot in sourceMapping.destination.slots {
         guard let relationship = slot.relationship,
@@ -275,13 +277,18 @@ struct StepCopy {
         }
         let list = names.map(SQLText.quoted).joined(separator: ", ")
         for rows in joined(sourceMapping, pairs, relationship) {
+          let found = "FROM (\(rows)) WHERE t IS NOT NULL\(notReplacedCondition(relationship))"
           try session.execute(
             "INSERT OR IGNORE INTO \(newTable(join.table)) (\(list)) SELECT \(values.joined(separator: ", ")) "
-              + "FROM (\(rows)) WHERE t IS NOT NULL\(notReplacedCondition(relationship)) ORDER BY \(isSource ? "o, t" : "t, o")"
-          )
+              + "\(found) ORDER BY \(isSource ? "o, t" : "t, o")")
+          guard relationship.isSymmetric else { continue }
+          reversedPairs.append(
+            "INSERT OR IGNORE INTO \(newTable(join.table)) (\"_source\", \"_target\") SELECT t, o "
+              + "\(found) ORDER BY t, o")
         }
       }
     }
+    for sql in reversedPairs { try session.execute(sql) }
   }
 }
 
@@ -317,6 +324,7 @@ extension StepCopy {
     try removePairsOfDeletedObjects(work)
     try findReferencesToDeletedObjects(work)
     try resolvePlaceholders(work)
+    try checkMandatoryInverses()
     return store.createdCount
   }
 
@@ -515,21 +523,7 @@ extension StepCopy {
         let name = SQLText.quoted(column.name)
         let isPlaceholder = "\(name) = \(DestinationStore.placeholder)"
         if column.isMandatory {
-          let found = try session.key(
-            SQLText(text: "SELECT _pk FROM \(newTable(entity.table)) WHERE \(isPlaceholder) LIMIT 1"))
-          guard let found else { continue }
-          let property = entity.slots[column.slot].name
-          let error = plan.error(
-            .missingValue(property: property), entity.name, try sourceKey(found, entity))
-          guard let log = session.log else { throw error }
-          let keys = try session.keys(
-            SQLText(text: "SELECT _pk FROM \(newTable(entity.table)) WHERE \(isPlaceholder) ORDER BY _pk"))
-          let origin = plan.sourceMappings.first { $0.destination === entity }?.source.name
-          log.recordMissing(
-            error, of: origin ?? entity.name, property, count: keys.count,
-            keys: try keys.prefix(MigrationReport.Problem.namedObjects).compactMap {
-              try sourceKey($0, entity)
-            })
+          try checkMissing(entity.slots[column.slot].name, of: entity, where: isPlaceholder)
           continue
         }
         try session.execute("UPDATE \(newTable(entity.table)) SET \(name) = NULL WHERE \(isPlaceholder)")
@@ -541,6 +535,46 @@ extension StepCopy {
         "INSERT OR REPLACE INTO fresh._cdgen_keys (entity, next) VALUES (\(bind: .string(name)), \(bind: .int(next)))"
       )
     }
+  }
+
+  /// Throws if an object lacks a mandatory object that stores the reference. The app's own code may have left this object
+  /// out.
+  @_optimize(none)
+  private func checkMandatoryInverses() throws {
+    guard session.log?.hasProblems != true else { return }
+    for entity in plan.destination.entities
+    where entity.storeIndex == 0 && !entity.description.isAbstract {
+      for case let relationship? in entity.relationships {
+        guard case .inverseReference = relationship.storage, !relationship.description.isOptional,
+          relationship.isGuaranteed, let inverse = relationship.inverseSlot
+        else { continue }
+        let other = plan.destination.entities[relationship.destination]
+        let isByCode = plan.sourceMappings.contains { each in
+          each.isCustom
+            && (each.destination.index == entity.index || other.subtree.contains(each.destination.index))
+        }
+        guard isByCode, let reference = other.slots[inverse].columns.first else { continue }
+        let name = SQLText.quoted(other.columns[reference].name)
+        var condition = "_pk NOT IN (SELECT \(name) FROM \(newTable(other.table)) WHERE \(name) IS NOT NULL)"
+        if entity.hasEntityColumn { condition += " AND _entity = \(SQLText.literal(entity.name))" }
+        try checkMissing(relationship.name, of: entity, where: condition)
+      }
+    }
+  }
+
+  /// Throws if a condition is true for a row of an entity, which then lacks a mandatory object. A rehearsal logs all of these
+  /// rows.
+  @_optimize(none)
+  private func checkMissing(_ property: String, of entity: EntityPlan, where condition: String) throws {
+    let rows = "SELECT _pk FROM \(newTable(entity.table)) WHERE \(condition)"
+    guard let found = try session.key(SQLText(text: rows + " LIMIT 1")) else { return }
+    let error = plan.error(.missingValue(property: property), entity.name, try sourceKey(found, entity))
+    guard let log = session.log else { throw error }
+    let keys = try session.keys(SQLText(text: rows + " ORDER BY _pk"))
+    let origin = plan.sourceMappings.first { $0.destination === entity }?.source.name
+    log.recordMissing(
+      error, of: origin ?? entity.name, property, count: keys.count,
+      keys: try keys.prefix(MigrationReport.Problem.namedObjects).compactMap { try sourceKey($0, entity) })
   }
 
   /// The key of the source row that a destination row was created from, as far as it can be found.

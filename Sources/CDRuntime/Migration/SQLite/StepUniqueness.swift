@@ -83,12 +83,16 @@ struct StepUniqueness {
           seen.insert("\(plan.table)\u{0}\(column.name)").inserted
         else { continue }
         let name = SQLText.quoted(column.name)
-        if relationship.isOneToOne, relationship.description.isOptional {
+        let isCleared = relationship.isOneToOne && relationship.description.isOptional
+        let isSymmetric = isCleared && relationship.isSymmetric
+        if isSymmetric { try clearPairs(name, in: newTable(plan.table)) }
+        if isCleared {
           try clearSurplus(name, in: newTable(plan.table), isOwn: plan.table == entity.table)
         }
         try session.execute(
           "UPDATE \(newTable(plan.table)) SET \(name) = (SELECT kept FROM temp.gone WHERE pk = \(name)) "
             + "WHERE \(name) IN (SELECT pk FROM temp.gone)")
+        if isSymmetric { try repairPairs(name, in: newTable(plan.table)) }
       }
     }
     for join in model.joins where model.entities[join.source].storeIndex == 0 {
@@ -115,6 +119,28 @@ struct StepUniqueness {
         + "row_number() OVER (PARTITION BY coalesce(g.kept, o.\(column)) ORDER BY g.kept IS NOT NULL, o._pk) AS n "
         + "FROM \(table) AS o LEFT JOIN temp.gone AS g ON g.pk = o.\(column) "
         + "WHERE o.\(column) IS NOT NULL\(condition)) WHERE n > 1)")
+  }
+
+  /// Clears references of a symmetric relationship that would lead to their own object after duplicates are deleted.
+  @_optimize(none)
+  private func clearPairs(_ column: String, in table: String) throws {
+    try session.execute(
+      "UPDATE \(table) AS d SET \(column) = NULL "
+        + "WHERE d.\(column) IN (SELECT pk FROM temp.gone WHERE kept = d._pk)")
+  }
+
+  /// Gives both objects of a symmetric relationship the same pair, after references to deleted objects were changed. The
+  /// object that stays may have another partner, or it had none.
+  @_optimize(none)
+  private func repairPairs(_ column: String, in table: String) throws {
+    try session.execute(
+      "UPDATE \(table) SET \(column) = NULL WHERE _pk IN (SELECT o._pk FROM \(table) AS o "
+        + "JOIN \(table) AS d ON d._pk = o.\(column) WHERE d.\(column) <> o._pk "
+        + "AND d._pk IN (SELECT kept FROM temp.gone) AND o._pk NOT IN (SELECT pk FROM temp.gone))")
+    try session.execute(
+      "UPDATE \(table) AS d SET \(column) = o._pk FROM \(table) AS o WHERE o.\(column) = d._pk "
+        + "AND d.\(column) IS NULL AND d._pk IN (SELECT kept FROM temp.gone) "
+        + "AND o._pk NOT IN (SELECT pk FROM temp.gone)")
   }
 
   /// Creates the indexes that the store does not have yet.

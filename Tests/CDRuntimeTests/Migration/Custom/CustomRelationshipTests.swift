@@ -94,6 +94,45 @@ import Testing
     #expect(try other.column("SELECT name FROM Category ORDER BY _pk") == ["C0", "C1", "C2"])
   }
 
+  /// The object that is left out stores the reference.
+  @Test func mandatoryInversesOfMappedObjectsNeedCustomOnes() throws {
+    func version(_ number: Int) -> ModelVersion {
+      MigrationFixture.version(
+        number,
+        [
+          entity(
+            "Invoice", [attribute("name", .string)],
+            relationships: [toOne("order", "Order", inverse: "invoice", isOptional: false)]),
+          entity(
+            "Order", [attribute("name", .string)],
+            relationships: [toOne("invoice", "Invoice", inverse: "order", isOptional: false)]),
+        ])
+    }
+    func fill(_ context: ManagedObjectContext) throws {
+      for number in 0..<3 {
+        let order = try context.insert(entityNamed: "Order")
+        try order.setValue("O\(number)", forKey: "name")
+        let invoice = try context.insert(entityNamed: "Invoice")
+        try invoice.setValue("C\(number)", forKey: "name")
+        try invoice.setValue(order, forKey: "order")
+        // Keys are in this order.
+        try context.save()
+      }
+    }
+    let rules = Notes.rules([EntityRule(destination: "Invoice", name: "Invoice", isCustom: true)])
+    let fixture = try MigrationFixture()
+    try Notes.migrate(version(1), version(2), rules, ["Invoice": { TestPolicy() }], in: fixture, fill: fill)
+
+    let other = try MigrationFixture()
+    let error = #expect(throws: MigrationError.self) {
+      try Notes.migrate(
+        version(1), version(2), rules, ["Invoice": { Self.leavingOut() }], in: other, fill: fill)
+    }
+    #expect(error?.reason == .missingValue(property: "invoice"))
+    #expect(error?.entity == "Order" && error?.objectKey == 2)
+    #expect(other.files == ["store.cdstore"])
+  }
+
   @Test func bothSidesMayBeCustom() throws {
     let fixture = try MigrationFixture()
     try Notes.migrate(

@@ -66,6 +66,23 @@ import Testing
         == [["100", "200"], ["200", "400"], ["300", "600"]])
   }
 
+  /// On a server, both types have the same column.
+  @Test func theTextOfADateThatBecomesANumberIsComputed() throws {
+    var label = attribute("label", .string, isOptional: true)
+    label.derivation = try ValueExpression(format: "CAST(at, 'String')")
+    let old = [entity("Item", [attribute("at", .date), label])]
+    let new = [entity("Item", [attribute("at", .double), label])]
+    let date = AttributeValue.date(Date(timeIntervalSinceReferenceDate: 5))
+    let fixture = try migrate(
+      old, new, values: [:], also: { try $0.setValue(.attribute(date), forKey: "at") })
+    let model = MigrationFixture.model([MigrationFixture.version(1, old), MigrationFixture.version(2, new)])
+    try fixture.using(model) { context in
+      let first = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Item")).first)
+      try context.insert(entityNamed: "Item").setValue(first.value(forKey: "at"), forKey: "at")
+    }
+    #expect(try fixture.column("SELECT DISTINCT label FROM Item").count == 1)
+  }
+
   @Test func aConstantRuleIsReadHereAndThroughARelationship() throws {
     let item = entity("Item", [attribute("state", .int64), try Self.derived("open", "state + 1")])
     let box = entity(

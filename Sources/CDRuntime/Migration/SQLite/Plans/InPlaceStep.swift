@@ -320,6 +320,8 @@ struct InPlaceStep {
           else { continue }
           guard let plain = plan.plainRelationship(value, of: sourceMapping.source),
             case .join(let oldNumber, let wasSource) = plain.storage, wasSource == isSource,
+            // The table may lack the reversed pairs.
+            plain.isSymmetric || !relationship.isSymmetric,
             plan.keepsAll(
               plan.source.entities[plain.destination], as: plan.destination.entities[relationship.destination]
             )
@@ -393,8 +395,11 @@ extension InPlaceStep {
   private func keepsValues(_ attribute: PropertyMapping, of sourceMapping: StepPlan.SourceMapping) -> Bool {
     let own = ValueExpression.keyPath(attribute.name)
     if attribute.value == own { return true }
-    // A value of another type that stays in its column is the same value.
-    if case .cast(let inner, _, _) = attribute.value.kind, inner == own { return true }
+    // A value of another type that stays in its column is the same value. Only a date has another text than its number.
+    if case .cast(let inner, let type, _) = attribute.value.kind, inner == own {
+      let wasDate = plan.sourceColumn(inner, of: sourceMapping.source)?.storageType == .date
+      return wasDate == (type == .attribute(.date))
+    }
     // A derivation that both versions have cannot read a property that only the new version has.
     let names = attribute.name.split(separator: ".").map(String.init)
     guard let name = names.first, let slot = sourceMapping.source.slot(name) else { return true }
