@@ -108,7 +108,7 @@ nonisolated public class Ticket: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     _serial = serial
     _kind = kind.rawValue
     _price = price
-    _sold = sold
+    if let sold { _sold = sold }
     _spot = spot
     _in = `in`
     _setToOne(event, 7)

@@ -206,23 +206,23 @@ nonisolated public class WordList: CDRuntime.ManagedObject, CDRuntime.EntityClas
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Words", in: ___context, isComplete: true))
     _in = `in`
     _class = `class`
-    _func = `func`
+    if let `func` { _func = `func` }
     _await = `await`
     _get = `get`
-    _set = `set`
+    if let `set` { _set = `set` }
     _newValue = newValue
     _context = context
     _any = `any`
     _number = number
     _save = save
     __remove = remove
-    _error = error
+    if let error { _error = error }
     _row = row
     _slot = slot
     _writer = writer
     _key = key
     __object = object
-    _objects = objects
+    if let objects { _objects = objects }
     _setToOne(`operator`, 23)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -440,7 +440,7 @@ nonisolated public class Storage: CDRuntime.ManagedObject, CDRuntime.EntityClass
   public init(decode: Swift.String, missing: Swift.Bool, unknown: Mood, willRead: Swift.Int64, willWrite: Swift.Int64, toOne: Swift.String, seed: Swift.String, setReference: Swift.String, fetched: Swift.String, encode: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Storage", in: context, isComplete: true))
     __decode = decode
-    __encode = encode
+    if let encode { __encode = encode }
     __missing = missing
     __unknown = unknown.rawValue
     __willRead = willRead
@@ -581,7 +581,7 @@ nonisolated public class Upper: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Upper", in: context, isComplete: true))
     _Mood = Mood.rawValue
     _String = String
-    _Date = Date
+    if let Date { _Date = Date }
     _Int = Int
     _setToOne(Upper, 4)
   }

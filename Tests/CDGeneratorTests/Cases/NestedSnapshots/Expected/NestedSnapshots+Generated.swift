@@ -39,7 +39,7 @@ nonisolated public class Rack: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(place: Swift.String, note: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Rack", in: context, isComplete: true))
     _place = place
-    _note = note
+    if let note { _note = note }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Rack", in: context))
@@ -175,7 +175,7 @@ nonisolated public class Carton: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(code: Swift.String, weight: Swift.Double? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Carton", in: context, isComplete: true))
     _code = code
-    _weight = weight
+    if let weight { _weight = weight }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Carton", in: context))
@@ -396,7 +396,7 @@ nonisolated public class Cover: CDRuntime.ManagedObject, CDRuntime.EntityClass {
 
   public init(crate: Carton, colour: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Cover", in: context, isComplete: true))
-    _colour = colour
+    if let colour { _colour = colour }
     _setToOne(crate, 1)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -502,7 +502,7 @@ nonisolated public class Sticker: CDRuntime.ManagedObject, CDRuntime.EntityClass
 
   public init(text: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Sticker", in: context, isComplete: true))
-    _text = text
+    if let text { _text = text }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Sticker", in: context))

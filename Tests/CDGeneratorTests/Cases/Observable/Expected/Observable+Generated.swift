@@ -238,9 +238,9 @@ nonisolated public class Piece: Work {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Piece", in: context, isComplete: true))
     self.heading = heading
     if let formerTempo { self.formerTempo = formerTempo }
-    _length = length
+    if let length { _length = length }
     if let tags { _tags.set(tags) }
-    _code = code
+    if let code { _code = code }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Piece", in: context))

@@ -291,10 +291,10 @@ nonisolated public class Chore: Matter {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Chore", in: context, isComplete: true))
     self.heading = heading
     if let formerHaste { self.formerHaste = formerHaste }
-    _extent = extent
+    if let extent { _extent = extent }
     if let tags { _tags.set(tags) }
-    _price = price
-    _photo = CDRuntime.LargeValue(photo)
+    if let price { _price = price }
+    if let photo { _photo = CDRuntime.LargeValue(photo) }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Chore", in: context))
