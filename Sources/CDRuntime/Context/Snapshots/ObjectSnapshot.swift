@@ -111,6 +111,29 @@ extension ManagedObject {
     return relationship.isOrdered ? ids : ids.sorted { $0.key < $1.key }
   }
 
+  /// Whether a text of a snapshot is stored differently from the object's. In Swift, a composed and a decomposed
+  /// character are equal. In a store they are not, and a fetch finds only one of them.
+  @_spi(Generated) public final func _differs(_ old: String?, _ new: String?) -> Bool {
+    old.attributeValue != new.attributeValue
+  }
+
+  /// Whether a composite of a snapshot differs from the object's. Its texts are compared as they are stored.
+  @_spi(Generated) public final func _differs<Value: CompositeAttribute>(
+    _ old: Value?, _ new: Value?
+  ) -> Bool {
+    guard old == new else { return true }
+    let writer = scope.context?.captureWriter ?? RowWriter()
+    writer.startCapture()
+    writer.optionalComposite(old)
+    writer.optionalComposite(new)
+    let values = writer.values
+    return zip(values.prefix(Value._columnCount), values.dropFirst(Value._columnCount)).contains { old, new in
+      // 0.0 and -0.0 stay equal.
+      guard case .string = old else { return false }
+      return old != new
+    }
+  }
+
   /// Finds the objects to which a snapshot relates this object.
   ///
   /// - Throws: ``SnapshotError``, before anything has changed; ``StoreError`` if the store cannot be read.
