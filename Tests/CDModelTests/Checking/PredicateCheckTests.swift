@@ -230,6 +230,10 @@ struct PredicateCheckTests {
       "title IN $x",
       [CheckedVariable(name: "x", type: .collection(of: .attribute(.string)), isOptional: false)]
     ),
+    (
+      "title IN $x ?? {'a', 'b'}",
+      [CheckedVariable(name: "x", type: .collection(of: .attribute(.string)), isOptional: true)]
+    ),
     ("$x IN author.books", [CheckedVariable(name: "x", type: .object(entity: "Book"), isOptional: false)]),
     ("reviews CONTAINS $x", [CheckedVariable(name: "x", type: .object(entity: "Review"), isOptional: false)]),
     (
