@@ -251,6 +251,28 @@ private struct Office {
     #expect(try Warden.object(with: office.warden.objectID, in: last).matters.count == 2)
   }
 
+  @Test(arguments: StorePlace.allCases)
+  func relatedObjectsOfAwakeningThatTheSnapshotLacksAreRemoved(place: StorePlace) throws {
+    let office = try Office(place)
+    defer { office.store.remove() }
+    var snapshot = office.chore.snapshot
+    snapshot.receipt = nil
+    snapshot.warden = nil
+    snapshot.helpers = []
+    let draft = snapshot
+    let copy = try Awakening.$action.withValue({ object in
+      guard let chore = object as? Chore, let context = chore.managedObjectContext else { return }
+      let warden = Warden(name: "Eve", in: context)
+      chore.warden = warden
+      chore.addToHelpers(warden)
+    }) { try Chore(draft, in: office.context) }
+    #expect(copy.warden == nil && copy.helpers.isEmpty && copy.bin === office.bin)
+    try office.context.save()
+    let last = try office.store.reopened().newContext()
+    let saved = try Chore.object(with: copy.objectID, in: last)
+    #expect(saved.warden == nil && saved.helpers.isEmpty)
+  }
+
   @Test func aMandatoryRelationshipWithoutAnObjectIsFoundBySaving() throws {
     let office = try Office()
     var snapshot = office.receipt.snapshot

@@ -49,7 +49,10 @@ extension ObjectSnapshot {
   ///   cannot be read.
   public init(_ relations: [SnapshotRelation], of entity: String, in context: ManagedObjectContext) throws {
     guard let plan = context.model.entity(entity) else { throw FetchError.unknownEntity(entity) }
-    for relation in relations where !relation.ids.isEmpty { try add(relation, plan, context) }
+    // Without a hook, a new object has no related objects that the snapshot lacks.
+    for relation in relations where !relation.ids.isEmpty || plan.hasLifecycle {
+      try add(relation, plan, context)
+    }
   }
 
   /// Finds the objects of the relationships that differ from those of an object.
@@ -146,6 +149,8 @@ extension ManagedObject {
   /// Sets relationships to the objects of a snapshot.
   @_spi(Generated) public final func _relate(_ related: SnapshotObjects) {
     for (relationship, objects) in related.objects {
+      // `awakeFromInsert()` has related objects that the snapshot lacks only in a few classes.
+      if objects.isEmpty, isInserted, has(SnapshotRelation(relationship.slot, many: [])) { continue }
       if relationship.isToMany {
         setRelatedObjects(objects, relationship)
       } else {
