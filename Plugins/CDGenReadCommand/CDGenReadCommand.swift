@@ -49,7 +49,9 @@ struct CDGenReadCommand: CommandPlugin {
     if arguments.contains("--help") || arguments.contains("-h") { return true }
     if checkers.contains(command) { return arguments.contains("--check") }
     let writes = arguments.contains { argument in
-      argument == "--accept" || argument == "-o" || argument == "--output" || argument.hasPrefix("--output=")
+      // The tool takes the file after an equals sign too, even after the short name.
+      let name = argument.prefix { $0 != "=" }
+      return name == "--accept" || name == "-o" || name == "--output"
     }
     return readers.contains(command) && !writes
   }

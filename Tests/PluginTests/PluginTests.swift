@@ -106,6 +106,7 @@ struct PluginTests {
 
     for arguments in [
       ["add-version", model], ["diff", model, "--accept"], ["generate", model, "--output", "x.swift"],
+      ["graph", model, "-o=x.swift"], ["graph", model, "--output=x.swift"],
     ] {
       let line = arguments.joined(separator: " ")
       let refused = try package.reading(["cdgen-read"] + arguments)

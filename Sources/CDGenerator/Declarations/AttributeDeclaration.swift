@@ -37,15 +37,17 @@ struct AttributeDeclaration {
   /// The attribute's type in queries.
   var fieldType: String { isOptional ? type.name + "?" : type.name }
 
-  /// The statement with which an initialiser stores its parameter.
+  /// The statement with which an initialiser stores its parameter. A parameter that is nil stores nothing: the value that
+  /// `awakeFromInsert()` has set before stays.
   func assignment(_ parameter: String) -> String {
-    switch type.kind {
-    case .scalar where isReadLater: "\(storage) = CDRuntime.LargeValue(\(parameter))"
-    case .scalar, .composite: "\(storage) = \(parameter)"
-    case .enumeration: "\(storage) = \(parameter)\(isOptional ? "?" : "").rawValue"
-    case .codable where isOptional: "if let \(parameter) { \(storage).set(\(parameter)) }"
-    case .codable: "\(storage).set(\(parameter))"
-    }
+    let statement =
+      switch type.kind {
+      case .scalar where isReadLater: "\(storage) = CDRuntime.LargeValue(\(parameter))"
+      case .scalar, .composite: "\(storage) = \(parameter)"
+      case .enumeration: "\(storage) = \(parameter).rawValue"
+      case .codable: "\(storage).set(\(parameter))"
+      }
+    return isOptional ? "if let \(parameter) { \(statement) }" : statement
   }
 }
 

@@ -10,7 +10,7 @@ struct ModelDeclaration {
   let enums: [EnumDeclaration]
   let composites: [CompositeDeclaration]
   let classes: [ClassDeclaration]
-  /// Types whose names are also names of properties, with the aliases that expressions use for them.
+  /// Types whose names are also names of properties or fetches, with the aliases that expressions use for them.
   let aliases: [(name: String, type: String)]
   /// The modules that the model imports for its codable types.
   let imports: [String]

@@ -16,9 +16,9 @@ struct Resolver {
   private let imports: [String]
   /// The type that contains the version's types; nil if the types are at module level.
   private let namespace: String?
-  /// The Swift names of all properties of the version and of all types nested in the model's type. Inside a class or
-  /// the model's type, they can hide other types.
-  private let propertyNames: Set<String>
+  /// The Swift names of all properties and fetches of the version and of all types nested in the model's type. Inside a
+  /// class or the model's type, they can hide other types.
+  private let hidingNames: Set<String>
   private var enumTypes: [String: ValueType] = [:]
   private var compositeTypes: [String: ValueType] = [:]
 
@@ -44,11 +44,13 @@ struct Resolver {
       for attribute in entity.attributes { names.insert(attribute.swiftName) }
       for relationship in entity.relationships { names.insert(relationship.swiftName) }
       for property in entity.fetchedProperties { names.insert(property.swiftName ?? property.name) }
+      // A fetch is a static function of the class.
+      for template in entity.fetchTemplates { names.insert(template.name) }
     }
     for composite in version.composites {
       for field in composite.fields { names.insert(field.swiftName) }
     }
-    propertyNames = names
+    hidingNames = names
     if namespace == nil { checkTypeNames() } else { checkNestedTypeNames() }
     for each in version.enums where enumTypes[each.name] == nil {
       let raw = ValueType.scalar(each.rawType) ?? .string
@@ -70,12 +72,12 @@ struct Resolver {
 
   // MARK: Names
 
-  /// The types that properties may hide, with their aliases.
+  /// The types that properties and fetches may hide, with their aliases.
   var aliases: [(name: String, type: String)] {
     let version = graph.version
     let names =
       version.enums.map(\.name) + version.composites.map(\.name) + version.entities.map(\.swiftName)
-    return names.filter(propertyNames.contains).map { (alias(of: $0), SwiftName.escaped($0)) }
+    return names.filter(hidingNames.contains).map { (alias(of: $0), SwiftName.escaped($0)) }
   }
 
   /// The prefix is unique: no stored property starts with three underscores.
@@ -83,7 +85,7 @@ struct Resolver {
 
   func expression(of typeName: String) -> String {
     if namespace != nil { return qualified(typeName) }
-    return propertyNames.contains(typeName) ? alias(of: typeName) : SwiftName.escaped(typeName)
+    return hidingNames.contains(typeName) ? alias(of: typeName) : SwiftName.escaped(typeName)
   }
 
   private func qualified(_ typeName: String) -> String {

@@ -44,6 +44,16 @@ struct ValueType {
     self.needsFoundation = needsFoundation
   }
 
+  /// Whether two values that are equal in Swift can be stored differently, because their texts have other code units.
+  var mayContainText: Bool {
+    switch kind {
+    case .scalar: name == Self.string.name
+    case .composite: true
+    // The raw value of an unknown case is not in a snapshot, and the JSON of a codable has no fixed order of keys.
+    case .enumeration, .codable: false
+    }
+  }
+
   func accessor(isOptional: Bool) -> String { isOptional ? optionalAccessor : accessor }
 
   /// A type with a fixed name; nil for an enumeration, a composite or a codable.

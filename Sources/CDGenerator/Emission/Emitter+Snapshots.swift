@@ -47,7 +47,9 @@ extension Emitter {
     out.open("fileprivate func _assign(to _object: ", type, ")")
     for each in snapshot.attributes where !each.isReadOnly && each.column != nil {
       let (old, new) = ("_object." + each.property, "self." + each.property)
-      out.line("if ", old, " != ", new, " { ", old, " = ", new, " }")
+      let condition =
+        each.type.mayContainText ? "_object._differs(" + old + ", " + new + ")" : old + " != " + new
+      out.line("if ", condition, " { ", old, " = ", new, " }")
     }
     out.close()
     let relations = snapshot.relationships.map {

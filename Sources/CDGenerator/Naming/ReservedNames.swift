@@ -16,7 +16,9 @@ enum ReservedNames {
   static let publicMembers: Set<String> = ["self"]
 
   /// The same for the members that only snapshots use.
-  static let snapshotStorage: Set<String> = ["relate", "relatedID", "relatedIDs", "snapshotObjects"]
+  static let snapshotStorage: Set<String> = [
+    "differs", "relate", "relatedID", "relatedIDs", "snapshotObjects",
+  ]
 
   /// The public members that a class or its snapshot has in addition if there are snapshots.
   static let snapshotMembers: Set<String> = ["snapshot", "apply", "CodingKeys", snapshot]

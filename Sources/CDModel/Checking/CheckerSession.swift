@@ -104,7 +104,7 @@ struct CheckerSession {
     }
     guard let expected, expected != .unknown, expected != .null else {
       if variables[name] == nil { usedUntypedVariable = true }
-      variables[name]?.isOptional = false
+      if !allowsNil { variables[name]?.isOptional = false }
       let state = variables[name]
       return CheckedValue(expression, state?.type ?? .unknown, isOptional: false)
     }
@@ -182,7 +182,7 @@ extension CheckerSession {
   @inline(never)
   private mutating func checkSides(_ comparison: Comparison) -> (CheckedValue, CheckedValue) {
     if takesTypeFromOtherSide(comparison.left),
-      !takesTypeFromOtherSide(comparison.right) || isString(comparison.right)
+      !takesTypeFromOtherSide(comparison.right) || isString(comparison.right) || isTestForNil(comparison)
     {
       let right = check(comparison.right)
       return (checkLeft(comparison, right), right)
@@ -243,6 +243,14 @@ extension CheckerSession {
     case .aggregate(let elements): return elements.allSatisfy { takesTypeFromOtherSide($0) }
     default: return false
     }
+  }
+
+  /// Whether a value is compared with nil. A variable there may be nil, although nil gives it no type.
+  private func isTestForNil(_ comparison: Comparison) -> Bool {
+    guard comparison.isEquality, comparison.modifier == .direct,
+      case .constant(let constant) = comparison.right.kind
+    else { return false }
+    return constant == .null
   }
 
   /// Whether an expression is a constant text.

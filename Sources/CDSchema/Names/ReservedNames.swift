@@ -58,6 +58,9 @@ enum ReservedNames {
     "entityName", "init", "self", "Type", "Protocol",
   ]
 
+  /// The members of the types that make key paths of conditions. In a key path, such a name never means a property.
+  static let pathMembers: Set<String> = ["expression", "keyPath", "keys"]
+
   /// Names that a field of a generated struct cannot have.
   static let fields: Set<String> = [
     "CodingKeys", "hashValue", "hash", "init", "self", "Self", "Type", "Protocol",

@@ -147,6 +147,7 @@ struct NameValidator {
       if let problem = NameRules.problem(with: field.name) { report.error(element, nil, problem) }
       validateSwiftName(
         field.swiftName, of: field.name, element, reserved: ReservedNames.fields, owner: composite.name)
+      warnOfPathMember(field.name, field.propertyName, element)
       if let first = folded[field.name.lowercased()] {
         report.error(
           element, nil,
@@ -236,6 +237,16 @@ struct NameValidator {
       }
       taken[property.swiftName] = property.name
     }
+    for attribute in entity.attributes where attribute.isStored {
+      // Conditions cannot use a codable, under any name.
+      if case .codable = attribute.type { continue }
+      warnOfPathMember(
+        attribute.name, attribute.propertyName, report.attributeElement(attribute.name, entity))
+    }
+    for relationship in entity.relationships {
+      warnOfPathMember(
+        relationship.name, relationship.propertyName, report.relationshipElement(relationship.name, entity))
+    }
     let bySwiftName = Dictionary(own.map { ($0.swiftName, $0) }, uniquingKeysWith: { first, _ in first })
     for property in own where property.isToMany {
       let capitalised = property.swiftName.prefix(1).uppercased() + property.swiftName.dropFirst()
@@ -247,6 +258,16 @@ struct NameValidator {
             + "give this another name in Swift with 'swiftName'")
       }
     }
+  }
+
+  /// Warns of a name that conditions cannot use as a key path. A name with a `swiftName:` is not reported: whoever wrote it
+  /// has chosen the name.
+  private func warnOfPathMember(_ name: String, _ propertyName: String?, _ element: SchemaElement) {
+    guard !report.isLocked, propertyName == nil, ReservedNames.pathMembers.contains(name) else { return }
+    report.warning(
+      element, nil,
+      "every key path has its own '\(name)', which hides this one in conditions; "
+        + "choose another name with 'swiftName:', or keep this one with 'swiftName: \(name)'")
   }
 
   private func validateSwiftName(

@@ -217,6 +217,22 @@ struct PredicateCheckTests {
     ),
     ("lent == $x", [CheckedVariable(name: "x", type: .attribute(.date), isOptional: true)]),
     ("lent == $x AND lent < $x", [CheckedVariable(name: "x", type: .attribute(.date), isOptional: false)]),
+    (
+      "$x == nil OR lent == $x",
+      [CheckedVariable(name: "x", type: .attribute(.date), isOptional: true)]
+    ),
+    (
+      "nil == $x OR lent == $x",
+      [CheckedVariable(name: "x", type: .attribute(.date), isOptional: true)]
+    ),
+    (
+      "lent == $x AND $x != nil",
+      [CheckedVariable(name: "x", type: .attribute(.date), isOptional: true)]
+    ),
+    (
+      "$x == nil OR title == $x",
+      [CheckedVariable(name: "x", type: .attribute(.string), isOptional: false)]
+    ),
     ("title == $x", [CheckedVariable(name: "x", type: .attribute(.string), isOptional: false)]),
     ("$x == pages AND $x == sold", [CheckedVariable(name: "x", type: .attribute(.int64), isOptional: false)]),
     (
@@ -229,6 +245,10 @@ struct PredicateCheckTests {
     (
       "title IN $x",
       [CheckedVariable(name: "x", type: .collection(of: .attribute(.string)), isOptional: false)]
+    ),
+    (
+      "title IN $x ?? {'a', 'b'}",
+      [CheckedVariable(name: "x", type: .collection(of: .attribute(.string)), isOptional: true)]
     ),
     ("$x IN author.books", [CheckedVariable(name: "x", type: .object(entity: "Book"), isOptional: false)]),
     ("reviews CONTAINS $x", [CheckedVariable(name: "x", type: .object(entity: "Review"), isOptional: false)]),

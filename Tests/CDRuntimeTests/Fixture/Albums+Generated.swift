@@ -91,7 +91,7 @@ nonisolated class Photo: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   init(title: Swift.String, preview: Foundation.Data, pixels: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Photo", in: context, isComplete: true))
     _title = title
-    _pixels = CDRuntime.LargeValue(pixels)
+    if let pixels { _pixels = CDRuntime.LargeValue(pixels) }
     _preview = CDRuntime.LargeValue(preview)
   }
   init(in context: CDRuntime.ManagedObjectContext) {
@@ -160,8 +160,8 @@ nonisolated class Portrait: Photo {
     self.title = title
     if let pixels { self.pixels = pixels }
     self.preview = preview
-    _person = person
-    _face = CDRuntime.LargeValue(face)
+    if let person { _person = person }
+    if let face { _face = CDRuntime.LargeValue(face) }
   }
   override init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Portrait", in: context))

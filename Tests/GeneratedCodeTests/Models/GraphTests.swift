@@ -82,6 +82,11 @@ import Testing
         from: Date(timeIntervalSinceReferenceDate: 0), to: Date(timeIntervalSinceReferenceDate: 100),
         in: context) == [tickets[0]])
     #expect(try Ticket.soldTo(holder: visitor, in: context) == [tickets[0]])
+    #expect(try Ticket.filtered(when: nil, in: context).count == 3)
+    #expect(try Ticket.filtered(when: tickets[0].sold, in: context) == [tickets[0]])
+    #expect(try Set(Ticket.coded(codes: nil, in: context)) == [tickets[0], tickets[2]])
+    #expect(try Ticket.coded(codes: ["c2"], in: context) == [tickets[1]])
+    #expect(try Ticket.held(holders: [visitor], in: context) == [tickets[0]])
     #expect(try Ticket.object(serial: 2, kind: .plain, in: context) === tickets[1])
     #expect(try Ticket.object(event: event, code: "c3", in: context) === tickets[2])
     #expect(tickets[1].neighbours.map { $0.code } == ["c1", "c2", "c3"])

@@ -35,6 +35,7 @@ import Testing
     #expect(second.remove == "r2" && second.object == "o2" && second.key == 7 && second.operator === copy)
     #expect(try WordList.fetch(where: \.switch == .sad && \.default == true, in: other) == [copy])
     #expect(try WordList.objects(matching: [.in: 2, .class: "c2"], in: other) == [second])
+    #expect(try WordList.WordList(text: "g", in: other) == [copy])
   }
 
   @Test(arguments: StorePlace.allCases)

@@ -151,6 +151,37 @@ private struct Office {
     #expect(try Bin.object(with: order.objectID, in: last).snapshot == order)
   }
 
+  @Test(arguments: StorePlace.allCases)
+  func aTextOfTheSameCharactersInOtherCodeUnitsIsSet(place: StorePlace) throws {
+    let office = try Office(place)
+    defer { office.store.remove() }
+    office.chore.heading = "Cafe\u{301}"
+    office.chore.extent = Extent(hours: 2, note: "Cafe\u{301}")
+    try office.context.save()
+    var snapshot = office.chore.snapshot
+    snapshot.heading = "Caf\u{E9}"
+    snapshot.extent?.note = "Caf\u{E9}"
+    try office.chore.apply(snapshot)
+    #expect(Set(office.chore.changedValues.keys).isSuperset(of: ["heading", "extent"]))
+    try office.context.save()
+    let last = try office.store.reopened().newContext()
+    let saved = try Chore.object(with: snapshot.objectID, in: last)
+    #expect(saved.heading.unicodeScalars.count == 4 && saved.extent?.note?.unicodeScalars.count == 4)
+    #expect(try Chore.objects(matching: \.heading, "Caf\u{E9}", in: last) == [saved])
+  }
+
+  @Test func anUnchangedSnapshotKeepsAnUnknownCase() throws {
+    let office = try Office(.file)
+    defer { office.store.remove() }
+    try office.store.execute("UPDATE Matter SET formerHaste = 9")
+    let context = try office.store.reopened().newContext()
+    let chore = try Chore.object(with: office.chore.objectID, in: context)
+    var snapshot = chore.snapshot
+    snapshot.price = 1
+    try chore.apply(snapshot)
+    #expect(Set(chore.changedValues.keys) == ["price"])
+  }
+
   @Test func anOrderOfAnUnorderedRelationshipIsNoChange() throws {
     let office = try Office()
     var snapshot = office.chore.snapshot
@@ -218,6 +249,28 @@ private struct Office {
     let last = try office.store.reopened().newContext()
     #expect(try Chore.object(with: copy.objectID, in: last).snapshot == snapshot)
     #expect(try Warden.object(with: office.warden.objectID, in: last).matters.count == 2)
+  }
+
+  @Test(arguments: StorePlace.allCases)
+  func relatedObjectsOfAwakeningThatTheSnapshotLacksAreRemoved(place: StorePlace) throws {
+    let office = try Office(place)
+    defer { office.store.remove() }
+    var snapshot = office.chore.snapshot
+    snapshot.receipt = nil
+    snapshot.warden = nil
+    snapshot.helpers = []
+    let draft = snapshot
+    let copy = try Awakening.$action.withValue({ object in
+      guard let chore = object as? Chore, let context = chore.managedObjectContext else { return }
+      let warden = Warden(name: "Eve", in: context)
+      chore.warden = warden
+      chore.addToHelpers(warden)
+    }) { try Chore(draft, in: office.context) }
+    #expect(copy.warden == nil && copy.helpers.isEmpty && copy.bin === office.bin)
+    try office.context.save()
+    let last = try office.store.reopened().newContext()
+    let saved = try Chore.object(with: copy.objectID, in: last)
+    #expect(saved.warden == nil && saved.helpers.isEmpty)
   }
 
   @Test func aMandatoryRelationshipWithoutAnObjectIsFoundBySaving() throws {

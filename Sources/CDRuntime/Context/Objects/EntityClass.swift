@@ -66,16 +66,16 @@ extension EntityClass {
   }
 
   @_spi(Generated) public static func _constant(
-    _ values: [some AttributeValueConvertible]
+    _ values: [some AttributeValueConvertible]?
   ) -> ExpressionConstant {
-    .array(values.map { .value($0.attributeValue) })
+    values.map { .array($0.map { .value($0.attributeValue) }) } ?? .null
   }
 
   @_spi(Generated) public static func _constant(_ object: ManagedObject?) -> ExpressionConstant {
     object.map { .object($0.reference) } ?? .null
   }
 
-  @_spi(Generated) public static func _constant(_ objects: [ManagedObject]) -> ExpressionConstant {
-    .array(objects.map { .object($0.reference) })
+  @_spi(Generated) public static func _constant(_ objects: [ManagedObject]?) -> ExpressionConstant {
+    objects.map { .array($0.map { .object($0.reference) }) } ?? .null
   }
 }

@@ -23,7 +23,8 @@
 ///   them again.
 public protocol ManagedObjectLifecycle: ManagedObject {
   /// Called when an object has been inserted. Its attributes have their defaults; the arguments of its initialiser
-  /// are set afterwards.
+  /// are set afterwards. An argument that is nil sets nothing, so that an optional attribute keeps the value that this
+  /// method has set.
   func awakeFromInsert()
 
   /// Called when an object's values have been read from the store: at its first fetch, when a fault is fired, and

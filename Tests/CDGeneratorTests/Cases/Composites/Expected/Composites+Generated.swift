@@ -193,7 +193,7 @@ nonisolated public class Shop: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(place: Place, hours: Span, delivery: Place? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Shop", in: context, isComplete: true))
     _place = place
-    _delivery = delivery
+    if let delivery { _delivery = delivery }
     _hours = hours
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

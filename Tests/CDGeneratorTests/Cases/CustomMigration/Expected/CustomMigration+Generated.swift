@@ -176,12 +176,12 @@ nonisolated public class Errand: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     _due = due
     _minutes = minutes
     _slug = slug
-    _mood = mood?.rawValue
-    _spot = spot
+    if let mood { _mood = mood.rawValue }
+    if let spot { _spot = spot }
     _home = home
     _settings.set(settings)
     if let history { _history.set(history) }
-    _price = price
+    if let price { _price = price }
     _setToOne(list, 13)
     _setToOne(owner, 16)
   }

@@ -92,7 +92,7 @@ nonisolated public class Painting: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public init(shade: Shade, code: Code? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Painting", in: context, isComplete: true))
     _shade = shade.rawValue
-    _code = code?.rawValue
+    if let code { _code = code.rawValue }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Painting", in: context))

@@ -108,7 +108,7 @@ nonisolated public class Ticket: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     _serial = serial
     _kind = kind.rawValue
     _price = price
-    _sold = sold
+    if let sold { _sold = sold }
     _spot = spot
     _in = `in`
     _setToOne(event, 7)
@@ -217,6 +217,15 @@ nonisolated extension CDRuntime.EntityClass where Self: Ticket {
   public static func twice(number: Swift.Int64, in context: CDRuntime.ManagedObjectContext) throws -> [Self] {
     try _fetch(template: "twice", of: "Ticket", ["number": _constant(number)], in: context)
   }
+  public static func filtered(when: Foundation.Date?, in context: CDRuntime.ManagedObjectContext) throws -> [Self] {
+    try _fetch(template: "filtered", of: "Ticket", ["when": _constant(when)], in: context)
+  }
+  public static func coded(codes: [Swift.String]?, in context: CDRuntime.ManagedObjectContext) throws -> [Self] {
+    try _fetch(template: "coded", of: "Ticket", ["codes": _constant(codes)], in: context)
+  }
+  public static func held(holders: [Visitor]?, in context: CDRuntime.ManagedObjectContext) throws -> [Self] {
+    try _fetch(template: "held", of: "Ticket", ["holders": _constant(holders)], in: context)
+  }
 }
 
 nonisolated public class Event: CDRuntime.ManagedObject, CDRuntime.EntityClass {
@@ -298,7 +307,7 @@ nonisolated public enum FetchesModel: CDRuntime.GeneratedModel {
       "Event": CDRuntime.GeneratedClass(Event.self) { Event(_seed: $0) },
       "Visitor": CDRuntime.GeneratedClass(Visitor.self) { Visitor(_seed: $0) },
     ],
-    canonicalJSON: #"{"formatVersion":1,"name":"Fetches","id":"7C9E6679-7425-40DE-944B-E07FC1F90B09","current":1,"versions":[{"number":1,"enums":[{"name":"Kind","rawType":"String","cases":[{"name":"plain","rawValue":"plain"},{"name":"special","rawValue":"special"}]}],"composites":[{"name":"Spot","fields":[{"name":"row","type":"String"},{"name":"place","type":"Int32","swiftName":"seat"}]}],"entities":[{"name":"Ticket","attributes":[{"name":"code","type":"String"},{"name":"serial","type":"Int64"},{"name":"kind","type":{"enum":"Kind"}},{"name":"price","type":"Decimal"},{"name":"sold","type":"Date","optional":true},{"name":"spot","type":{"composite":"Spot"}},{"name":"in","type":"Int16"}],"relationships":[{"name":"event","to":"Event","inverse":"tickets"},{"name":"holder","to":"Visitor","optional":true,"inverse":"tickets"}],"fetched":[{"name":"neighbours","entity":"Ticket","where":"spot.row == $FETCH_SOURCE.spot.row","sort":[{"key":"code"}],"limit":5,"doc":"In one row."},{"name":"in_","entity":"Event","where":"TRUEPREDICATE","swiftName":"events"}],"fetches":[{"name":"all","sort":[{"key":"price","descending":true},{"key":"code"}]},{"name":"cheaperThan","where":"price < $price","limit":10,"doc":"The ten cheapest.\nOf any kind."},{"name":"ofKinds","where":"kind IN $kinds"},{"name":"at","where":"event == $event AND holder IN $holders"},{"name":"between","where":"sold BETWEEN {$from, $to}"},{"name":"soldTo","where":"holder == $holder AND sold != nil"},{"name":"inContext","where":"code == $context AND serial > $self"},{"name":"default","where":"sold == $sold"},{"name":"twice","where":"serial == $number OR #in == $number"}],"unique":[["code"],["serial","kind"],["event","code"],["in"]]},{"name":"Event","attributes":[{"name":"title","type":"String"}],"relationships":[{"name":"tickets","to":"Ticket","toMany":true,"optional":true,"inverse":"event","onDelete":"cascade"}]},{"name":"Visitor","relationships":[{"name":"tickets","to":"Ticket","toMany":true,"optional":true,"inverse":"holder"}]}]}]}"#)
+    canonicalJSON: #"{"formatVersion":1,"name":"Fetches","id":"7C9E6679-7425-40DE-944B-E07FC1F90B09","current":1,"versions":[{"number":1,"enums":[{"name":"Kind","rawType":"String","cases":[{"name":"plain","rawValue":"plain"},{"name":"special","rawValue":"special"}]}],"composites":[{"name":"Spot","fields":[{"name":"row","type":"String"},{"name":"place","type":"Int32","swiftName":"seat"}]}],"entities":[{"name":"Ticket","attributes":[{"name":"code","type":"String"},{"name":"serial","type":"Int64"},{"name":"kind","type":{"enum":"Kind"}},{"name":"price","type":"Decimal"},{"name":"sold","type":"Date","optional":true},{"name":"spot","type":{"composite":"Spot"}},{"name":"in","type":"Int16"}],"relationships":[{"name":"event","to":"Event","inverse":"tickets"},{"name":"holder","to":"Visitor","optional":true,"inverse":"tickets"}],"fetched":[{"name":"neighbours","entity":"Ticket","where":"spot.row == $FETCH_SOURCE.spot.row","sort":[{"key":"code"}],"limit":5,"doc":"In one row."},{"name":"in_","entity":"Event","where":"TRUEPREDICATE","swiftName":"events"}],"fetches":[{"name":"all","sort":[{"key":"price","descending":true},{"key":"code"}]},{"name":"cheaperThan","where":"price < $price","limit":10,"doc":"The ten cheapest.\nOf any kind."},{"name":"ofKinds","where":"kind IN $kinds"},{"name":"at","where":"event == $event AND holder IN $holders"},{"name":"between","where":"sold BETWEEN {$from, $to}"},{"name":"soldTo","where":"holder == $holder AND sold != nil"},{"name":"inContext","where":"code == $context AND serial > $self"},{"name":"default","where":"sold == $sold"},{"name":"twice","where":"serial == $number OR #in == $number"},{"name":"filtered","where":"$when == nil OR sold == $when"},{"name":"coded","where":"code IN $codes ?? {\"c1\", \"c3\"}"},{"name":"held","where":"holder IN $holders ?? event.tickets.holder"}],"unique":[["code"],["serial","kind"],["event","code"],["in"]]},{"name":"Event","attributes":[{"name":"title","type":"String"}],"relationships":[{"name":"tickets","to":"Ticket","toMany":true,"optional":true,"inverse":"event","onDelete":"cascade"}]},{"name":"Visitor","relationships":[{"name":"tickets","to":"Ticket","toMany":true,"optional":true,"inverse":"holder"}]}]}]}"#)
 }
 
 #if !DEBUG

@@ -357,11 +357,11 @@ nonisolated public class Book: Publication {
     if let website { self.website = website }
     if let size { self.size = size }
     _isbn = isbn
-    _salesRank = salesRank
-    _pages = pages
-    _cover = CDRuntime.LargeValue(cover)
+    if let salesRank { _salesRank = salesRank }
+    if let pages { _pages = pages }
+    if let cover { _cover = CDRuntime.LargeValue(cover) }
     if let subjects { _subjects.set(subjects) }
-    _firstSold = firstSold
+    if let firstSold { _firstSold = firstSold }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Book", in: context))
@@ -463,7 +463,7 @@ nonisolated public class Magazine: Publication {
     if let website { self.website = website }
     if let size { self.size = size }
     _issue = issue
-    _series = series
+    if let series { _series = series }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Magazine", in: context))
@@ -550,9 +550,9 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(name: Swift.String, born: Foundation.Date? = nil, address: Address? = nil, portrait: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context, isComplete: true))
     _name = name
-    _born = born
-    _address = address
-    _portrait = CDRuntime.LargeValue(portrait)
+    if let born { _born = born }
+    if let address { _address = address }
+    if let portrait { _portrait = CDRuntime.LargeValue(portrait) }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context))
@@ -851,7 +851,7 @@ nonisolated public class LibraryReader: CDRuntime.ManagedObject, CDRuntime.Entit
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Reader", in: context, isComplete: true))
     _name = name
     _cardNumber = cardNumber
-    _address = address
+    if let address { _address = address }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Reader", in: context))

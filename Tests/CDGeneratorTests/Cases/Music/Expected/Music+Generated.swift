@@ -112,7 +112,7 @@ nonisolated public class Artist: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(name: Swift.String, biography: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Artist", in: context, isComplete: true))
     _name = name
-    _biography = biography
+    if let biography { _biography = biography }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Artist", in: context))
@@ -200,8 +200,8 @@ nonisolated public class Album: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(title: Swift.String, artist: Artist, released: Foundation.Date? = nil, artwork: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Album", in: context, isComplete: true))
     _title = title
-    _released = released
-    _artwork = CDRuntime.LargeValue(artwork)
+    if let released { _released = released }
+    if let artwork { _artwork = CDRuntime.LargeValue(artwork) }
     _setToOne(artist, 5)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -347,9 +347,9 @@ nonisolated public class Track: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(name: Swift.String, milliseconds: Swift.Int32, mediaType: MediaType, composer: Swift.String? = nil, bytes: Swift.Int64? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Track", in: context, isComplete: true))
     _name = name
-    _composer = composer
+    if let composer { _composer = composer }
     _milliseconds = milliseconds
-    _bytes = bytes
+    if let bytes { _bytes = bytes }
     _setToOne(mediaType, 8)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -589,7 +589,7 @@ nonisolated public class Playlist: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public init(name: Swift.String, rule: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Playlist", in: context, isComplete: true))
     _name = name
-    _rule = rule
+    if let rule { _rule = rule }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Playlist", in: context))
@@ -754,7 +754,7 @@ nonisolated public class Customer: Person {
     if let email { self.email = email }
     if let phone { self.phone = phone }
     if let address { self.address = address }
-    _company = company
+    if let company { _company = company }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Customer", in: context))
@@ -857,7 +857,7 @@ nonisolated public class Employee: Person {
     if let phone { self.phone = phone }
     if let address { self.address = address }
     _jobTitle = jobTitle
-    _born = born
+    if let born { _born = born }
     _hired = hired
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

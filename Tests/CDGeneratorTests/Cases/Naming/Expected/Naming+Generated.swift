@@ -7,6 +7,7 @@
 public import Foundation
 
 private typealias ___Mood = Mood
+private typealias ___WordList = WordList
 private typealias ___Upper = Upper
 
 nonisolated public enum Mood: Swift.String, CDRuntime.EnumAttribute {
@@ -198,7 +199,7 @@ nonisolated public class WordList: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public final func insertIntoWhere(_ object: WordList, at index: Swift.Int) { _insert(object, at: index, 22) }
 
   public final var `operator`: WordList {
-    get { _willRead(); return _toOne(_operator, 23) ?? WordList(_seed: _missing("Words")) }
+    get { _willRead(); return _toOne(_operator, 23) ?? ___WordList(_seed: _missing("Words")) }
     set { _setToOne(newValue, 23) }
   }
 
@@ -206,23 +207,23 @@ nonisolated public class WordList: CDRuntime.ManagedObject, CDRuntime.EntityClas
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Words", in: ___context, isComplete: true))
     _in = `in`
     _class = `class`
-    _func = `func`
+    if let `func` { _func = `func` }
     _await = `await`
     _get = `get`
-    _set = `set`
+    if let `set` { _set = `set` }
     _newValue = newValue
     _context = context
     _any = `any`
     _number = number
     _save = save
     __remove = remove
-    _error = error
+    if let error { _error = error }
     _row = row
     _slot = slot
     _writer = writer
     _key = key
     __object = object
-    _objects = objects
+    if let objects { _objects = objects }
     _setToOne(`operator`, 23)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -352,6 +353,9 @@ nonisolated extension CDRuntime.EntityClass where Self: WordList {
   public static func object(`in`: Swift.Int64, `default`: Swift.Bool, in context: CDRuntime.ManagedObjectContext) throws -> Self? {
     try _object(unique: ["in", "default"], [_constant(`in`), _constant(`default`)], in: context)
   }
+  public static func WordList(text: Swift.String, in context: CDRuntime.ManagedObjectContext) throws -> [Self] {
+    try _fetch(template: "WordList", of: "Words", ["text": _constant(text)], in: context)
+  }
 }
 
 nonisolated public class Storage: CDRuntime.ManagedObject, CDRuntime.EntityClass {
@@ -440,7 +444,7 @@ nonisolated public class Storage: CDRuntime.ManagedObject, CDRuntime.EntityClass
   public init(decode: Swift.String, missing: Swift.Bool, unknown: Mood, willRead: Swift.Int64, willWrite: Swift.Int64, toOne: Swift.String, seed: Swift.String, setReference: Swift.String, fetched: Swift.String, encode: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Storage", in: context, isComplete: true))
     __decode = decode
-    __encode = encode
+    if let encode { __encode = encode }
     __missing = missing
     __unknown = unknown.rawValue
     __willRead = willRead
@@ -581,7 +585,7 @@ nonisolated public class Upper: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Upper", in: context, isComplete: true))
     _Mood = Mood.rawValue
     _String = String
-    _Date = Date
+    if let Date { _Date = Date }
     _Int = Int
     _setToOne(Upper, 4)
   }
@@ -641,11 +645,11 @@ nonisolated public enum NamingModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
     classes: [
-      "Words": CDRuntime.GeneratedClass(WordList.self) { WordList(_seed: $0) },
+      "Words": CDRuntime.GeneratedClass(___WordList.self) { ___WordList(_seed: $0) },
       "Storage": CDRuntime.GeneratedClass(Storage.self) { Storage(_seed: $0) },
       "Upper": CDRuntime.GeneratedClass(___Upper.self) { ___Upper(_seed: $0) },
     ],
-    canonicalJSON: #"{"formatVersion":1,"name":"Naming","id":"7C9E6679-7425-40DE-944B-E07FC1F90B10","current":1,"versions":[{"number":1,"enums":[{"name":"Mood","rawType":"String","cases":[{"name":"happy","rawValue":"happy"},{"name":"sad","rawValue":"sad"}]}],"composites":[{"name":"NamingTone","fields":[{"name":"mood","type":{"enum":"Mood"},"default":"sad"},{"name":"other","type":{"enum":"Mood"},"optional":true,"default":"happy"}]}],"entities":[{"name":"Words","class":"WordList","attributes":[{"name":"in","type":"Int64"},{"name":"default","type":"Bool","default":false},{"name":"class","type":"String"},{"name":"func","type":"String","optional":true},{"name":"await","type":"Int32"},{"name":"get","type":"String"},{"name":"set","type":"String","optional":true},{"name":"newValue","type":"String"},{"name":"context","type":"String"},{"name":"switch","type":{"enum":"Mood"},"default":"happy"},{"name":"any","type":"String"},{"name":"id","type":"Int64","swiftName":"number"},{"name":"save","type":"String"},{"name":"remove","type":"String"},{"name":"error","type":"String","optional":true},{"name":"row","type":"String"},{"name":"slot","type":"Int16"},{"name":"writer","type":"Int16"},{"name":"key","type":"Int16"},{"name":"object","type":"String"},{"name":"objects","type":"String","optional":true}],"relationships":[{"name":"repeat","to":"Words","optional":true},{"name":"where","to":"Words","toMany":true,"optional":true,"ordered":true},{"name":"operator","to":"Words"}],"unique":[["context"],["in","default"]]},{"name":"Storage","attributes":[{"name":"decode","type":"String"},{"name":"encode","type":"String","optional":true},{"name":"missing","type":"Bool"},{"name":"unknown","type":{"enum":"Mood"}},{"name":"willRead","type":"Int64"},{"name":"willWrite","type":"Int64"},{"name":"toOne","type":"String"},{"name":"seed","type":"String"},{"name":"setReference","type":"String"},{"name":"fetched","type":"String"},{"name":"add","type":"Date","default":{"$function":"now"}}],"relationships":[{"name":"insert","to":"Storage","optional":true},{"name":"toMany","to":"Storage","toMany":true,"optional":true}]},{"name":"Upper","attributes":[{"name":"Mood","type":{"enum":"Mood"}},{"name":"String","type":"String"},{"name":"Date","type":"Date","optional":true},{"name":"Int","type":"Int64"}],"relationships":[{"name":"Upper","to":"Upper"},{"name":"Words","to":"Words","toMany":true,"optional":true},{"name":"Äpfel","to":"Upper","optional":true}]}]}]}"#)
+    canonicalJSON: #"{"formatVersion":1,"name":"Naming","id":"7C9E6679-7425-40DE-944B-E07FC1F90B10","current":1,"versions":[{"number":1,"enums":[{"name":"Mood","rawType":"String","cases":[{"name":"happy","rawValue":"happy"},{"name":"sad","rawValue":"sad"}]}],"composites":[{"name":"NamingTone","fields":[{"name":"mood","type":{"enum":"Mood"},"default":"sad"},{"name":"other","type":{"enum":"Mood"},"optional":true,"default":"happy"}]}],"entities":[{"name":"Words","class":"WordList","attributes":[{"name":"in","type":"Int64"},{"name":"default","type":"Bool","default":false},{"name":"class","type":"String"},{"name":"func","type":"String","optional":true},{"name":"await","type":"Int32"},{"name":"get","type":"String"},{"name":"set","type":"String","optional":true},{"name":"newValue","type":"String"},{"name":"context","type":"String"},{"name":"switch","type":{"enum":"Mood"},"default":"happy"},{"name":"any","type":"String"},{"name":"id","type":"Int64","swiftName":"number"},{"name":"save","type":"String"},{"name":"remove","type":"String"},{"name":"error","type":"String","optional":true},{"name":"row","type":"String"},{"name":"slot","type":"Int16"},{"name":"writer","type":"Int16"},{"name":"key","type":"Int16"},{"name":"object","type":"String"},{"name":"objects","type":"String","optional":true}],"relationships":[{"name":"repeat","to":"Words","optional":true},{"name":"where","to":"Words","toMany":true,"optional":true,"ordered":true},{"name":"operator","to":"Words"}],"fetches":[{"name":"WordList","where":"get == $text"}],"unique":[["context"],["in","default"]]},{"name":"Storage","attributes":[{"name":"decode","type":"String"},{"name":"encode","type":"String","optional":true},{"name":"missing","type":"Bool"},{"name":"unknown","type":{"enum":"Mood"}},{"name":"willRead","type":"Int64"},{"name":"willWrite","type":"Int64"},{"name":"toOne","type":"String"},{"name":"seed","type":"String"},{"name":"setReference","type":"String"},{"name":"fetched","type":"String"},{"name":"add","type":"Date","default":{"$function":"now"}}],"relationships":[{"name":"insert","to":"Storage","optional":true},{"name":"toMany","to":"Storage","toMany":true,"optional":true}]},{"name":"Upper","attributes":[{"name":"Mood","type":{"enum":"Mood"}},{"name":"String","type":"String"},{"name":"Date","type":"Date","optional":true},{"name":"Int","type":"Int64"}],"relationships":[{"name":"Upper","to":"Upper"},{"name":"Words","to":"Words","toMany":true,"optional":true},{"name":"Äpfel","to":"Upper","optional":true}]}]}]}"#)
 }
 
 #if !DEBUG

@@ -39,7 +39,7 @@ nonisolated public class Rack: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public init(place: Swift.String, note: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Rack", in: context, isComplete: true))
     _place = place
-    _note = note
+    if let note { _note = note }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Rack", in: context))
@@ -119,8 +119,8 @@ nonisolated extension Rack.Snapshot {
     self.neighbour = _object._nested(3, _depth) { (_object: Rack, _depth: Swift.Int) in _object.snapshot(depth: _depth) }.first
   }
   fileprivate func _assign(to _object: Rack) {
-    if _object.place != self.place { _object.place = self.place }
-    if _object.note != self.note { _object.note = self.note }
+    if _object._differs(_object.place, self.place) { _object.place = self.place }
+    if _object._differs(_object.note, self.note) { _object.note = self.note }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, many: self.crates.map(\.objectID)), .init(3, one: self.neighbour?.objectID)] }
 }
@@ -175,7 +175,7 @@ nonisolated public class Carton: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public init(code: Swift.String, weight: Swift.Double? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Carton", in: context, isComplete: true))
     _code = code
-    _weight = weight
+    if let weight { _weight = weight }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Carton", in: context))
@@ -258,7 +258,7 @@ nonisolated extension Carton.Snapshot {
     self.stickers = _object._nested(4, _depth) { (_object: Sticker, _depth: Swift.Int) in _object.snapshot(depth: _depth) }
   }
   fileprivate func _assign(to _object: Carton) {
-    if _object.code != self.code { _object.code = self.code }
+    if _object._differs(_object.code, self.code) { _object.code = self.code }
     if _object.weight != self.weight { _object.weight = self.weight }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, one: self.shelf?.objectID), .init(3, one: self.lid?.objectID), .init(4, many: self.stickers.map(\.objectID))] }
@@ -360,7 +360,7 @@ nonisolated extension ColdCarton.Snapshot {
     self.stickers = _object._nested(4, _depth) { (_object: Sticker, _depth: Swift.Int) in _object.snapshot(depth: _depth) }
   }
   fileprivate func _assign(to _object: ColdCarton) {
-    if _object.code != self.code { _object.code = self.code }
+    if _object._differs(_object.code, self.code) { _object.code = self.code }
     if _object.weight != self.weight { _object.weight = self.weight }
     if _object.degrees != self.degrees { _object.degrees = self.degrees }
   }
@@ -396,7 +396,7 @@ nonisolated public class Cover: CDRuntime.ManagedObject, CDRuntime.EntityClass {
 
   public init(crate: Carton, colour: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Cover", in: context, isComplete: true))
-    _colour = colour
+    if let colour { _colour = colour }
     _setToOne(crate, 1)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -465,7 +465,7 @@ nonisolated extension Cover.Snapshot {
     self.crate = _object._nested(1, _depth) { (_object: Carton, _depth: Swift.Int) in _object.snapshot(depth: _depth) }.first
   }
   fileprivate func _assign(to _object: Cover) {
-    if _object.colour != self.colour { _object.colour = self.colour }
+    if _object._differs(_object.colour, self.colour) { _object.colour = self.colour }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(1, one: self.crate?.objectID)] }
 }
@@ -502,7 +502,7 @@ nonisolated public class Sticker: CDRuntime.ManagedObject, CDRuntime.EntityClass
 
   public init(text: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Sticker", in: context, isComplete: true))
-    _text = text
+    if let text { _text = text }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Sticker", in: context))
@@ -562,7 +562,7 @@ nonisolated extension Sticker.Snapshot {
     self.crates = _object._nested(1, _depth) { (_object: Carton, _depth: Swift.Int) in _object.snapshot(depth: _depth) }
   }
   fileprivate func _assign(to _object: Sticker) {
-    if _object.text != self.text { _object.text = self.text }
+    if _object._differs(_object.text, self.text) { _object.text = self.text }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(1, many: self.crates.map(\.objectID))] }
 }

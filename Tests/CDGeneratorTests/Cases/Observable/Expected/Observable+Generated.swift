@@ -163,7 +163,7 @@ nonisolated extension Work.Snapshot {
     self.shelf = _object._relatedID(4)
   }
   fileprivate func _assign(to _object: Work) {
-    if _object.heading != self.heading { _object.heading = self.heading }
+    if _object._differs(_object.heading, self.heading) { _object.heading = self.heading }
     if _object.tempo != self.tempo { _object.tempo = self.tempo }
     if _object.formerTempo != self.formerTempo { _object.formerTempo = self.formerTempo }
   }
@@ -238,9 +238,9 @@ nonisolated public class Piece: Work {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Piece", in: context, isComplete: true))
     self.heading = heading
     if let formerTempo { self.formerTempo = formerTempo }
-    _length = length
+    if let length { _length = length }
     if let tags { _tags.set(tags) }
-    _code = code
+    if let code { _code = code }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Piece", in: context))
@@ -365,12 +365,12 @@ nonisolated extension Piece.Snapshot {
     self.similar = _object._relatedID(12)
   }
   fileprivate func _assign(to _object: Piece) {
-    if _object.heading != self.heading { _object.heading = self.heading }
+    if _object._differs(_object.heading, self.heading) { _object.heading = self.heading }
     if _object.tempo != self.tempo { _object.tempo = self.tempo }
     if _object.formerTempo != self.formerTempo { _object.formerTempo = self.formerTempo }
-    if _object.length != self.length { _object.length = self.length }
+    if _object._differs(_object.length, self.length) { _object.length = self.length }
     if _object.tags != self.tags { _object.tags = self.tags }
-    if _object.code != self.code { _object.code = self.code }
+    if _object._differs(_object.code, self.code) { _object.code = self.code }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(3, one: self.maker), .init(4, one: self.shelf), .init(10, one: self.lyrics), .init(11, many: self.listeners), .init(12, one: self.similar)] }
 }
@@ -474,7 +474,7 @@ nonisolated extension Lyrics.Snapshot {
     self.piece = _object._relatedID(1)
   }
   fileprivate func _assign(to _object: Lyrics) {
-    if _object.text != self.text { _object.text = self.text }
+    if _object._differs(_object.text, self.text) { _object.text = self.text }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(1, one: self.piece)] }
 }
@@ -585,7 +585,7 @@ nonisolated extension Listener.Snapshot {
     self.pieces = _object._relatedIDs(2)
   }
   fileprivate func _assign(to _object: Listener) {
-    if _object.name != self.name { _object.name = self.name }
+    if _object._differs(_object.name, self.name) { _object.name = self.name }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, many: self.pieces)] }
 }
@@ -695,7 +695,7 @@ nonisolated extension Maker.Snapshot {
     self.works = _object._relatedIDs(2)
   }
   fileprivate func _assign(to _object: Maker) {
-    if _object.name != self.name { _object.name = self.name }
+    if _object._differs(_object.name, self.name) { _object.name = self.name }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, many: self.works)] }
 }
@@ -794,7 +794,7 @@ nonisolated extension Shelf.Snapshot {
     self.contents = _object._relatedIDs(1)
   }
   fileprivate func _assign(to _object: Shelf) {
-    if _object.label != self.label { _object.label = self.label }
+    if _object._differs(_object.label, self.label) { _object.label = self.label }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(1, many: self.contents)] }
 }

@@ -251,19 +251,19 @@ nonisolated public class OptionalSample: CDRuntime.ManagedObject, CDRuntime.Enti
 
   public init(text: Swift.String? = nil, flag: Swift.Bool? = nil, small: Swift.Int16? = nil, medium: Swift.Int32? = nil, large: Swift.Int64? = nil, single: Swift.Float? = nil, precise: Swift.Double? = nil, amount: Foundation.Decimal? = nil, moment: Foundation.Date? = nil, bytes: Foundation.Data? = nil, token: Foundation.UUID? = nil, link: Foundation.URL? = nil, attachment: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "OptionalSample", in: context, isComplete: true))
-    _text = text
-    _flag = flag
-    _small = small
-    _medium = medium
-    _large = large
-    _single = single
-    _precise = precise
-    _amount = amount
-    _moment = moment
-    _bytes = bytes
-    _token = token
-    _link = link
-    _attachment = CDRuntime.LargeValue(attachment)
+    if let text { _text = text }
+    if let flag { _flag = flag }
+    if let small { _small = small }
+    if let medium { _medium = medium }
+    if let large { _large = large }
+    if let single { _single = single }
+    if let precise { _precise = precise }
+    if let amount { _amount = amount }
+    if let moment { _moment = moment }
+    if let bytes { _bytes = bytes }
+    if let token { _token = token }
+    if let link { _link = link }
+    if let attachment { _attachment = CDRuntime.LargeValue(attachment) }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "OptionalSample", in: context))

@@ -87,7 +87,7 @@ nonisolated public class Fields: CDRuntime.ManagedObject, CDRuntime.EntityClass 
 
   public init(number: Foundation.Decimal? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Fields", in: context, isComplete: true))
-    _number = number
+    if let number { _number = number }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Fields", in: context))
@@ -172,7 +172,7 @@ nonisolated public class ToMany: CDRuntime.ManagedObject, CDRuntime.EntityClass 
 
   public init(text: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToMany", in: context, isComplete: true))
-    _text = text
+    if let text { _text = text }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToMany", in: context))
@@ -260,7 +260,7 @@ nonisolated public class Model: CDRuntime.ManagedObject, CDRuntime.EntityClass {
 
   public init(bytes: Foundation.Data? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Model", in: context, isComplete: true))
-    _bytes = bytes
+    if let bytes { _bytes = bytes }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Model", in: context))

@@ -194,7 +194,7 @@ nonisolated extension Matter.Snapshot {
     self.bin = _object._relatedID(5)
   }
   fileprivate func _assign(to _object: Matter) {
-    if _object.heading != self.heading { _object.heading = self.heading }
+    if _object._differs(_object.heading, self.heading) { _object.heading = self.heading }
     if _object.haste != self.haste { _object.haste = self.haste }
     if _object.formerHaste != self.formerHaste { _object.formerHaste = self.formerHaste }
     if _object.created != self.created { _object.created = self.created }
@@ -291,10 +291,10 @@ nonisolated public class Chore: Matter {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Chore", in: context, isComplete: true))
     self.heading = heading
     if let formerHaste { self.formerHaste = formerHaste }
-    _extent = extent
+    if let extent { _extent = extent }
     if let tags { _tags.set(tags) }
-    _price = price
-    _photo = CDRuntime.LargeValue(photo)
+    if let price { _price = price }
+    if let photo { _photo = CDRuntime.LargeValue(photo) }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Chore", in: context))
@@ -440,13 +440,13 @@ nonisolated extension Chore.Snapshot {
     self.similar = _object._relatedID(16)
   }
   fileprivate func _assign(to _object: Chore) {
-    if _object.heading != self.heading { _object.heading = self.heading }
+    if _object._differs(_object.heading, self.heading) { _object.heading = self.heading }
     if _object.haste != self.haste { _object.haste = self.haste }
     if _object.formerHaste != self.formerHaste { _object.formerHaste = self.formerHaste }
     if _object.created != self.created { _object.created = self.created }
     if _object.id != self.id { _object.id = self.id }
-    if _object.extent != self.extent { _object.extent = self.extent }
-    if _object.detour != self.detour { _object.detour = self.detour }
+    if _object._differs(_object.extent, self.extent) { _object.extent = self.extent }
+    if _object._differs(_object.detour, self.detour) { _object.detour = self.detour }
     if _object.tags != self.tags { _object.tags = self.tags }
     if _object.price != self.price { _object.price = self.price }
     if _object.photo != self.photo { _object.photo = self.photo }
@@ -564,7 +564,7 @@ nonisolated extension Receipt.Snapshot {
     self.chore = _object._relatedID(2)
   }
   fileprivate func _assign(to _object: Receipt) {
-    if _object.relate != self.relate { _object.relate = self.relate }
+    if _object._differs(_object.relate, self.relate) { _object.relate = self.relate }
     if _object.`default` != self.`default` { _object.`default` = self.`default` }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, one: self.chore)] }
@@ -685,7 +685,7 @@ nonisolated extension Warden.Snapshot {
     self.helped = _object._relatedIDs(3)
   }
   fileprivate func _assign(to _object: Warden) {
-    if _object.name != self.name { _object.name = self.name }
+    if _object._differs(_object.name, self.name) { _object.name = self.name }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(2, many: self.matters), .init(3, many: self.helped)] }
 }
@@ -781,7 +781,7 @@ nonisolated extension Bin.Snapshot {
     self.contents = _object._relatedIDs(1)
   }
   fileprivate func _assign(to _object: Bin) {
-    if _object.label != self.label { _object.label = self.label }
+    if _object._differs(_object.label, self.label) { _object.label = self.label }
   }
   fileprivate var _relations: [CDRuntime.SnapshotRelation] { [.init(1, many: self.contents)] }
 }

@@ -49,7 +49,7 @@ nonisolated public class ToDo: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToDo", in: context, isComplete: true))
     _name = name
     _dueDate = dueDate
-    _lastAlertDate = lastAlertDate
+    if let lastAlertDate { _lastAlertDate = lastAlertDate }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToDo", in: context))

@@ -22,7 +22,7 @@ nonisolated public class Document: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public init(title: Swift.String, body: Swift.String? = nil, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Document", in: context, isComplete: true))
     _title = title
-    _body = body
+    if let body { _body = body }
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Document", in: context))
