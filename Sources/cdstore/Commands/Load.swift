@@ -115,7 +115,8 @@ struct Load: ParsableCommand {
     return report
   }
 
-  /// Loads a dump into a new store on a server. If this fails, the store is removed, unless others have saved objects in it.
+  /// Loads a dump into a new store on a server. If this fails, the store is removed, unless others have saved objects in it,
+  /// or the server cannot tell.
   private func loadNewStore(
     onServer location: StoreLocation, _ beginning: StoreBeginning, _ input: InputFile
   ) throws -> Report {
@@ -123,21 +124,8 @@ struct Load: ParsableCommand {
     do {
       return try load(input, into: store, isRows: true)
     } catch {
-      if (try? hasNoObjects()) == true {
-        try? PersistentStoreCoordinator.destroyPersistentStore(at: location)
-      }
+      if case .engine(let engine) = location { try? engine.transfer?.removeIfEmpty() }
       throw error
-    }
-  }
-
-  private func hasNoObjects() throws -> Bool {
-    let container = try ModelSource.open(store, isReadOnly: true)
-    let context = container.newContext()
-    guard let version = container.persistentStoreCoordinator.managedObjectModel.currentVersion else {
-      return false
-    }
-    return try version.entities.filter { context.holdsObjects(ofEntity: $0.name) }.allSatisfy { entity in
-      try context.count(for: FetchRequest<ManagedObject>(entityName: entity.name)) == 0
     }
   }
 

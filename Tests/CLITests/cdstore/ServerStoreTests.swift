@@ -50,6 +50,20 @@ struct ServerStoreTests: StoreCommands {
         .replacing(/cdgen:\/\/[0-9A-F-]{36}/, with: "cdgen://STORE"))
   }
 
+  @Test func aLoadThatFailsLeavesNoObjects() throws {
+    try succeed("create", "a", "--model", "Things.cdmodel")
+    try succeed("load", "a", "-", input: #"{"@entity": "Owner", "name": "x"}"#)
+    let dump = try succeed("dump", "a")
+    let store = try url()
+    let cut = dump.split(separator: "\n").dropLast().joined(separator: "\n")
+    let failed = try run("load", store, "-", input: cut)
+    #expect(failed.status == 1 && failed.errors.contains("the dump is incomplete"), "\(failed.errors)")
+    // With common features, nothing can tell whether others are about to save objects.
+    #expect(try run("info", store).status == (store.contains("features=common") ? 0 : 1))
+    try succeed("load", store, "-", input: dump)
+    #expect(try objects(succeed("dump", store)) == objects(dump))
+  }
+
   /// Values that must be unique, in rows that are sent together.
   @Test func aRefusedRowIsNamedByItsLine() throws {
     let store = try url()
