@@ -405,8 +405,17 @@ import Testing
       #"{"Thing": [{"amount": 0.1234567890123456}]}"#,
       #"Thing row 1, amount: a number of more than 15 digits may lose some of them; write it as a text, or as "#
         + #"{"$decimal": "…"}"#)
+    let text = "123456789012345678901234567890123456789012345.67"
+    let fraction = "0.1234567890123456789012345678901234567890123456789"
+    let mistake = "a Decimal cannot hold this number; it has at most 38 digits"
+    try refuse(
+      row + #""amount": {"$decimal": "\#(text)"}}"# + "\n" + row + #""amount": "\#(fraction)"}"#,
+      "line 1, amount: \(mistake)\nline 2, amount: \(mistake)")
+    // Some numbers of 39 digits fit. Zeros need none.
+    let largest = "340282366920938463463374607431768211455"
     let numbers = [
-      ("amount", "9.99", "9.99"), ("amount", "1e3", "1000"),
+      ("amount", "\"\(largest)\"", largest), ("amount", #"{"$decimal": "\#(largest)"}"#, largest),
+      ("amount", "\"+00.50e0\"", "0.5"), ("amount", "9.99", "9.99"), ("amount", "1e3", "1000"),
       ("amount", "-0.00123456789012345", "-0.00123456789012345"),
       ("amount", "\"123456789012345678.25\"", "123456789012345678.25"),
       ("amount", "1e20", "100000000000000000000"), ("large", "9007199254740993", "9007199254740993"),
