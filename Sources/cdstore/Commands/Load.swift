@@ -62,7 +62,7 @@ struct Load: ParsableCommand {
 
   func run() throws {
     let input = try InputFile(file)
-    defer { input.remove() }
+    defer { withExtendedLifetime(input) {} }
     let name = StoreName(store)
     let isNew = try !name.exists()
     var items = try JSONItems(input.handle)
@@ -96,7 +96,8 @@ struct Load: ParsableCommand {
   /// Loads a dump into a store that does not exist yet.
   ///
   /// A file gets its name only when it has all objects. Until then, another process may create a store of that name, which
-  /// must stay as it is. A load that is killed leaves a file `.NAME.loading-…`, which nobody takes for the store.
+  /// must stay as it is. A load that is killed leaves a folder, which nobody takes for the store. The next load in the same
+  /// place removes the folder.
   private func loadNewStore(_ beginning: StoreBeginning, _ input: InputFile) throws -> Report {
     guard model == nil else {
       throw ValidationError(
@@ -105,12 +106,14 @@ struct Load: ParsableCommand {
     let name = StoreName(store)
     let location = try name.newLocation(type)
     guard let file = name.file else { return try loadNewStore(onServer: location, beginning, input) }
-    let path = FileSystem.join(
-      FileSystem.folder(of: store), ".\(file.lastPathComponent).loading-\(UUID().uuidString)")
-    let unfinished = (type ?? .sqlite).location(FileSystem.url(path))
-    defer { try? PersistentStoreCoordinator.destroyPersistentStore(at: unfinished) }
+    let parent = FileSystem.folder(of: store)
+    guard FileSystem.isFolder(parent) else { throw Failure(parent, "there is no such folder") }
+    let folder = try TemporaryFolder(prefix: ".cdstore-load-", in: FileSystem.url(parent))
+    defer { withExtendedLifetime(folder) {} }
+    let url = folder.url.appending(path: file.lastPathComponent)
+    let unfinished = (type ?? .sqlite).location(url)
     try create(beginning, input.url, at: unfinished)
-    let report = try load(input, into: path, isRows: true)
+    let report = try load(input, into: url.path(percentEncoded: false), isRows: true)
     try PersistentStoreCoordinator.copyPersistentStore(at: unfinished, to: location)
     return report
   }
@@ -210,7 +213,8 @@ struct Load: ParsableCommand {
 private struct InputFile {
   let url: URL
   let handle: FileHandle
-  private let isCopy: Bool
+  /// The folder of the copy of standard input, which is removed with it; nil if there is no copy.
+  private let folder: TemporaryFolder?
 
   init(_ path: String) throws {
     var isFolder: ObjCBool = false
@@ -219,25 +223,22 @@ private struct InputFile {
     {
       url = FileSystem.url(path)
       self.handle = handle
-      isCopy = false
+      self.folder = nil
       return
     }
     let source = path == "-" ? FileHandle.standardInput : isFile ? FileHandle(forReadingAtPath: path) : nil
     guard let source else { throw Failure("\(path) cannot be read") }
-    url = FileManager.default.temporaryDirectory.appending(path: "cdstore-\(UUID().uuidString).json")
+    let folder = try TemporaryFolder(prefix: "cdstore-load-")
+    self.folder = folder
+    url = folder.url.appending(path: "input.json")
     try Data().write(to: url, options: .withoutOverwriting)
-    isCopy = true
     handle = try FileHandle(forUpdating: url)
     do {
       while let data = try source.read(upToCount: 1 << 20), !data.isEmpty {
         try handle.write(contentsOf: data)
       }
     } catch {
-      remove()
       throw Failure("\(path) cannot be copied to a temporary file: \(error.localizedDescription)")
     }
   }
-
-  /// Removes the copy of standard input.
-  func remove() { if isCopy { try? FileManager.default.removeItem(at: url) } }
 }

@@ -524,11 +524,16 @@ import Testing
       to: "dump.jsonl")
   }
 
+  /// The folders of loads into new stores that have not ended.
+  private func loadingFolders() throws -> [String] {
+    try folder.names().filter { $0.hasPrefix(".cdstore-load-") }
+  }
+
   /// Starts to load the dump into a new store, and stops the process while the store is being filled.
   private func startLoading(into store: String) throws -> Process {
     let process = try BuiltTool.cdstore.start("load", store, "dump.jsonl", in: folder.url)
     func isFilling() throws -> Bool {
-      try folder.names().contains { $0.hasPrefix(".\(store).loading-") && $0.hasSuffix("-wal") }
+      try loadingFolders().contains { folder.exists("\($0)/files/\(store)-wal") }
     }
     while try process.isRunning && !isFilling() { Thread.sleep(forTimeInterval: 0.002) }
     try #require(process.isRunning)
@@ -542,6 +547,14 @@ import Testing
     kill(killed.processIdentifier, SIGKILL)
     killed.waitUntilExit()
     #expect(!folder.exists("killed"))
+    // The next load removes what is left, if it is old enough.
+    let left = try loadingFolders()
+    #expect(left.count == 1)
+    for name in left {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -3600)],
+        ofItemAtPath: folder.url.appending(path: name).path)
+    }
     // Another process creates the store and saves objects, before the load fails.
     let failing = try startLoading(into: "new")
     try create("new")
@@ -550,7 +563,35 @@ import Testing
     failing.waitUntilExit()
     #expect(failing.terminationReason == .exit && failing.terminationStatus == 1)
     #expect(try succeed("fetch", "new", "Owner", "--count") == "1\n")
-    #expect(try !folder.names().contains { $0.hasPrefix(".new") })
+    #expect(try loadingFolders().isEmpty)
+  }
+
+  @Test func nobodyElseReadsTheCopyOfStandardInput() throws {
+    try create("a")
+    let temporary = folder.url.appending(path: "temporary")
+    try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
+    let process = Process()
+    process.executableURL = BuiltTool.cdstore.url
+    process.arguments = ["load", "a", "-"]
+    process.currentDirectoryURL = folder.url
+    process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": temporary.path]) { $1 }
+    let input = Pipe()
+    process.standardInput = input
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    while try process.isRunning && folder.names(in: "temporary").isEmpty {
+      Thread.sleep(forTimeInterval: 0.002)
+    }
+    let name = try #require(folder.names(in: "temporary").first)
+    let permissions = try FileManager.default.attributesOfItem(
+      atPath: temporary.appending(path: name).path)[.posixPermissions]
+    #expect(permissions as? Int == 0o700)
+    try input.fileHandleForWriting.write(contentsOf: Data(#"{"Owner": [{"name": "x"}]}"#.utf8))
+    try input.fileHandleForWriting.close()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(try folder.names(in: "temporary").isEmpty)
   }
 
   @Test func twoLoadsAtOnceBothSucceed() async throws {
