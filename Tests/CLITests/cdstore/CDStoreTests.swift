@@ -275,6 +275,41 @@ import Testing
     #expect(process.terminationStatus == 1)
   }
 
+  /// Another program can make the pipe non-blocking.
+  @Test func aPipeWithoutLinesForAMomentHasNotEnded() throws {
+    let process = Process()
+    process.executableURL = BuiltTool.cdstore.url
+    process.arguments = ["filter", "--where", "SELF > 1"]
+    let (input, output) = (Pipe(), Pipe())
+    try #require(fcntl(input.fileHandleForReading.fileDescriptor, F_SETFL, O_NONBLOCK) == 0)
+    // With a pipe instead of its handle, this process would close its end.
+    process.standardInput = input.fileHandleForReading
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    try input.fileHandleForWriting.write(contentsOf: Data("1\n2\n".utf8))
+    #expect(output.fileHandleForReading.availableData == Data("2\n".utf8))
+    Thread.sleep(forTimeInterval: 0.2)
+    try input.fileHandleForWriting.write(contentsOf: Data("3\n4".utf8))
+    try input.fileHandleForWriting.close()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(try output.fileHandleForReading.readToEnd() == Data("3\n4\n".utf8))
+  }
+
+  @Test(arguments: ["filter --where TRUEPREDICATE", "filter --batch", "fetch n.sqlite --batch"])
+  func aFolderIsNoInput(_ command: String) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = ["-c", "exec \"$0\" \(command) < . 2> errors", BuiltTool.cdstore.url.path]
+    process.currentDirectoryURL = folder.url
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 1)
+    #expect(try folder.text(of: "errors").contains("standard input: cannot be read"))
+  }
+
   @Test(arguments: [#"{"text": "a"}"#, "{\"text\": \"a\"}\n{\"text\": \"b\", \"tags\": []}"])
   func aRowWithoutItsEntityIsSaid(_ rows: String) throws {
     try expect(
