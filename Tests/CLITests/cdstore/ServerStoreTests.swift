@@ -267,6 +267,8 @@ struct ServerStoreTests: StoreCommands {
     )
     let wrong = try run("info", "postgresql://me:secret@127.0.0.1:1/db?schema=x")
     #expect(wrong.status == 1 && !wrong.errors.contains("secret"))
+    let capitals = try run("info", "POSTGRESQL://me:secret@127.0.0.1:1/db?schema=x")
+    #expect(capitals.status == 1 && !capitals.errors.contains("secret"))
     try succeed("load", "a", "-", input: "{\"@entity\": \"Owner\", \"name\": \"a\\u0000b\"}")
     let zero = try run("convert", "a", url())
     #expect(zero.status == 1 && zero.errors.contains("Owner.name") && zero.errors.contains("U+0000"))
