@@ -411,6 +411,28 @@ import Testing
     )
   }
 
+  /// A store that somebody else has made must not move the cursor, or forge lines.
+  @Test func controlCharactersAreReplaced() throws {
+    let dump = try run("dump", "n.sqlite").output
+    let value = #"v\nmodel            Other\u001b]0;title\u0007\u009b2J"#
+    let planted = dump.replacing("\"metadata\":{", with: "\"metadata\":{\"app.x\":\"\(value)\",")
+    #expect(try run("load", "planted.sqlite", "-", input: planted).status == 0)
+    let info = try run("info", "planted.sqlite").output
+    #expect(info.contains("v\u{FFFD}model            Other\u{FFFD}]0;title\u{FFFD}\u{FFFD}2J\n"), "\(info)")
+    #expect(
+      try run("load", "n.sqlite", "-", input: #"{"Folder": [{"name": "a\u009b2J\tb\u001b"}]}"#).status == 0)
+    let table = try run("fetch", "n.sqlite", "Folder").output
+    #expect(table.contains("a\u{FFFD}2J\u{FFFD}b\u{FFFD}"), "\(table)")
+    try expect(
+      "load", "n.sqlite", "-",
+      input: #"{"@entity": "nothing\u001b[2J"}"# + "\n" + #"{"@entity": "nobody\u009b"}"#, status: 1,
+      errors: """
+        Error: line 1: the model has no entity 'nothing\u{FFFD}[2J'
+        line 2: the model has no entity 'nobody\u{FFFD}'
+
+        """)
+  }
+
   @Test func theSizeIsThatOfTheLinkedStore() throws {
     let scan = String(repeating: "AAAA", count: 100_000)
     try expect(
