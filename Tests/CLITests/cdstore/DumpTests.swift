@@ -128,6 +128,25 @@ import Testing
     #expect(try succeed("dump", "b") == dump)
   }
 
+  /// The levels of a codable and of its row together can be too many for JSON.
+  @Test func deepCodablesComeBack() throws {
+    try create("a")
+    try create("c")
+    var texts = (125...130).map { depth in
+      String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+    // These are no JSON, although they would be in the middle of it.
+    texts += ["", "1], [2", "1, 2"]
+    let rows = texts.map { #"{"@entity": "Thing", "extra": {"$json": "\#($0)"}}"# }
+    try succeed("load", "a", "-", input: rows.joined(separator: "\n"))
+    let dump = try succeed("dump", "a")
+    for text in texts.suffix(3) { #expect(dump.contains(#""extra":{"$json":"\#(text)"}"#), "\(text)") }
+    try succeed("load", "b", "-", input: dump)
+    #expect(try succeed("dump", "b") == dump)
+    try succeed("load", "c", "-", input: succeed("fetch", "a", "Thing", "--format", "json"))
+    #expect(try objects(succeed("dump", "c")) == objects(dump))
+  }
+
   /// The order and the form that the help describes.
   @Test func subentitiesFollowTheirParentEntity() throws {
     try SampleModel.make(
