@@ -357,6 +357,12 @@ import Testing
       owner + #"{"@entity": "Part", "number": 1, "thing": "o"}"#,
       "line 2, thing: neither the file nor the store has an object of 'Thing' with the @id 'o'; load its row with this one"
     )
+    // The first one was saved long before.
+    var tags = (1...2500).map { #"{"@entity": "Tag", "name": "\#($0)"}"# }
+    tags[2399] = tags[0]
+    let twice = try run("load", "a", "-", input: tags.joined(separator: "\n"))
+    #expect(twice.status == 1 && twice.errors.contains("line 2400"), "\(twice.errors)")
+    #expect(!twice.errors.contains("cdgen://"), "\(twice.errors)")
   }
 
   @Test func aDamagedDumpIsRefused() throws {
