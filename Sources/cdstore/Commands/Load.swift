@@ -24,7 +24,8 @@ struct Load: ParsableCommand {
       Attributes and relationships have their names. The value of a relationship is an "@id", a list of them, or null. \
       One side of a relationship and its inverse is enough. Rows that relate an object to two others, by a relationship \
       that takes one, are refused. The file can also \
-      contain one object: entity name → list of rows. Such a file is read into memory as a whole.
+      contain one object: entity name → list of rows. Such a file is read into memory as a whole, and its rows refer \
+      only to each other.
 
       Write values that JSON does not have as {"$date": seconds since 1970}, {"$data": base64}, {"$uuid": "…"}, \
       {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too. Write a Decimal \
