@@ -210,25 +210,25 @@ struct Load: ParsableCommand {
   }
 }
 
-/// The file that a command reads several times. Standard input is first copied to a temporary file.
+/// The file that a command reads several times. Standard input and a pipe are first copied to a temporary file.
 private struct InputFile {
   let url: URL
   let handle: FileHandle
-  /// The folder of the copy of standard input, which is removed with it; nil if there is no copy.
+  /// The folder of the copy of standard input or of a pipe, which is removed with it; nil if there is no copy.
   private let folder: TemporaryFolder?
 
   init(_ path: String) throws {
     var isFolder: ObjCBool = false
     let isFile = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
-    if path != "-", isFile, let handle = FileHandle(forReadingAtPath: path), (try? handle.seekToEnd()) != nil
-    {
+    // Once, because the writer of a pipe may have gone at the second time.
+    let source = path == "-" ? FileHandle.standardInput : isFile ? FileHandle(forReadingAtPath: path) : nil
+    guard let source else { throw Failure("\(path) cannot be read") }
+    if path != "-", (try? source.seekToEnd()) != nil {
       url = FileSystem.url(path)
-      self.handle = handle
+      handle = source
       self.folder = nil
       return
     }
-    let source = path == "-" ? FileHandle.standardInput : isFile ? FileHandle(forReadingAtPath: path) : nil
-    guard let source else { throw Failure("\(path) cannot be read") }
     let folder = try TemporaryFolder(prefix: "cdstore-load-")
     self.folder = folder
     url = folder.url.appending(path: "input.json")

@@ -518,6 +518,30 @@ import Testing
     #expect(!folder.exists("new"))
   }
 
+  /// The writer of a named pipe writes once, and ends as soon as somebody has opened the pipe.
+  @Test func aNamedPipeIsOpenedOnce() throws {
+    try create("a")
+    let pipe = folder.url.appending(path: "pipe").path
+    try #require(mkfifo(pipe, 0o600) == 0)
+    for number in 1...10 {
+      let writer = Process()
+      writer.executableURL = URL(filePath: "/bin/sh")
+      writer.arguments = ["-c", "echo '{\"Owner\": [{\"name\": \"x\"}]}' > pipe"]
+      writer.currentDirectoryURL = folder.url
+      try writer.run()
+      let reader = try BuiltTool.cdstore.start("load", "a", "pipe", in: folder.url)
+      writer.waitUntilExit()
+      // A second opening would wait for another writer for ever.
+      let end = Date(timeIntervalSinceNow: 60)
+      while reader.isRunning, Date() < end { Thread.sleep(forTimeInterval: 0.005) }
+      let isWaiting = reader.isRunning
+      if isWaiting { kill(reader.processIdentifier, SIGKILL) }
+      try #require(!isWaiting, "the load waits for another writer")
+      #expect(reader.terminationStatus == 0)
+      #expect(try succeed("fetch", "a", "Owner", "--count") == "\(number)\n")
+    }
+  }
+
   // MARK: Killed halfway, and two at once
 
   @Test func aLoadThatIsKilledLeavesTheStoreAsItWas() throws {
