@@ -17,15 +17,15 @@ extension ParsableCommand {
   /// Runs a program. Call it from `main()`.
   ///
   /// The argument parser prints an error's text for the people who use an app, if the error has one. The user of a command
-  /// line needs the precise text.
+  /// line needs the precise text. It may have names from a file that somebody else has made.
   package static func runProgram() {
     beginProgram()
     do {
       var command = try parseAsRoot()
       do {
         try command.run()
-      } catch let error as any LocalizedError {
-        throw Failure(String(describing: error))
+      } catch let error where error is any LocalizedError || error is Failure {
+        throw Failure(Terminal.plain(lines: String(describing: error)))
       }
     } catch {
       exit(withError: error)

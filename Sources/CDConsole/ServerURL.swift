@@ -1,8 +1,9 @@
 /// The URL of a server, which a command accepts in place of the path of a store's file.
 package enum ServerURL {
-  /// Whether an argument is the URL of a server, and not a path.
+  /// Whether an argument is the URL of a server, and not a path. The letters of a scheme can be capitals.
   package static func isServer(_ argument: String) -> Bool {
-    argument.hasPrefix("postgresql://") || argument.hasPrefix("postgres://")
+    let text = argument.lowercased()
+    return text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
   }
 
   /// The failure of a program that was built without PostgreSQL, with the command that builds it.

@@ -80,6 +80,11 @@ package enum Terminal {
         }))
   }
 
+  /// A text of several lines without other control characters.
+  package static func plain(lines text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { plain($0) }.joined(separator: "\n")
+  }
+
   /// The number of columns that a text takes. A character of several scalars, such as a flag, takes the columns of its widest
   /// scalar.
   package static func columns(of text: String) -> Int {

@@ -29,11 +29,13 @@ extension PostgresServer {
   ///
   /// - Throws: ``ServerURLError``.
   public init(url: String) throws(ServerURLError) {
-    guard let scheme = ["postgresql://", "postgres://"].first(where: { url.hasPrefix($0) }) else {
+    guard let scheme = ["postgresql://", "postgres://"].first(where: { url.lowercased().hasPrefix($0) })
+    else {
       throw ServerURLError(reason: "it does not begin with postgresql://")
     }
     self.init()
     let rest = url.dropFirst(scheme.count)
+    try Self.checkLogin(rest)
     let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let path = parts[0].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     try readAuthority(path[0])
@@ -43,6 +45,20 @@ extension PostgresServer {
     guard schema.utf8.count <= PostgresTables.longestName else {
       throw ServerURLError(reason: "the schema's name has more than \(PostgresTables.longestName) bytes")
     }
+  }
+
+  /// Refuses a URL whose user or password seems to have an unescaped `/` or `?`. A part of the password would be taken for the
+  /// host or the database, which errors show.
+  private static func checkLogin(_ rest: Substring) throws(ServerURLError) {
+    guard let end = rest.firstIndex(where: { $0 == "/" || $0 == "?" }), end > rest.startIndex,
+      let at = rest.lastIndex(of: "@"), at > end, rest[..<at].contains(":")
+    else { return }
+    // After a login, the value of a parameter may have an @.
+    guard !rest[..<end].contains("@") || rest.prefix(while: { $0 != "?" })[end...].contains("@") else {
+      return
+    }
+    throw ServerURLError(
+      reason: "write a / or a ? in the user or the password as %2F or %3F, and an @ after the host as %40")
   }
 
   private mutating func readAuthority(_ authority: Substring) throws(ServerURLError) {

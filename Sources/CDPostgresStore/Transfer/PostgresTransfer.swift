@@ -146,10 +146,17 @@ struct PostgresTransfer: StoreTransfer {
       [TableReplacement.drop(model, and: PostgresTables.systemNames, schema: server.schema)], connection)
   }
 
-  func remove() throws {
+  func remove() throws { try remove(onlyIfEmpty: false) }
+
+  func removeIfEmpty() throws {
+    // Tables that are dropped one by one cannot all be locked until the end.
+    if server.features != .common { try remove(onlyIfEmpty: true) }
+  }
+
+  private func remove(onlyIfEmpty: Bool) throws {
     var attempt = 0
     while true {
-      do { return try removeOnce() } catch StoreError.engine(_, let reason)
+      do { return try removeOnce(onlyIfEmpty) } catch StoreError.engine(_, let reason)
         where reason.code == PostgresFailure.deadlock && attempt < 5
       {
         // A migration has read or written the same tables.
@@ -159,7 +166,7 @@ struct PostgresTransfer: StoreTransfer {
     }
   }
 
-  private func removeOnce() throws {
+  private func removeOnce(_ onlyIfEmpty: Bool) throws {
     if server.features == .common {
       let found = try withTransaction("READ ONLY", toWrite: true) { connection in
         try find(connection, .bounds).map { (try $0.tables.plan(), $0.schemas, $0.record) }
@@ -173,17 +180,35 @@ struct PostgresTransfer: StoreTransfer {
       return
     }
     let found = try withTransaction("ISOLATION LEVEL READ COMMITTED, READ WRITE", toWrite: true) {
-      connection in
-      let found = try find(connection, .bounds)
-      if let found {
-        try PostgresViews.drop(schema: server.schema, connection)
-        try run(TableReplacement.drop(try found.tables.plan(), found.schemas, found.record), connection)
+      connection -> (StoreSchemas, SchemaRecord)? in
+      if onlyIfEmpty {
+        if try Self.tables(of: server, connection, url: url).isEmpty { return nil }
+        // First, so that no migration replaces the tables that are looked at.
+        try run([TableReplacement.lock("_cdgen_metadata", schema: server.schema)], connection)
       }
-      return found.map { ($0.schemas, $0.record) }
+      guard let found = try find(connection, .bounds) else { return nil }
+      let plan = try found.tables.plan()
+      if onlyIfEmpty, try !lockIfEmpty(plan, found.schemas, connection) { return nil }
+      try PostgresViews.drop(schema: server.schema, connection)
+      try run(TableReplacement.drop(plan, found.schemas, found.record), connection)
+      return (found.schemas, found.record)
     }
     guard let (schemas, record) = found, schemas.areTwo || !record.others.isEmpty else { return }
     // Another program may have put something into one of the schemas.
     try withoutTransaction(toWrite: true) { try dropSchemas(schemas, record, $0) }
+  }
+
+  /// Locks the tables of a store until the transaction ends, and returns whether they have no rows.
+  ///
+  /// The lock waits for transactions that have inserted rows. The rows are visible afterwards.
+  private func lockIfEmpty(
+    _ plan: ModelPlan, _ schemas: StoreSchemas, _ connection: PostgresConnection
+  ) throws -> Bool {
+    // Another program has migrated the store. So it is in use.
+    if schemas.areTwo { return false }
+    try run(
+      TableReplacement.lockedTables(plan).map { TableReplacement.lock($0, schema: schemas.own) }, connection)
+    return try connection.run(TableReplacement.anyRow(of: plan, schema: schemas.own)).rowCount == 0
   }
 
   /// Drops the empty schemas beside the store's own one.

@@ -55,6 +55,12 @@ struct TableReplacement {
     "LOCK TABLE \(PostgresTables.systemTable(table, schema: schema)) IN ACCESS EXCLUSIVE MODE"
   }
 
+  /// The query that has a row if a table of a version has one.
+  static func anyRow(of model: ModelPlan, schema: String) -> String {
+    tables(model, 0).map { "SELECT 1 FROM \(PostgresTables.systemTable($0, schema: schema))" }
+      .joined(separator: " UNION ALL ") + " LIMIT 1"
+  }
+
   /// The statements that create the new tables, without rows.
   var creation: [String] {
     (isBeside ? ["CREATE SCHEMA \(SQLText.quoted(target))"] : [])

@@ -1,3 +1,5 @@
+import CDConsole
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -7,7 +9,7 @@
 #endif
 
 /// The non-empty lines of standard input, each as soon as it is there.
-struct InputLines: Sequence, IteratorProtocol {
+struct InputLines {
   struct Line {
     /// The number of the line, from 1.
     let number: Int
@@ -29,8 +31,11 @@ struct InputLines: Sequence, IteratorProtocol {
   /// The mark that some programs write before UTF-8.
   private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-  mutating func next() -> Line? {
-    while var bytes = nextBytes() {
+  /// The next line; nil at the end of the input.
+  ///
+  /// - Throws: ``Failure`` if the input cannot be read, whose end is then unknown.
+  mutating func next() throws -> Line? {
+    while var bytes = try nextBytes() {
       number += 1
       if number == 1, bytes.starts(with: Self.mark) { bytes.removeFirst(Self.mark.count) }
       if !bytes.allSatisfy(Self.isBlank) { return Line(number: number, bytes: bytes) }
@@ -43,11 +48,11 @@ struct InputLines: Sequence, IteratorProtocol {
   }
 
   /// The next line with its end; nil at the end of the input.
-  private mutating func nextBytes() -> [UInt8]? {
+  private mutating func nextBytes() throws -> [UInt8]? {
     var line: [UInt8] = []
     while true {
       if position == block.count {
-        block = Self.nextBlock()
+        block = try Self.nextBlock()
         position = 0
         if block.isEmpty { return line.isEmpty ? nil : line }
       }
@@ -63,11 +68,23 @@ struct InputLines: Sequence, IteratorProtocol {
   }
 
   /// The bytes that are there, after waiting for some; empty at the end of the input.
-  private static func nextBlock() -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
-      var result = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
-      while result < 0, errno == EINTR { result = read(STDIN_FILENO, buffer.baseAddress, buffer.count) }
-      count = Swift.max(result, 0)
+  private static func nextBlock() throws -> [UInt8] {
+    try [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
+      while true {
+        let result = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
+        if result >= 0 {
+          count = result
+          return
+        }
+        switch errno {
+        case EINTR: continue
+        case EAGAIN:
+          // Another process that shares the terminal or the pipe has made it non-blocking.
+          var wanted = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+          _ = poll(&wanted, 1, 1000)
+        default: throw Failure("standard input", "cannot be read", code: errno)
+        }
+      }
     }
   }
 }

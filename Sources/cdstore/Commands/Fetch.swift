@@ -187,7 +187,8 @@ struct Fetch: ParsableCommand {
   }
 
   private func answer(_ context: ManagedObjectContext, _ rows: RowJSON) throws {
-    for line in InputLines() {
+    var lines = InputLines()
+    while let line = try lines.next() {
       var format = ""
       let answer: JSONValue
       do {

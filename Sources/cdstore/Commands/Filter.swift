@@ -53,7 +53,8 @@ struct Filter: ParsableCommand {
     }
     let evaluator = PredicateEvaluator()
     var failures = 0
-    for line in InputLines() {
+    var lines = InputLines()
+    while let line = try lines.next() {
       do {
         let value = EvaluationValue(try values.constant(try JSONValue(parsing: line.content)))
         guard try evaluator.matches(predicate, value) else { continue }
@@ -69,7 +70,8 @@ struct Filter: ParsableCommand {
   }
 
   private func answer() throws {
-    for line in InputLines() {
+    var lines = InputLines()
+    while let line = try lines.next() {
       var format = ""
       let answer: JSONValue
       do {

@@ -61,6 +61,8 @@ struct Info: ParsableCommand {
   }
 
   private func write(_ lines: [(String, String)]) throws {
+    // Somebody else may have made the store.
+    let lines = lines.map { (Lines.plain($0.0), Lines.plain($0.1)) }
     let width = lines.map(\.0.count).max() ?? 0
     for (name, value) in lines {
       try Lines.write(name + String(repeating: " ", count: width - name.count + 2) + value)

@@ -24,7 +24,8 @@ struct Load: ParsableCommand {
       Attributes and relationships have their names. The value of a relationship is an "@id", a list of them, or null. \
       One side of a relationship and its inverse is enough. Rows that relate an object to two others, by a relationship \
       that takes one, are refused. The file can also \
-      contain one object: entity name → list of rows. Such a file is read into memory as a whole.
+      contain one object: entity name → list of rows. Such a file is read into memory as a whole, and its rows refer \
+      only to each other.
 
       Write values that JSON does not have as {"$date": seconds since 1970}, {"$data": base64}, {"$uuid": "…"}, \
       {"$decimal": "1.5"}, {"$double": 1}. Text in ISO 8601, base64 and similar forms is accepted too. Write a Decimal \
@@ -62,7 +63,7 @@ struct Load: ParsableCommand {
 
   func run() throws {
     let input = try InputFile(file)
-    defer { input.remove() }
+    defer { withExtendedLifetime(input) {} }
     let name = StoreName(store)
     let isNew = try !name.exists()
     var items = try JSONItems(input.handle)
@@ -96,7 +97,8 @@ struct Load: ParsableCommand {
   /// Loads a dump into a store that does not exist yet.
   ///
   /// A file gets its name only when it has all objects. Until then, another process may create a store of that name, which
-  /// must stay as it is. A load that is killed leaves a file `.NAME.loading-…`, which nobody takes for the store.
+  /// must stay as it is. A load that is killed leaves a folder, which nobody takes for the store. The next load in the same
+  /// place removes the folder.
   private func loadNewStore(_ beginning: StoreBeginning, _ input: InputFile) throws -> Report {
     guard model == nil else {
       throw ValidationError(
@@ -105,17 +107,20 @@ struct Load: ParsableCommand {
     let name = StoreName(store)
     let location = try name.newLocation(type)
     guard let file = name.file else { return try loadNewStore(onServer: location, beginning, input) }
-    let path = FileSystem.join(
-      FileSystem.folder(of: store), ".\(file.lastPathComponent).loading-\(UUID().uuidString)")
-    let unfinished = (type ?? .sqlite).location(FileSystem.url(path))
-    defer { try? PersistentStoreCoordinator.destroyPersistentStore(at: unfinished) }
+    let parent = FileSystem.folder(of: store)
+    guard FileSystem.isFolder(parent) else { throw Failure(parent, "there is no such folder") }
+    let folder = try TemporaryFolder(prefix: ".cdstore-load-", in: FileSystem.url(parent))
+    defer { withExtendedLifetime(folder) {} }
+    let url = folder.url.appending(path: file.lastPathComponent)
+    let unfinished = (type ?? .sqlite).location(url)
     try create(beginning, input.url, at: unfinished)
-    let report = try load(input, into: path, isRows: true)
+    let report = try load(input, into: url.path(percentEncoded: false), isRows: true)
     try PersistentStoreCoordinator.copyPersistentStore(at: unfinished, to: location)
     return report
   }
 
-  /// Loads a dump into a new store on a server. If this fails, the store is removed, unless others have saved objects in it.
+  /// Loads a dump into a new store on a server. If this fails, the store is removed, unless others have saved objects in it,
+  /// or the server cannot tell.
   private func loadNewStore(
     onServer location: StoreLocation, _ beginning: StoreBeginning, _ input: InputFile
   ) throws -> Report {
@@ -123,21 +128,8 @@ struct Load: ParsableCommand {
     do {
       return try load(input, into: store, isRows: true)
     } catch {
-      if (try? hasNoObjects()) == true {
-        try? PersistentStoreCoordinator.destroyPersistentStore(at: location)
-      }
+      if case .engine(let engine) = location { try? engine.transfer?.removeIfEmpty() }
       throw error
-    }
-  }
-
-  private func hasNoObjects() throws -> Bool {
-    let container = try ModelSource.open(store, isReadOnly: true)
-    let context = container.newContext()
-    guard let version = container.persistentStoreCoordinator.managedObjectModel.currentVersion else {
-      return false
-    }
-    return try version.entities.filter { context.holdsObjects(ofEntity: $0.name) }.allSatisfy { entity in
-      try context.count(for: FetchRequest<ManagedObject>(entityName: entity.name)) == 0
     }
   }
 
@@ -218,38 +210,36 @@ struct Load: ParsableCommand {
   }
 }
 
-/// The file that a command reads several times. Standard input is first copied to a temporary file.
+/// The file that a command reads several times. Standard input and a pipe are first copied to a temporary file.
 private struct InputFile {
   let url: URL
   let handle: FileHandle
-  private let isCopy: Bool
+  /// The folder of the copy of standard input or of a pipe, which is removed with it; nil if there is no copy.
+  private let folder: TemporaryFolder?
 
   init(_ path: String) throws {
     var isFolder: ObjCBool = false
     let isFile = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
-    if path != "-", isFile, let handle = FileHandle(forReadingAtPath: path), (try? handle.seekToEnd()) != nil
-    {
-      url = FileSystem.url(path)
-      self.handle = handle
-      isCopy = false
-      return
-    }
+    // Once, because the writer of a pipe may have gone at the second time.
     let source = path == "-" ? FileHandle.standardInput : isFile ? FileHandle(forReadingAtPath: path) : nil
     guard let source else { throw Failure("\(path) cannot be read") }
-    url = FileManager.default.temporaryDirectory.appending(path: "cdstore-\(UUID().uuidString).json")
+    if path != "-", (try? source.seekToEnd()) != nil {
+      url = FileSystem.url(path)
+      handle = source
+      self.folder = nil
+      return
+    }
+    let folder = try TemporaryFolder(prefix: "cdstore-load-")
+    self.folder = folder
+    url = folder.url.appending(path: "input.json")
     try Data().write(to: url, options: .withoutOverwriting)
-    isCopy = true
     handle = try FileHandle(forUpdating: url)
     do {
       while let data = try source.read(upToCount: 1 << 20), !data.isEmpty {
         try handle.write(contentsOf: data)
       }
     } catch {
-      remove()
       throw Failure("\(path) cannot be copied to a temporary file: \(error.localizedDescription)")
     }
   }
-
-  /// Removes the copy of standard input.
-  func remove() { if isCopy { try? FileManager.default.removeItem(at: url) } }
 }

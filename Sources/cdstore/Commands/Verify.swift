@@ -33,12 +33,12 @@ struct Verify: ParsableCommand {
     case .json: try Lines.write(report.json.indentedText)
     case .sarif: try Lines.write(report.sarif.json.indentedText)
     case .text:
-      for finding in findings { try Lines.write(finding.description) }
+      for finding in findings { try Lines.write(Lines.plain(finding.description)) }
       if findings.isEmpty {
         try Lines.write(Terminal.text("\(name) is whole", .success, on: .output))
       } else {
         let count = "\(findings.count) \(findings.count == 1 ? "finding" : "findings")"
-        Lines.error(Terminal.text(count, .error, on: .errors))
+        Console.error(Terminal.text(count, .error, on: .errors))
       }
     }
     if !findings.isEmpty { throw ExitCode.failure }

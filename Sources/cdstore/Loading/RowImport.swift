@@ -34,8 +34,6 @@ struct RowImport {
   private var leadsOutside: (_ relationship: String, _ entity: String) -> Bool = { _, _ in false }
   /// The attributes of each entity whose large values are in files.
   private var externalAttributes: [String: Set<String>] = [:]
-  /// The lines of the objects that are not written yet, or were written last.
-  private var lines: [ManagedObjectID: Int] = [:]
   /// The first partner of an object that rows relate to two others.
   private var former: ManagedObjectID?
 
@@ -254,7 +252,6 @@ struct RowImport {
     _ number: Int, _ subject: String, _ objects: ObjectImport,
     _ body: (Int, Row, Int64, Int, inout RowImport) throws -> Void
   ) throws {
-    lines.removeAll()
     keys.restart()
     do {
       try forEachItem(number, subject) { item in
@@ -272,7 +269,7 @@ struct RowImport {
     } catch SaveError.conflict(let conflicts) where conflicts.allSatisfy({ $0.reason == .partnerTaken }) {
       throw try failure(conflicts)
     } catch let error as SaveError {
-      throw failure(error)
+      throw try failure(error)
     }
   }
 
@@ -323,20 +320,15 @@ struct RowImport {
     {
       attributes.append((idAttribute, .string(id)))
     }
-    var objectID: ManagedObjectID?
     try objects.insert(
       entity: row.entity, key: key, references: references, derived: derived, size: size
     ) { object in
-      objectID = object.objectID
-      lines[object.objectID] = line
       for attribute in attributes {
         do {
           try object.setValue(.attribute(attribute.value), forKey: attribute.name)
         } catch { throw Failure("line \(line), \(attribute.name): \(error)") }
       }
     }
-    // Only the objects of the last batches can be in an error.
-    if lines.count >= 2000, let objectID { lines = [objectID: line] }
   }
 
   private mutating func relate(_ row: Row, _ key: Int64, _ line: Int, _ objects: ObjectImport) throws {
@@ -445,8 +437,16 @@ struct RowImport {
   // MARK: Errors
 
   /// The error with the lines of the objects.
-  private func failure(_ error: SaveError) -> Failure {
-    func place(_ id: ManagedObjectID) -> String { lines[id].map { "line \($0)" } ?? "\(id)" }
+  private mutating func failure(_ error: SaveError) throws -> Failure {
+    let ids: [ManagedObjectID] =
+      switch error {
+      case .validation(let errors): errors.map(\.objectID)
+      case .notUnique(let conflicts): conflicts.flatMap(\.objectIDs)
+      default: []
+      }
+    if ids.isEmpty { return Failure("\(error)") }
+    let lines = try findLines(of: Set(ids.map { object($0) }))
+    func place(_ id: ManagedObjectID) -> String { lines[object(id)].map { "line \($0)" } ?? "\(id)" }
     switch error {
     case .validation(let errors):
       return Failure(

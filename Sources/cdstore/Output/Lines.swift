@@ -4,7 +4,9 @@ import Foundation
 /// Writes lines to standard output and to the error stream.
 enum Lines {
   static func write(_ text: String) throws { try Console.write(line: text) }
-  static func error(_ text: String) { Console.error(text) }
+
+  /// Writes lines to the error stream, without the control characters of names and values in a store.
+  static func error(_ text: String) { Console.error(Terminal.plain(lines: text)) }
 
   /// Writes the summary of work that is complete. If it cannot be written, a warning says what was done, and the command
   /// succeeds. Otherwise its caller would do the work again.
@@ -31,10 +33,10 @@ enum Lines {
     return ([line(lines[0]), line(rule)] + lines.dropFirst().map(line)).joined(separator: "\n")
   }
 
-  private static func plain(_ text: String) -> String {
-    String(
-      String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0 })
-    )
+  /// A text of one line, in which all control characters are replaced, with the tab.
+  static func plain(_ text: String) -> String {
+    Terminal.plain(
+      String(String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\t" ? "\u{FFFD}" : $0 })))
   }
 
   /// A line of comma-separated values, quoted as in RFC 4180.

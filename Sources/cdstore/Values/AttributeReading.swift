@@ -30,6 +30,13 @@ struct AttributeReading {
     default: break
     }
     var json = json
+    // The tag of a decimal has the same text as a decimal without a tag.
+    if type == .decimal, case .object(let members) = json, members.count == 1,
+      members[0].key == "$decimal", case .string(let text) = members[0].value,
+      let value = try Self.decimal(text)
+    {
+      return value
+    }
     if case .object(let members) = json, members.count == 1, let member = members.first,
       let tagged = try TaggedValue.attribute(member.key, member.value)
     {
@@ -64,7 +71,7 @@ struct AttributeReading {
         )
       }
       return Decimal(wholeText: "\(number)").map { .decimal($0) }
-    case (.decimal, .string(let text)): return Decimal(wholeText: text).map { .decimal($0) }
+    case (.decimal, .string(let text)): return try Self.decimal(text)
     case (.date, .string(let text)): return DateLiteral.date(text).map { .date($0) }
     case (_, .int(let number)):
       return type.traits?.integerRange.flatMap { $0.contains(number) ? .int(number) : nil }
@@ -80,6 +87,18 @@ struct AttributeReading {
     case (_, .string(let text)): return AttributeValue(text: text, of: type)
     default: return nil
     }
+  }
+
+  /// Reads the text of a decimal. Foundation would cut off the digits that it cannot hold.
+  ///
+  /// - Returns: Nil if the text is not a number.
+  private static func decimal(_ text: String) throws -> AttributeValue? {
+    guard let value = Decimal(wholeText: text) else { return nil }
+    guard Decimal.significantDigits(text) == Decimal.significantDigits(value.description) else {
+      throw Failure(
+        "a Decimal cannot hold this number; it has at most \(Decimal.significantDigitLimit) digits")
+    }
+    return .decimal(value)
   }
 
   /// The number of significant digits in the shortest text that means a double.

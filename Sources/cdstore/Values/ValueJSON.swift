@@ -34,7 +34,11 @@ struct ValueJSON {
   private static let textTag = "$json"
 
   private func codable(_ text: String) -> JSONValue {
-    guard let json = try? JSONValue(parsing: text) else { return Self.tagged(text) }
+    // The row is another level around the value. A load must be able to parse both together.
+    guard case .array(let elements)? = try? JSONValue(parsing: "[" + text + "]"), elements.count == 1 else {
+      return Self.tagged(text)
+    }
+    let json = elements[0]
     guard isExact else { return json }
     // The text of another encoder may have other spaces, another order of keys, or other forms of numbers.
     let isSame =

@@ -75,6 +75,31 @@ import Testing
     } catch { #expect(!"\(error)".contains("secret")) }
   }
 
+  /// The rest of a password after a character that ends the host.
+  @Test(
+    arguments: [
+      "me:Xk9/sEcReT@host/db", "me:Xk9?sEcReT@host/db", "me:123/sEcReT@host/db", "me:123?sEcReT@host/db",
+      "me:123?a=sEcReT@host/db", "me:Xk9@/sEcReT@host/db", "m/e:Xk9sEcReT@host/db",
+    ])
+  func anUnescapedPasswordIsNotShown(_ rest: String) {
+    let error = #expect(throws: ServerURLError.self) { try PostgresServer(url: "postgresql://" + rest) }
+    #expect(error?.reason.contains("%2F") == true, "\(String(describing: error))")
+    #expect(error.map { !"\($0)".contains("Xk9") && !"\($0)".contains("sEcReT") } == true)
+  }
+
+  @Test func anAtSignMayFollowALogin() throws {
+    let server = try PostgresServer(url: "postgresql://me:Xk9@host:1/db?application_name=a@b")
+    #expect(server.password == "Xk9" && server.applicationName == "a@b" && server.database == "db")
+    #expect(try PostgresServer(url: "postgresql://host/db?user=me@work").user == "me@work")
+    #expect(try PostgresServer(url: "postgresql:///db?password=a:b@c").password == "a:b@c")
+    #expect(try PostgresServer(url: "postgresql://host:1/a%40b").database == "a@b")
+  }
+
+  @Test func theSchemeHasNoCase() throws {
+    #expect(try PostgresServer(url: "POSTGRESQL://me:x@host/db").user == "me")
+    #expect(try PostgresServer(url: "Postgres://host/db").database == "db")
+  }
+
   @Test func locationsAreCompared() throws {
     let one = try StoreLocation.server(url: "postgresql://host/db?schema=a")
     #expect(try one == .server(url: "postgresql://host/db?schema=a"))

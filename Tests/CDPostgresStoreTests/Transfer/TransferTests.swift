@@ -249,6 +249,37 @@ import Testing
     #expect(try store.count("other") == 0)
   }
 
+  /// Another program saves its first object while the removal is about to lock the tables.
+  @Test func onlyAnEmptyStoreIsRemoved() throws {
+    let store = try ServerStore { $0.features = .postgresql }
+    _ = try store.coordinator()
+    let proxy = try TestProxy(to: store.server)
+    let isSaved = Mutex(false)
+    proxy.decide { [store] statements in
+      guard statements.contains(where: { $0.hasPrefix("LOCK TABLE") }), isSaved.withLock({ !$0 }) else {
+        return .forward
+      }
+      isSaved.withLock { $0 = true }
+      do { try store.context().addBook("kept").managedObjectContext?.save() } catch { Issue.record(error) }
+      return .forward
+    }
+    var server = store.server
+    server.hosts = [PostgresServer.Host("127.0.0.1", port: proxy.port)]
+    try PostgresTransfer(server: server).removeIfEmpty()
+    #expect(isSaved.withLock { $0 })
+    #expect(try store.context().titles() == ["kept"])
+    #expect(try store.coordinator().verify().isEmpty)
+
+    let other = try ServerStore { $0.features = .postgresql }
+    let transfer = PostgresTransfer(server: other.server)
+    _ = try other.coordinator()
+    #expect(try transfer.exists())
+    try transfer.removeIfEmpty()
+    #expect(try !transfer.exists())
+    // There is nothing left to remove.
+    try transfer.removeIfEmpty()
+  }
+
   /// Another program creates its store in the tables that a copy has created.
   @Test func aCopyLeavesAStoreThatWasCreatedMeanwhile() throws {
     let source = try ServerStore()

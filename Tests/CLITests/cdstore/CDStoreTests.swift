@@ -275,6 +275,41 @@ import Testing
     #expect(process.terminationStatus == 1)
   }
 
+  /// Another program can make the pipe non-blocking.
+  @Test func aPipeWithoutLinesForAMomentHasNotEnded() throws {
+    let process = Process()
+    process.executableURL = BuiltTool.cdstore.url
+    process.arguments = ["filter", "--where", "SELF > 1"]
+    let (input, output) = (Pipe(), Pipe())
+    try #require(fcntl(input.fileHandleForReading.fileDescriptor, F_SETFL, O_NONBLOCK) == 0)
+    // With a pipe instead of its handle, this process would close its end.
+    process.standardInput = input.fileHandleForReading
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    try input.fileHandleForWriting.write(contentsOf: Data("1\n2\n".utf8))
+    #expect(output.fileHandleForReading.availableData == Data("2\n".utf8))
+    Thread.sleep(forTimeInterval: 0.2)
+    try input.fileHandleForWriting.write(contentsOf: Data("3\n4".utf8))
+    try input.fileHandleForWriting.close()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(try output.fileHandleForReading.readToEnd() == Data("3\n4\n".utf8))
+  }
+
+  @Test(arguments: ["filter --where TRUEPREDICATE", "filter --batch", "fetch n.sqlite --batch"])
+  func aFolderIsNoInput(_ command: String) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = ["-c", "exec \"$0\" \(command) < . 2> errors", BuiltTool.cdstore.url.path]
+    process.currentDirectoryURL = folder.url
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 1)
+    #expect(try folder.text(of: "errors").contains("standard input: cannot be read"))
+  }
+
   @Test(arguments: [#"{"text": "a"}"#, "{\"text\": \"a\"}\n{\"text\": \"b\", \"tags\": []}"])
   func aRowWithoutItsEntityIsSaid(_ rows: String) throws {
     try expect(
@@ -374,6 +409,28 @@ import Testing
         "Entity  Objects", "------  -------", "Item    0", "Note    2", "Folder  1", "Tag     1", "",
       ]
     )
+  }
+
+  /// A store that somebody else has made must not move the cursor, or forge lines.
+  @Test func controlCharactersAreReplaced() throws {
+    let dump = try run("dump", "n.sqlite").output
+    let value = #"v\nmodel            Other\u001b]0;title\u0007\u009b2J"#
+    let planted = dump.replacing("\"metadata\":{", with: "\"metadata\":{\"app.x\":\"\(value)\",")
+    #expect(try run("load", "planted.sqlite", "-", input: planted).status == 0)
+    let info = try run("info", "planted.sqlite").output
+    #expect(info.contains("v\u{FFFD}model            Other\u{FFFD}]0;title\u{FFFD}\u{FFFD}2J\n"), "\(info)")
+    #expect(
+      try run("load", "n.sqlite", "-", input: #"{"Folder": [{"name": "a\u009b2J\tb\u001b"}]}"#).status == 0)
+    let table = try run("fetch", "n.sqlite", "Folder").output
+    #expect(table.contains("a\u{FFFD}2J\u{FFFD}b\u{FFFD}"), "\(table)")
+    try expect(
+      "load", "n.sqlite", "-",
+      input: #"{"@entity": "nothing\u001b[2J"}"# + "\n" + #"{"@entity": "nobody\u009b"}"#, status: 1,
+      errors: """
+        Error: line 1: the model has no entity 'nothing\u{FFFD}[2J'
+        line 2: the model has no entity 'nobody\u{FFFD}'
+
+        """)
   }
 
   @Test func theSizeIsThatOfTheLinkedStore() throws {

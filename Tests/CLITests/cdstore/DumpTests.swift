@@ -128,6 +128,25 @@ import Testing
     #expect(try succeed("dump", "b") == dump)
   }
 
+  /// The levels of a codable and of its row together can be too many for JSON.
+  @Test func deepCodablesComeBack() throws {
+    try create("a")
+    try create("c")
+    var texts = (125...130).map { depth in
+      String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+    // These are no JSON, although they would be in the middle of it.
+    texts += ["", "1], [2", "1, 2"]
+    let rows = texts.map { #"{"@entity": "Thing", "extra": {"$json": "\#($0)"}}"# }
+    try succeed("load", "a", "-", input: rows.joined(separator: "\n"))
+    let dump = try succeed("dump", "a")
+    for text in texts.suffix(3) { #expect(dump.contains(#""extra":{"$json":"\#(text)"}"#), "\(text)") }
+    try succeed("load", "b", "-", input: dump)
+    #expect(try succeed("dump", "b") == dump)
+    try succeed("load", "c", "-", input: succeed("fetch", "a", "Thing", "--format", "json"))
+    #expect(try objects(succeed("dump", "c")) == objects(dump))
+  }
+
   /// The order and the form that the help describes.
   @Test func subentitiesFollowTheirParentEntity() throws {
     try SampleModel.make(
@@ -338,6 +357,12 @@ import Testing
       owner + #"{"@entity": "Part", "number": 1, "thing": "o"}"#,
       "line 2, thing: neither the file nor the store has an object of 'Thing' with the @id 'o'; load its row with this one"
     )
+    // The first one was saved long before.
+    var tags = (1...2500).map { #"{"@entity": "Tag", "name": "\#($0)"}"# }
+    tags[2399] = tags[0]
+    let twice = try run("load", "a", "-", input: tags.joined(separator: "\n"))
+    #expect(twice.status == 1 && twice.errors.contains("line 2400"), "\(twice.errors)")
+    #expect(!twice.errors.contains("cdgen://"), "\(twice.errors)")
   }
 
   @Test func aDamagedDumpIsRefused() throws {
@@ -405,8 +430,17 @@ import Testing
       #"{"Thing": [{"amount": 0.1234567890123456}]}"#,
       #"Thing row 1, amount: a number of more than 15 digits may lose some of them; write it as a text, or as "#
         + #"{"$decimal": "…"}"#)
+    let text = "123456789012345678901234567890123456789012345.67"
+    let fraction = "0.1234567890123456789012345678901234567890123456789"
+    let mistake = "a Decimal cannot hold this number; it has at most 38 digits"
+    try refuse(
+      row + #""amount": {"$decimal": "\#(text)"}}"# + "\n" + row + #""amount": "\#(fraction)"}"#,
+      "line 1, amount: \(mistake)\nline 2, amount: \(mistake)")
+    // Some numbers of 39 digits fit. Zeros need none.
+    let largest = "340282366920938463463374607431768211455"
     let numbers = [
-      ("amount", "9.99", "9.99"), ("amount", "1e3", "1000"),
+      ("amount", "\"\(largest)\"", largest), ("amount", #"{"$decimal": "\#(largest)"}"#, largest),
+      ("amount", "\"+00.50e0\"", "0.5"), ("amount", "9.99", "9.99"), ("amount", "1e3", "1000"),
       ("amount", "-0.00123456789012345", "-0.00123456789012345"),
       ("amount", "\"123456789012345678.25\"", "123456789012345678.25"),
       ("amount", "1e20", "100000000000000000000"), ("large", "9007199254740993", "9007199254740993"),
@@ -484,6 +518,30 @@ import Testing
     #expect(!folder.exists("new"))
   }
 
+  /// The writer of a named pipe writes once, and ends as soon as somebody has opened the pipe.
+  @Test func aNamedPipeIsOpenedOnce() throws {
+    try create("a")
+    let pipe = folder.url.appending(path: "pipe").path
+    try #require(mkfifo(pipe, 0o600) == 0)
+    for number in 1...10 {
+      let writer = Process()
+      writer.executableURL = URL(filePath: "/bin/sh")
+      writer.arguments = ["-c", "echo '{\"Owner\": [{\"name\": \"x\"}]}' > pipe"]
+      writer.currentDirectoryURL = folder.url
+      try writer.run()
+      let reader = try BuiltTool.cdstore.start("load", "a", "pipe", in: folder.url)
+      writer.waitUntilExit()
+      // A second opening would wait for another writer for ever.
+      let end = Date(timeIntervalSinceNow: 60)
+      while reader.isRunning, Date() < end { Thread.sleep(forTimeInterval: 0.005) }
+      let isWaiting = reader.isRunning
+      if isWaiting { kill(reader.processIdentifier, SIGKILL) }
+      try #require(!isWaiting, "the load waits for another writer")
+      #expect(reader.terminationStatus == 0)
+      #expect(try succeed("fetch", "a", "Owner", "--count") == "\(number)\n")
+    }
+  }
+
   // MARK: Killed halfway, and two at once
 
   @Test func aLoadThatIsKilledLeavesTheStoreAsItWas() throws {
@@ -515,11 +573,16 @@ import Testing
       to: "dump.jsonl")
   }
 
+  /// The folders of loads into new stores that have not ended.
+  private func loadingFolders() throws -> [String] {
+    try folder.names().filter { $0.hasPrefix(".cdstore-load-") }
+  }
+
   /// Starts to load the dump into a new store, and stops the process while the store is being filled.
   private func startLoading(into store: String) throws -> Process {
     let process = try BuiltTool.cdstore.start("load", store, "dump.jsonl", in: folder.url)
     func isFilling() throws -> Bool {
-      try folder.names().contains { $0.hasPrefix(".\(store).loading-") && $0.hasSuffix("-wal") }
+      try loadingFolders().contains { folder.exists("\($0)/files/\(store)-wal") }
     }
     while try process.isRunning && !isFilling() { Thread.sleep(forTimeInterval: 0.002) }
     try #require(process.isRunning)
@@ -533,6 +596,14 @@ import Testing
     kill(killed.processIdentifier, SIGKILL)
     killed.waitUntilExit()
     #expect(!folder.exists("killed"))
+    // The next load removes what is left, if it is old enough.
+    let left = try loadingFolders()
+    #expect(left.count == 1)
+    for name in left {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -3600)],
+        ofItemAtPath: folder.url.appending(path: name).path)
+    }
     // Another process creates the store and saves objects, before the load fails.
     let failing = try startLoading(into: "new")
     try create("new")
@@ -541,7 +612,35 @@ import Testing
     failing.waitUntilExit()
     #expect(failing.terminationReason == .exit && failing.terminationStatus == 1)
     #expect(try succeed("fetch", "new", "Owner", "--count") == "1\n")
-    #expect(try !folder.names().contains { $0.hasPrefix(".new") })
+    #expect(try loadingFolders().isEmpty)
+  }
+
+  @Test func nobodyElseReadsTheCopyOfStandardInput() throws {
+    try create("a")
+    let temporary = folder.url.appending(path: "temporary")
+    try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
+    let process = Process()
+    process.executableURL = BuiltTool.cdstore.url
+    process.arguments = ["load", "a", "-"]
+    process.currentDirectoryURL = folder.url
+    process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": temporary.path]) { $1 }
+    let input = Pipe()
+    process.standardInput = input
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    while try process.isRunning && folder.names(in: "temporary").isEmpty {
+      Thread.sleep(forTimeInterval: 0.002)
+    }
+    let name = try #require(folder.names(in: "temporary").first)
+    let permissions = try FileManager.default.attributesOfItem(
+      atPath: temporary.appending(path: name).path)[.posixPermissions]
+    #expect(permissions as? Int == 0o700)
+    try input.fileHandleForWriting.write(contentsOf: Data(#"{"Owner": [{"name": "x"}]}"#.utf8))
+    try input.fileHandleForWriting.close()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(try folder.names(in: "temporary").isEmpty)
   }
 
   @Test func twoLoadsAtOnceBothSucceed() async throws {

@@ -50,6 +50,20 @@ struct ServerStoreTests: StoreCommands {
         .replacing(/cdgen:\/\/[0-9A-F-]{36}/, with: "cdgen://STORE"))
   }
 
+  @Test func aLoadThatFailsLeavesNoObjects() throws {
+    try succeed("create", "a", "--model", "Things.cdmodel")
+    try succeed("load", "a", "-", input: #"{"@entity": "Owner", "name": "x"}"#)
+    let dump = try succeed("dump", "a")
+    let store = try url()
+    let cut = dump.split(separator: "\n").dropLast().joined(separator: "\n")
+    let failed = try run("load", store, "-", input: cut)
+    #expect(failed.status == 1 && failed.errors.contains("the dump is incomplete"), "\(failed.errors)")
+    // With common features, nothing can tell whether others are about to save objects.
+    #expect(try run("info", store).status == (store.contains("features=common") ? 0 : 1))
+    try succeed("load", store, "-", input: dump)
+    #expect(try objects(succeed("dump", store)) == objects(dump))
+  }
+
   /// Values that must be unique, in rows that are sent together.
   @Test func aRefusedRowIsNamedByItsLine() throws {
     let store = try url()
@@ -253,6 +267,8 @@ struct ServerStoreTests: StoreCommands {
     )
     let wrong = try run("info", "postgresql://me:secret@127.0.0.1:1/db?schema=x")
     #expect(wrong.status == 1 && !wrong.errors.contains("secret"))
+    let capitals = try run("info", "POSTGRESQL://me:secret@127.0.0.1:1/db?schema=x")
+    #expect(capitals.status == 1 && !capitals.errors.contains("secret"))
     try succeed("load", "a", "-", input: "{\"@entity\": \"Owner\", \"name\": \"a\\u0000b\"}")
     let zero = try run("convert", "a", url())
     #expect(zero.status == 1 && zero.errors.contains("Owner.name") && zero.errors.contains("U+0000"))

@@ -95,6 +95,9 @@ package protocol StoreTransfer: Sendable {
   func create(_ contents: StoreContents, of model: ModelPlan) throws
   /// Removes the store, if there is one.
   func remove() throws
+  /// Removes the store, if there is one without objects. Nobody can save an object meanwhile. An engine that cannot exclude
+  /// this leaves the store.
+  func removeIfEmpty() throws
   /// The statements of each step with which a migration would change the tables of the store; nil if the rows have to be
   /// written to new tables, or if the engine has no SQL.
   ///
@@ -104,6 +107,8 @@ package protocol StoreTransfer: Sendable {
 }
 
 extension StoreTransfer {
+  package func removeIfEmpty() throws {}
+
   package func statements(_ plan: (any SQLDialect) -> TableMigration?) throws -> [[String]]? { nil }
 }
 
