@@ -104,7 +104,9 @@ struct MigrationStepTests {
   }
 
   // Each invoice stores its order. Another order keeps the invoice that stays, but not if the rule compares orders.
-  @Test(arguments: [(["number"], false, false), (["number"], true, true), (["number", "order"], false, true)])
+  @Test(arguments: [
+    (["number"], false, false), (["number"], true, true), (["number", "order"], false, true),
+  ])
   func `A rule for duplicates deletes no mandatory object that stores the reference`(
     _ properties: [String], _ isOptional: Bool, _ isRight: Bool
   ) {
@@ -623,10 +625,11 @@ struct MigrationStepTests {
   }
 
   // The values of a parent's two rules with filters, and of a subentity's own rule.
-  @Test(arguments: [
-    ("'adult'", "'child'", nil, false), ("'adult'", "'child'", "'employee'", true),
-    ("'any'", "'any'", nil, true),
-  ] as [(String, String, String?, Bool)])
+  @Test(
+    arguments: [
+      ("'adult'", "'child'", nil, false), ("'adult'", "'child'", "'employee'", true),
+      ("'any'", "'any'", nil, true),
+    ] as [(String, String, String?, Bool)])
   func `A subentity does not inherit one of several rules`(
     _ adult: String, _ child: String, _ employee: String?, _ isRight: Bool
   ) throws {

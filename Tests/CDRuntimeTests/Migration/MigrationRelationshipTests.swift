@@ -557,12 +557,13 @@ import Testing
 
   // The names of persons with the positions of their partners, and the pairs of positions that remain. The last case has
   // pairs between two groups of equal names and a third one, of which only one can remain.
-  @Test(arguments: [
-    (["A", "A", "C"], [2: 1], [["A", "C"], ["C", "A"]]),
-    (["A", "A", "C"], [1: 0], [["A", nil], ["C", nil]]),
-    (["A", "A", "C", "D"], [1: 2, 0: 3], [["A", "D"], ["C", nil], ["D", "A"]]),
-    (["A", "A", "B", "B", "C"], [0: 3, 1: 4], [["A", "B"], ["B", "A"], ["C", nil]]),
-  ] as [([String], [Int: Int], [[String?]])])
+  @Test(
+    arguments: [
+      (["A", "A", "C"], [2: 1], [["A", "C"], ["C", "A"]]),
+      (["A", "A", "C"], [1: 0], [["A", nil], ["C", nil]]),
+      (["A", "A", "C", "D"], [1: 2, 0: 3], [["A", "D"], ["C", nil], ["D", "A"]]),
+      (["A", "A", "B", "B", "C"], [0: 3, 1: 4], [["A", "B"], ["B", "A"], ["C", nil]]),
+    ] as [([String], [Int: Int], [[String?]])])
   func partnersOfDuplicatesReferToEachOther(
     names: [String], partners: [Int: Int], expected: [[String?]]
   ) throws {

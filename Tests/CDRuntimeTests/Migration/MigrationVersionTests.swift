@@ -394,7 +394,9 @@ import Testing
   /// The way back changes rows, because it takes back the other name.
   @Test(arguments: [("text + '!'", "t!"), ("text ?? '-'", "t")])
   func aWayBackThatDoesNotUndoACalculationIsRefused(value: String, expected: String) throws {
-    let attributes = [attribute("text", .string, isOptional: true), attribute("a", .string, isOptional: true)]
+    let attributes = [
+      attribute("text", .string, isOptional: true), attribute("a", .string, isOptional: true),
+    ]
     let first = MigrationFixture.version(1, [entity("Item", attributes)])
     let renamed = attribute("b", .string, isOptional: true, renamedFrom: "a")
     let second = MigrationFixture.version(2, [entity("Item", [attributes[0], renamed])])

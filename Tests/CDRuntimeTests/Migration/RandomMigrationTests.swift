@@ -232,12 +232,15 @@ private final class RandomMigration {
         switch (former?.property, slot.property) {
         case (.attribute(let was)?, .attribute(let attribute)):
           guard was.type == attribute.type, value != "null" || attribute.isOptional else { continue }
-          if case .composite = was.type, before.composites[0].fields != after.composites[0].fields { continue }
+          if case .composite = was.type, before.composites[0].fields != after.composites[0].fields {
+            continue
+          }
           if value == other { continue }
         case (.relationship(let was)?, .relationship(let relationship)):
           guard isSame(was, relationship, oldName, name, oldGraph, newGraph) else { continue }
           let left = value.split(separator: " ").filter { key in
-            newGraph.root(of: relationship.destination).map { keys.contains("\($0.identity) \(key)") } ?? false
+            newGraph.root(of: relationship.destination).map { keys.contains("\($0.identity) \(key)") }
+              ?? false
           }
           if left.joined(separator: " ") == other { continue }
         default: continue

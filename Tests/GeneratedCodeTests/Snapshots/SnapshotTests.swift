@@ -260,12 +260,13 @@ private struct Office {
     snapshot.warden = nil
     snapshot.helpers = []
     let draft = snapshot
-    let copy = try Awakening.$action.withValue({ object in
+    let relate: @Sendable (ManagedObject) -> Void = { object in
       guard let chore = object as? Chore, let context = chore.managedObjectContext else { return }
       let warden = Warden(name: "Eve", in: context)
       chore.warden = warden
       chore.addToHelpers(warden)
-    }) { try Chore(draft, in: office.context) }
+    }
+    let copy = try Awakening.$action.withValue(relate) { try Chore(draft, in: office.context) }
     #expect(copy.warden == nil && copy.helpers.isEmpty && copy.bin === office.bin)
     try office.context.save()
     let last = try office.store.reopened().newContext()

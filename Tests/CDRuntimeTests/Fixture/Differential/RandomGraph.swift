@@ -93,7 +93,8 @@ struct RandomGraph: RandomMaker {
     if case .composite(let name) = attribute.type, value != .null, let composite = graph.composite(name) {
       value = .composite(
         Dictionary(
-          composite.fields.map { ($0.name, values.optional($0.type)) }, uniquingKeysWith: { first, _ in first }
+          composite.fields.map { ($0.name, values.optional($0.type)) },
+          uniquingKeysWith: { first, _ in first }
         ))
     }
     random = values.random

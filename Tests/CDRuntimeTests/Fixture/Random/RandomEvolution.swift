@@ -77,7 +77,9 @@ struct RandomEvolution: RandomMaker {
   private static func finished(_ version: ModelVersion, after old: ModelVersion) -> ModelVersion {
     var result = version
     (result.number, result.basedOn) = (old.number + 1, [old.number])
-    var (entities, properties, fields): ([String: String], [String: String], [String: String]) = ([:], [:], [:])
+    var (entities, properties, fields): ([String: String], [String: String], [String: String]) = (
+      [:], [:], [:]
+    )
     for entity in old.entities {
       entities[entity.identity] = entity.name
       for attribute in entity.attributes { properties[attribute.identity] = attribute.name }
