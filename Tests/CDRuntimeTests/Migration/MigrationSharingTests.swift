@@ -1,5 +1,6 @@
 import CSQLite
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CDRuntime
@@ -25,6 +26,42 @@ import Testing
     try fixture.open(MigrationChainTests.model(MigrationChainTests.line[..<3]))
     try fixture.open(MigrationChainTests.model(MigrationChainTests.line[..<3]))
     #expect(fixture.files == ["store.cdstore"])
+  }
+
+  /// Without a log, a program that has looked at the store and is about to change its indexes has no lock.
+  @Test(.onlyOnSQLite("its locks"))
+  func anOpeningDoesNotOverwriteTheVersionThatAnotherHasMigratedTo() throws {
+    func version(_ number: Int, isIndexed: Bool, _ more: [AttributeDescription] = []) -> ModelVersion {
+      var note = entity("Note", [attribute("text", .string)] + more)
+      if isIndexed { note.indexes = [IndexDescription(elements: [SortKey("text")])] }
+      return MigrationFixture.version(number, [note])
+    }
+    let versions = [
+      version(1, isIndexed: false), version(2, isIndexed: true),
+      version(3, isIndexed: true, [attribute("rank", .int64, .int(5))]),
+    ]
+    let fixture = try MigrationFixture()
+    try fixture.create([versions[0]]) { context in
+      try context.insert(entityNamed: "Note").setValue("a", forKey: "text")
+    }
+    do { _ = try connection(fixture).scalar("PRAGMA journal_mode = DELETE") }
+    let newest = MigrationFixture.model(versions)
+    let location = fixture.location
+    let hasMigrated = Mutex(false)
+    let hook: @Sendable (String) throws -> Void = { point in
+      guard point == "changes without a migration", !hasMigrated.withLock({ $0 }) else { return }
+      hasMigrated.withLock { $0 = true }
+      _ = try PersistentStoreCoordinator(model: newest, at: location)
+    }
+    #expect(throws: (any Error).self) {
+      try MigrationFaults.$hook.withValue(hook) {
+        try fixture.open(MigrationFixture.model(Array(versions[..<2])))
+      }
+    }
+    #expect(hasMigrated.withLock { $0 })
+    #expect(try fixture.column("SELECT value FROM _cdgen_metadata WHERE key = 'versionNumber'") == ["3"])
+    #expect(try fixture.rows("SELECT text, rank FROM Note") == [["a", "5"]])
+    try fixture.verify(newest)
   }
 
   /// A store that was just created is locked before anybody has read it.

@@ -156,6 +156,18 @@ final class SQLiteDatabase: StoreEngine {
     return connection
   }
 
+  /// Opens another connection that need not be able to write.
+  ///
+  /// - Throws: ``StoreError/replaced(_:)`` if a file has been removed or replaced since the store was opened. SQLite would
+  ///   create the file anew, and remove the log that is left beside it, with the saves that only the log has.
+  private static func connectAgain(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
+    for store in set.all where !store.isInMemory { try store.checkIdentity() }
+    let connection = try connect(to: set, busyTimeout)
+    // The file may have been replaced between the first check and the opening. Nothing has been read since.
+    for store in set.all where !store.isInMemory { try store.checkIdentity() }
+    return connection
+  }
+
   private static func writer(of set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
     let connection = try connect(to: set, busyTimeout)
     try prepare(connection, toWrite: set)
@@ -217,7 +229,7 @@ final class SQLiteDatabase: StoreEngine {
 
   private func makeReader(of set: SQLiteStoreSet) throws -> SQLiteConnection {
     let timeout = set.isInMemory ? max(Self.patience, busyTimeout) : busyTimeout
-    let connection = try opening?.take() ?? Self.connect(to: set, timeout)
+    let connection = try opening?.take() ?? Self.connectAgain(to: set, timeout)
     // The file may have been replaced since it was opened.
     for store in set.all where store.isReadOnly { try store.checkIdentity() }
     try Self.createAbsentTables(of: set, connection)
@@ -240,7 +252,8 @@ final class SQLiteDatabase: StoreEngine {
   func remove(_ id: UUID) throws -> Bool {
     let isRemoved = try writer.replace {
       guard let next = attached.removing(id, of: model) else { return nil }
-      let connection = try Self.writer(of: next, busyTimeout)
+      let connection = try Self.connectAgain(to: next, busyTimeout)
+      try Self.prepare(connection, toWrite: next)
       connecting.withLock { _ in
         current.withLock { set in
           set = next

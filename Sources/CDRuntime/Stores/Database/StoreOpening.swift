@@ -52,8 +52,13 @@ struct StoreOpening {
   }
 
   private func bringUpToDate(_ found: Found) throws {
-    if let wanted = found.wanted {
-      try connection.write { try update(to: wanted, SQLSchema(model, store: storeIndex)) }
+    if found.wanted != nil {
+      try MigrationFaults.reach("changes without a migration")
+      try connection.write {
+        // Another program may have migrated the store since it was looked at. Then the metadata are no longer this version's.
+        guard let wanted = try inspect()?.wanted else { return }
+        try update(to: wanted, SQLSchema(model, store: storeIndex))
+      }
     }
     // Only now is it clear that the store can be opened. The list of backups stays until the files are gone. So a program that
     // is killed in between leaves no backup.

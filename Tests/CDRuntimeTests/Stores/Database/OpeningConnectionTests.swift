@@ -67,6 +67,25 @@ import Testing
     }
   #endif
 
+  /// SQLite would create the file anew, and remove the log beside it, which alone has the last save.
+  @Test func aReaderDoesNotCreateAFileThatWasMovedAway() throws {
+    let coordinator = try open()
+    let context = ManagedObjectContext(coordinator)
+    _ = Tag(name: "b", in: context)
+    try context.save()
+    #expect(try Tag.objects(in: context).count == 2)
+    let folder = store.url.deletingLastPathComponent()
+    let other = folder.appending(path: "elsewhere")
+    try FileManager.default.moveItem(at: store.url, to: other)
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    #expect(throws: StoreError.replaced(store.url)) { try names(coordinator) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == files)
+    try FileManager.default.moveItem(at: other, to: store.url)
+    #expect(try names(open()) == ["a", "b"])
+    #expect(try names(coordinator) == ["a", "b"])
+    withExtendedLifetime(context) {}
+  }
+
   /// Whatever a program does with the store, others cannot replace its file until it is closed.
   @Test func anOpenStoreIsAlwaysLocked() throws {
     let coordinator = try open()
