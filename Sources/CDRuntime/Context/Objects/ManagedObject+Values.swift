@@ -431,6 +431,8 @@ extension ManagedObject: EvaluationSubject {
     case .attribute(_, let storageType):
       if slot.isReadLater {
         do { try readLargeValueForCaller(slot.number) } catch { throw unreadable(slot, "\(error)") }
+        // An empty value stands for it. What is deleted or computed because of that would be lost.
+        if isUnreadable(slot.number) { throw unreadable(slot, "its file cannot be read") }
       }
       let value = storedValue(slot.number)
       if case .float = storageType, case .double(let number) = value { return .float(Float(number)) }

@@ -260,6 +260,33 @@ struct ExternalDataTests {
     #expect(try found.value(forKey: "title") == .attribute(.string("b")))
   }
 
+  /// An empty value stands for one whose file cannot be read. A condition must not take it for the value.
+  @Test func aMissingFileIsNoEmptyValueInConditions() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    _ = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    let file = files.appending(path: try #require(names().first))
+    let aside = folder.appending(path: "aside")
+    try FileManager.default.moveItem(at: file, to: aside)
+    let other = try container().newContext()
+    let isEmpty = try FetchPredicate(format: "pixels == %@", arguments: [Data()])
+    #expect(throws: (any Error).self) {
+      try other.fetch(FetchRequest<ManagedObject>(entityName: "Photo", where: isEmpty))
+    }
+    #expect(throws: (any Error).self) {
+      let request = FetchRequest<ManagedObject>(entityName: "Photo", where: isEmpty)
+      try other.execute(BatchDeleteRequest<ManagedObject>(request))
+    }
+    let isNamed = try FetchPredicate(format: "title == 'a'")
+    #expect(try other.fetch(FetchRequest<ManagedObject>(entityName: "Photo", where: isNamed)).count == 1)
+    try FileManager.default.moveItem(at: aside, to: file)
+    let again = try container().newContext()
+    let photos = try again.fetch(FetchRequest<ManagedObject>(entityName: "Photo"))
+    #expect(try photos.map(pixels) == [bytes(100_000, 1)])
+    withExtendedLifetime((context, other, again)) {}
+  }
+
   /// Returns the object of the only photo, read in a context while the file of its pixels is away.
   private func readWithoutFile(
     _ id: ManagedObjectID, _ context: ManagedObjectContext
