@@ -126,16 +126,7 @@ extension Evaluation {
     var rest = steps
     while let step = rest.popFirst() {
       switch step {
-      case .key(let key):
-        let next = try Self.value(forKey: key, of: value)
-        if case .collection(let elements) = next, elements.first?.isNull == true,
-          case .collection(let objects) = value, objects.allSatisfy(\.isNull),
-          Self.leadsToMany(steps[..<rest.startIndex], from: start)
-        {
-          value = .collection([])
-        } else {
-          value = next
-        }
+      case .key(let key): value = try Self.value(forKey: key, of: value)
       case .itself: break
       case .collectionOperator(let name):
         guard let collectionOperator = CollectionOperator(rawValue: name) else {
@@ -166,8 +157,10 @@ extension Evaluation {
     case .collection(let elements):
       var results: [EvaluationValue] = []
       results.reserveCapacity(elements.count)
-      var isMany = false
-      for element in elements { Self.add(try follow(steps, from: element), to: &results, &isMany) }
+      for element in elements {
+        let result = try follow(steps, from: element)
+        if case .collection(let inner) = result { results += inner } else { results.append(result) }
+      }
       return results
     case .dictionary, .subject:
       let word = "@\(collectionOperator.rawValue)"
@@ -175,44 +168,6 @@ extension Evaluation {
       return try Self.elements(of: try follow(steps, from: value), for: word)
     default: return try Self.elements(of: value, for: "@\(collectionOperator.rawValue)")
     }
-  }
-
-  /// Adds the values for one element of a collection. If other elements have many objects each, nil means that the path to
-  /// the objects of this element leads over a nil object: it has none.
-  private static func add(
-    _ result: EvaluationValue, to results: inout [EvaluationValue], _ isMany: inout Bool
-  ) {
-    guard case .collection(let inner) = result else {
-      if !isMany || !result.isNull { results.append(result) }
-      return
-    }
-    if !isMany {
-      isMany = true
-      results.removeAll(where: \.isNull)
-    }
-    results += inner
-  }
-
-  /// Whether the last key of a path is a to-many relationship. Only the model knows this if all objects before it are nil.
-  private static func leadsToMany(_ steps: ArraySlice<PathStep>, from start: EvaluationValue) -> Bool {
-    var first = start
-    if case .collection(let elements) = start { first = elements.first { !$0.isNull } ?? .null }
-    guard case .subject(let subject) = first, let object = subject as? ManagedObject,
-      let model = object.scope.context?.model
-    else { return false }
-    var entity = object.scope.plan
-    var isToMany = false
-    for step in steps {
-      switch step {
-      case .key(let key):
-        guard let relationship = entity.slot(key)?.relationship else { return false }
-        isToMany = relationship.isToMany
-        entity = model.entities[relationship.destination]
-      case .itself, .index, .first, .last: continue
-      case .collectionOperator, .variable, .size: return false
-      }
-    }
-    return isToMany
   }
 
   /// Returns the value for a key. For a collection, returns the values of all its elements in one flat collection.
@@ -224,8 +179,10 @@ extension Evaluation {
     case .collection(let elements):
       var results: [EvaluationValue] = []
       results.reserveCapacity(elements.count)
-      var isMany = false
-      for element in elements { add(try self.value(forKey: key, of: element), to: &results, &isMany) }
+      for element in elements {
+        let result = try self.value(forKey: key, of: element)
+        if case .collection(let inner) = result { results += inner } else { results.append(result) }
+      }
       return .collection(results)
     case .value(.null): return .null
     case .value(.composite(let fields)):

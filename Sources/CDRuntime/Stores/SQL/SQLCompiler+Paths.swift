@@ -70,7 +70,7 @@ extension SQLCompiler {
           collection.element = pathObject
           stop = .collection(collection)
         case .stop(.collection(let inner)):
-          // The evaluator leaves out nil objects.
+          // In memory, a nil object stays an element. A join in SQL would have no row for it.
           if collection.element.isNullable { return nil }
           let tables = 1 + collection.from.text.utf8.count(where: { $0 == UInt8(ascii: ",") })
           if tables > dialect.limits.tables { return nil }
