@@ -93,14 +93,19 @@ package enum Console {
       }
       switch errno {
       case EINTR: continue
-      case EAGAIN:
-        // Another process that shares the terminal or the pipe has made it non-blocking.
-        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&wanted, 1, 1000)
+      case EAGAIN: waitUntilReady(descriptor, for: POLLOUT)
       default: return errno
       }
     }
     return 0
+  }
+
+  /// Waits until a terminal or a pipe is ready, for at most a second. Another process that shares it has made it non-blocking.
+  ///
+  /// - Parameter event: `POLLIN` or `POLLOUT`.
+  package static func waitUntilReady(_ descriptor: Int32, for event: Int32) {
+    var wanted = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+    _ = poll(&wanted, 1, 1000)
   }
 
   private static func writeOnce(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {

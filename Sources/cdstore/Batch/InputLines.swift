@@ -78,10 +78,7 @@ struct InputLines {
         }
         switch errno {
         case EINTR: continue
-        case EAGAIN:
-          // Another process that shares the terminal or the pipe has made it non-blocking.
-          var wanted = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-          _ = poll(&wanted, 1, 1000)
+        case EAGAIN: Console.waitUntilReady(STDIN_FILENO, for: POLLIN)
         default: throw Failure("standard input", "cannot be read", code: errno)
         }
       }
