@@ -99,7 +99,9 @@ final class SQLiteDatabase: StoreEngine {
         let first = OpeningConnection(only)
         opening = first
         writer = SQLiteWriter(of: [main.url]) {
-          let connection = try first.take() ?? SQLiteDatabase.connectLater(to: set, busyTimeout)
+          let connection =
+            try first.take()
+            ?? SQLiteDatabase.connectLater(to: set, busyTimeout, toWrite: true)
           try SQLiteDatabase.prepare(connection, toWrite: set)
           first.release()
           return connection
@@ -141,30 +143,24 @@ final class SQLiteDatabase: StoreEngine {
 
   /// Opens another connection to stores that have been open for some time.
   ///
+  /// - Parameter toWrite: Whether the caller is about to write. Then a file that is read as a whole must not have been
+  ///   replaced either, and all files must be writable.
   /// - Throws: ``StoreError/replaced(_:)`` if a file has been removed or replaced meanwhile. SQLite would create the file
-  ///   anew, or change a file that has not been checked. ``StoreError/notWritable(_:reason:)`` if a file has become
-  ///   read-only.
-  private static func connectLater(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
-    for store in set.all { try store.checkIdentity() }
+  ///   anew, and remove the log that is left beside it, with the saves that only the log has. Or it would use a file that has
+  ///   not been checked. ``StoreError/notWritable(_:reason:)`` if a file has become read-only.
+  private static func connectLater(
+    to set: SQLiteStoreSet, _ busyTimeout: Double, toWrite: Bool
+  ) throws -> SQLiteConnection {
+    let checked = set.all.filter { toWrite || !$0.isInMemory }
+    for store in checked { try store.checkIdentity() }
     let connection = try connect(to: set, busyTimeout)
     // The file may have been replaced between the first check and the opening. Nothing has been read since.
-    for store in set.all { try store.checkIdentity() }
+    for store in checked { try store.checkIdentity() }
+    guard toWrite else { return connection }
     // SQLite opens a file without write permission too, and would refuse writes even after the permission is back.
     for store in set.all where !store.isReadOnly && connection.refusesWrites(to: set.schema(of: store)) {
       throw StoreError.notWritable([store.url], reason: "it is read-only")
     }
-    return connection
-  }
-
-  /// Opens another connection that need not be able to write.
-  ///
-  /// - Throws: ``StoreError/replaced(_:)`` if a file has been removed or replaced since the store was opened. SQLite would
-  ///   create the file anew, and remove the log that is left beside it, with the saves that only the log has.
-  private static func connectAgain(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
-    for store in set.all where !store.isInMemory { try store.checkIdentity() }
-    let connection = try connect(to: set, busyTimeout)
-    // The file may have been replaced between the first check and the opening. Nothing has been read since.
-    for store in set.all where !store.isInMemory { try store.checkIdentity() }
     return connection
   }
 
@@ -229,7 +225,7 @@ final class SQLiteDatabase: StoreEngine {
 
   private func makeReader(of set: SQLiteStoreSet) throws -> SQLiteConnection {
     let timeout = set.isInMemory ? max(Self.patience, busyTimeout) : busyTimeout
-    let connection = try opening?.take() ?? Self.connectAgain(to: set, timeout)
+    let connection = try opening?.take() ?? Self.connectLater(to: set, timeout, toWrite: false)
     // The file may have been replaced since it was opened.
     for store in set.all where store.isReadOnly { try store.checkIdentity() }
     try Self.createAbsentTables(of: set, connection)
@@ -252,7 +248,8 @@ final class SQLiteDatabase: StoreEngine {
   func remove(_ id: UUID) throws -> Bool {
     let isRemoved = try writer.replace {
       guard let next = attached.removing(id, of: model) else { return nil }
-      let connection = try Self.connectAgain(to: next, busyTimeout)
+      // The next write finds out whether it can write.
+      let connection = try Self.connectLater(to: next, busyTimeout, toWrite: false)
       try Self.prepare(connection, toWrite: next)
       connecting.withLock { _ in
         current.withLock { set in
