@@ -26,7 +26,7 @@ import Testing
 }
 
 private final class RandomMigration {
-  /// A difference between two ways, or between what a step keeps and what it has kept.
+  /// Two ways have given different objects, or a step has changed a value that it must keep.
   struct Difference: Error, CustomStringConvertible {
     let description: String
   }
@@ -218,7 +218,7 @@ private final class RandomMigration {
       after.entities.map { ($0.identity, $0.name) }, uniquingKeysWith: { first, _ in first })
     let oldNames = Dictionary(
       before.entities.map { ($0.identity, $0.name) }, uniquingKeysWith: { first, _ in first })
-    // Of duplicates only one stays, and what has referred to the others refers to it.
+    // Only one of several duplicates stays. References to the others lead to it now.
     guard rules.duplicates.isEmpty else { return }
     let keys = Set(new.keys.compactMap { object in root(object, newGraph, names) })
     for (object, values) in old {

@@ -596,7 +596,7 @@ import Testing
     kill(killed.processIdentifier, SIGKILL)
     killed.waitUntilExit()
     #expect(!folder.exists("killed"))
-    // The next load removes what is left, if it is old enough.
+    // The next load removes the folder that is left, if it is old enough.
     let left = try loadingFolders()
     #expect(left.count == 1)
     for name in left {

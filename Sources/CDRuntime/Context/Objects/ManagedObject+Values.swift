@@ -431,7 +431,7 @@ extension ManagedObject: EvaluationSubject {
     case .attribute(_, let storageType):
       if slot.isReadLater {
         do { try readLargeValueForCaller(slot.number) } catch { throw unreadable(slot, "\(error)") }
-        // An empty value stands for it. What is deleted or computed because of that would be lost.
+        // The object has an empty value instead. A deletion or a calculation because of that value would lose data.
         if isUnreadable(slot.number) { throw unreadable(slot, "its file cannot be read") }
       }
       let value = storedValue(slot.number)
